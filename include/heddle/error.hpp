@@ -37,10 +37,10 @@ inline constexpr std::int64_t kNoPeer = -1;
 // One failure: the fact in one line, and what to do about it.
 struct Error {
   ErrorCode code = ErrorCode::ok;
-  std::string fact;                // what happened and to what, with the values involved
-  std::string remedy;              // what the user can do; empty where nothing can be advised
-  std::int64_t peer = kNoPeer;     // the rank concerned
-  int system_code = 0;             // errno or the vendor's own code, 0 when there is none
+  std::string fact;            // what happened and to what, with the values involved
+  std::string remedy;          // what the user can do; empty where nothing can be advised
+  std::int64_t peer = kNoPeer; // the rank concerned
+  int system_code = 0;         // errno or the vendor's own code, 0 when there is none
 
   // "peer_failed: rank 3 left the job (remedy: ...; errno 104 Connection reset by peer)": one line, no newline.
   [[nodiscard]] std::string message() const;

@@ -29,23 +29,23 @@ enum class LogLevel : std::uint8_t { silent, error, warning, info, debug };
 // A member left empty takes its value from the file, the environment or the default, in that order.
 // The default, the unit and the range of each are in the table of src/base/options.cpp and shown by `heddle info`.
 struct Options {
-  std::optional<std::string> file;              // TOML file with further options; also HEDDLE_FILE
-  std::optional<bool> single;                   // join as a job of one process when no launcher is there
-  std::optional<std::string> store;             // address of the key-value store, set by the launcher: unix:PATH
-  std::optional<std::string> translators;       // comma-separated names that may be used, in order of preference
-  std::optional<std::uint64_t> eager_limit;     // bytes: messages up to this size travel in one ring record
-  std::optional<std::uint64_t> ring_bytes;      // bytes of one ring (one direction, one peer)
-  std::optional<std::uint64_t> ring_memory;     // bytes of all rings of this process together
-  std::optional<std::uint64_t> chunk_bytes;     // bytes moved at a time in a rendezvous
-  std::optional<bool> assist;                   // let the sender copy part of a large message where the processor copies
+  std::optional<std::string> file;          // TOML file with further options; also HEDDLE_FILE
+  std::optional<bool> single;               // join as a job of one process when no launcher is there
+  std::optional<std::string> store;         // address of the key-value store, set by the launcher: unix:PATH
+  std::optional<std::string> translators;   // comma-separated names that may be used, in order of preference
+  std::optional<std::uint64_t> eager_limit; // bytes: messages up to this size travel in one ring record
+  std::optional<std::uint64_t> ring_bytes;  // bytes of one ring (one direction, one peer)
+  std::optional<std::uint64_t> ring_memory; // bytes of all rings of this process together
+  std::optional<std::uint64_t> chunk_bytes; // bytes moved at a time in a rendezvous
+  std::optional<bool> assist;               // let the sender copy part of a large message where the processor copies
   std::optional<CrossMemory> cross_memory;
   std::optional<Waiting> waiting;
-  std::optional<std::uint64_t> spin_us;         // microseconds of spinning before the core is given away
-  std::optional<std::uint64_t> watchdog_s;      // seconds without progress before the watchdog reports; 0 = never
-  std::optional<std::uint64_t> join_timeout_s;  // seconds that joining may take
-  std::optional<std::uint64_t> flight_records;  // entries that the flight recorder keeps
+  std::optional<std::uint64_t> spin_us;        // microseconds of spinning before the core is given away
+  std::optional<std::uint64_t> watchdog_s;     // seconds without progress before the watchdog reports; 0 = never
+  std::optional<std::uint64_t> join_timeout_s; // seconds that joining may take
+  std::optional<std::uint64_t> flight_records; // entries that the flight recorder keeps
   std::optional<LogLevel> log_level;
-  std::optional<bool> announce;                 // rank 0 prints one line at start: which translator serves whom, and why
+  std::optional<bool> announce; // rank 0 prints one line at start: which translator serves whom, and why
 };
 
 } // namespace heddle

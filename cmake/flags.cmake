@@ -1,0 +1,52 @@
+# The language, warnings and optimisation that every room is built with.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g -DNDEBUG")
+
+find_package(Threads REQUIRED)
+
+# Held apart from the rooms so that neither warnings nor sanitizers reach those who link Heddle.
+add_library(heddle_flags INTERFACE)
+target_compile_options(heddle_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum -Werror
+                       -Wno-missing-field-initializers) # a designated initialiser names what matters, the rest is its default
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(heddle_flags INTERFACE -Wno-restrict) # GCC bug 105651: false alarm on "text" + std::string
+endif()
+if(HEDDLE_SANITIZE)
+  target_compile_options(heddle_flags INTERFACE -fsanitize=${HEDDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(heddle_flags INTERFACE -fsanitize=${HEDDLE_SANITIZE})
+  message(STATUS "heddle: sanitizers on: ${HEDDLE_SANITIZE}")
+endif()
+
+find_program(HEDDLE_CCACHE ccache)
+if(HEDDLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HEDDLE_CCACHE})
+  message(STATUS "heddle: ccache on")
+elseif(NOT HEDDLE_CCACHE)
+  message(STATUS "heddle: ccache off: not found")
+endif()
+
+# Fat objects: the program and the library are optimised across rooms, while tests link the same objects the quick way.
+set(HEDDLE_IPO OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT HEDDLE_SANITIZE AND NOT HEDDLE_FUZZ)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT HEDDLE_IPO OUTPUT HEDDLE_IPO_REFUSAL LANGUAGES CXX)
+  if(HEDDLE_IPO)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      set(CMAKE_CXX_COMPILE_OPTIONS_IPO -flto=auto -ffat-lto-objects)
+    endif()
+    message(STATUS "heddle: interprocedural optimisation on")
+  else()
+    message(STATUS "heddle: interprocedural optimisation off: ${HEDDLE_IPO_REFUSAL}")
+  endif()
+else()
+  message(STATUS "heddle: interprocedural optimisation off: only in the release build without sanitizers")
+endif()

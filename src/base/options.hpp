@@ -1,0 +1,76 @@
+// Every option resolved: from code, file, environment and defaults to plain values, each with its origin.
+// Not here: reading TOML (src/options_file), so that this room needs the standard library only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "heddle/error.hpp"
+#include "heddle/options.hpp"
+
+namespace heddle::base {
+
+// Options (include/heddle/options.hpp) with nothing left open. The initial values are the defaults.
+struct Settings {
+  std::string file;
+  bool single = false;
+  std::string store;
+  std::string translators = "shm";
+  std::uint64_t eager_limit = 16 << 10;  // covers most messages of halo exchanges; beyond it one copy beats two
+  std::uint64_t ring_bytes = 256 << 10;  // holds 16 of the largest eager messages, and stays in a level-2 cache
+  std::uint64_t ring_memory = 64 << 20;  // 256 rings of the default size
+  std::uint64_t chunk_bytes = 128 << 10; // large enough to hide the cost of one kernel call per chunk
+  bool assist = true;
+  CrossMemory cross_memory = CrossMemory::automatic;
+  Waiting waiting = Waiting::automatic;
+  std::uint64_t spin_us = 2000;
+  std::uint64_t watchdog_s = 10;
+  std::uint64_t join_timeout_s = 60;
+  std::uint64_t flight_records = 1024;
+  LogLevel log_level = LogLevel::warning;
+  bool announce = false;
+
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+// One option as `heddle info` shows it. The views point to static text.
+struct ResolvedOption {
+  std::string_view name;
+  std::string value;
+  std::string origin; // "code", "NAME:LINE" of the file, "HEDDLE_X" or "default"
+  std::string_view unit;
+  std::string_view meaning;
+};
+
+struct ResolvedOptions {
+  Settings settings;
+  std::vector<ResolvedOption> list; // in the order of the table; one per option
+};
+
+// One `name = value` of an option file, its value as text in the form the environment uses.
+struct FileEntry {
+  std::string name;
+  std::string value;
+  std::uint64_t line = 0;
+};
+using FileReader = std::function<Result<std::vector<FileEntry>>(const std::string& path)>;
+
+// Code before file before environment before default. An unknown name or a value out of range anywhere, even where a
+// stronger origin overrides it, is bad_option with what, where and what was expected. `read` is called at most once.
+Result<ResolvedOptions> resolve(const Options& from_code, const Environment& environment, const FileReader& read);
+
+// The same where no option file is supported: naming one is an error.
+Result<ResolvedOptions> resolve(const Options& from_code, const Environment& environment);
+
+// Names of all options, in the order of the table.
+std::span<const std::string_view> option_names();
+
+// HEDDLE_ variables that launchers set and that are no options.
+inline constexpr std::string_view kLauncherVariables[] = {"HEDDLE_RANK", "HEDDLE_SIZE", "HEDDLE_JOB"};
+
+} // namespace heddle::base

@@ -1,0 +1,22 @@
+// Option files: TOML, one `name = value` per option. The one place that knows toml++.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options.hpp"
+
+namespace heddle::options_file {
+
+// The entries of a TOML text in the order they stand; `path` is only for messages. Values may be strings, integers and
+// booleans; anything else is bad_option with path and line.
+Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::string& path);
+
+// Reads and parses a file. Files above 1 MiB are refused.
+Result<std::vector<base::FileEntry>> read(const std::string& path);
+
+// base::resolve with option files: what the context calls.
+Result<base::ResolvedOptions> resolve_with_file(const Options& from_code, const base::Environment& environment);
+
+} // namespace heddle::options_file

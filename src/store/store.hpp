@@ -1,0 +1,60 @@
+// The key-value store that the processes of a job meet in: addresses, fences, and news of who failed.
+// Not here: how a store is reached (client.hpp for the built-in one) and anything on the path of a message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "heddle/error.hpp"
+
+namespace heddle::store {
+
+inline constexpr std::size_t kLargestKey = 256;
+inline constexpr std::size_t kLargestValue = 64 << 10;
+inline constexpr std::size_t kLargestBlob = 4 << 10; // of one rank in allgather: addresses, not data
+
+using Bytes = std::vector<std::byte>;
+
+// One process's view of the store; used by one thread, holds no thread of its own. Every waiting call ends at its deadline
+// with timed_out, and with peer_failed naming the rank as soon as a failure makes its outcome impossible.
+// Errors of the connection itself are store_failed; after one, every further call fails.
+class Store {
+ public:
+  using Deadline = base::Deadline;
+
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default; // without leave() before, the store takes this process for failed
+
+  [[nodiscard]] virtual std::uint32_t rank() const = 0;
+  [[nodiscard]] virtual std::uint32_t size() const = 0;
+
+  // Sets a key, replacing what it held. bad_argument past kLargestKey or kLargestValue, and for an empty key.
+  virtual Result<void> put(std::string_view key, std::span<const std::byte> value, Deadline deadline) = 0;
+
+  // The value of a key, as soon as somebody has put it. `from` is the rank expected to put it: its failure ends the wait;
+  // kNoPeer waits until nobody else is left.
+  virtual Result<Bytes> get(std::string_view key, std::int64_t from, Deadline deadline) = 0;
+
+  // Returns when all ranks of the job have called it as often as this one. What was put before is visible after.
+  virtual Result<void> fence(Deadline deadline) = 0;
+
+  // Every rank gives one blob of at most kLargestBlob bytes and gets all, by rank. One round trip; also a fence.
+  virtual Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) = 0;
+
+  // Ranks that failed and were not reported by this call before; how many were written to `failed`. Never blocks: at
+  // most one non-blocking receive, no allocation where nothing happened. Also reports what arrived during waiting calls.
+  virtual Result<std::size_t> take_notices(std::span<std::uint32_t> failed) = 0;
+
+  // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed.
+  virtual Result<void> leave(Deadline deadline) = 0;
+};
+
+} // namespace heddle::store
