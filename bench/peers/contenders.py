@@ -1,0 +1,173 @@
+"""Who is measured and how each is called.
+
+A contender has a column and a variant (its settings); check(what) raises Failed where it can give no such figure,
+measure(what, size) runs it once and returns the figure in the row's unit.
+"""
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import process
+from process import Failed
+
+KEYS = {"latency": "median_us", "rate": "median_per_s", "bandwidth": "median_mb_s"}
+
+
+def parse_result(text, what):
+    """The figure from the JSON that `heddle perf`, mpi_pair and limit print alike."""
+    try:
+        figure = json.loads(text[text.index("{"):])["results"][0][KEYS[what]]
+    except (ValueError, LookupError, TypeError) as error:
+        raise Failed(f"output is not the JSON expected: {process.first_line(text)}") from error
+    if figure is None:
+        raise Failed("the system does not allow it")
+    return figure
+
+
+def require(program):
+    if shutil.which(program) is None:
+        raise Failed(f"{program} is not installed")
+
+
+@dataclass(frozen=True)
+class Heddle:
+    program: Path
+    column: str = "heddle"
+    variant: str = "shm"
+
+    def check(self, what):
+        if not self.program.exists():
+            raise Failed("heddle is not built (build/bin/heddle, or --heddle PATH)")
+
+    def measure(self, what, size):
+        command = [self.program, "perf", what, "--via", "shm", "--bytes", size, "--json"]
+        return parse_result(process.output_of(command), what)
+
+
+@dataclass(frozen=True)
+class Limit:
+    program: Path | None
+    column: str = "limit"
+    variant: str = ""
+
+    def check(self, what):
+        if self.program is None:
+            raise Failed("limit.cpp did not compile")
+
+    def measure(self, what, size):
+        self.check(what)
+        return parse_result(process.output_of([self.program, what, size]), what)
+
+
+@dataclass(frozen=True)
+class SingleCopy(Limit):
+    """What a rendezvous by one remote read can reach: for information, beside the limit."""
+
+    column: str = "single copy"
+
+    def check(self, what):
+        super().check(what)
+        if what != "bandwidth":
+            raise Failed("measured for bandwidth only")
+
+    def measure(self, what, size):
+        return parse_result(process.output_of([self.program, "single-copy", size]), what)
+
+
+@dataclass(frozen=True)
+class Mpi:
+    column: str
+    variant: str
+    program: Path | None
+    launch: tuple
+    environment: dict = field(default_factory=dict)
+
+    def check(self, what):
+        if self.program is None:
+            raise Failed("mpi_pair.c did not compile")
+
+    def measure(self, what, size):
+        command = [*self.launch, "-n", "2", self.program, what, size]
+        return parse_result(process.output_of(command, self.environment), what)
+
+
+@dataclass(frozen=True)
+class Ucx:
+    """ucx_perftest: the client sends, so the client is process 0 on cpu 0."""
+
+    variant: str
+    environment: dict
+    column: str = "ucx"
+
+    def check(self, what):
+        require("ucx_perftest")
+
+    def measure(self, what, size):
+        port = process.free_port()
+        test = "tag_lat" if what == "latency" else "tag_bw"
+        count = {"latency": 220_000, "rate": 2_800_000, "bandwidth": max(64, (1 << 30) // size)}[what]
+        server = ["taskset", "-c", "1", "ucx_perftest", "-p", port]
+        client = ["taskset", "-c", "0", "ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", size,
+                  "-n", count, "-w", max(16, count // 10), "-f", "-v"]
+        return self.parse(process.output_of_client(server, client, port, self.environment), what, size)
+
+    @staticmethod
+    def parse(text, what, size):
+        """CSV: iterations, percentile, then average and overall of latency, of MiB/s and of messages per second."""
+        try:
+            numbers = [float(cell) for cell in text.strip().splitlines()[-1].split(",")]
+            latency, per_second = numbers[2], numbers[6]
+        except (ValueError, IndexError) as error:
+            raise Failed(f"ucx_perftest printed no figures: {process.first_line(text)}") from error
+        return {"latency": latency, "rate": per_second, "bandwidth": per_second * size / 1e6}[what]
+
+
+@dataclass(frozen=True)
+class Libfabric:
+    variant: str = "shm"
+    column: str = "libfabric"
+
+    def check(self, what):
+        require("fi_pingpong")
+        if what != "latency":
+            raise Failed("fi_pingpong has no windows of messages, only ping-pong")
+
+    def measure(self, what, size):
+        port = process.free_port()
+        common = ["fi_pingpong", "-p", "shm", "-e", "rdm", "-m", "tagged", "-S", size, "-I", 200_000]
+        output = process.output_of_client(["taskset", "-c", "1", *common, "-B", port],
+                                          ["taskset", "-c", "0", *common, "-P", port, "127.0.0.1"], port)
+        return self.parse(output, size)
+
+    @staticmethod
+    def parse(text, size):
+        """Columns: bytes, sent, ack, total, time, MB/sec, usec/xfer, ...; MB/sec has the more digits."""
+        try:
+            return size / float(text.strip().splitlines()[-1].split()[5])
+        except (ValueError, IndexError, ZeroDivisionError) as error:
+            raise Failed(f"fi_pingpong printed no figures: {process.first_line(text)}") from error
+
+
+def all_contenders(programs, heddle):
+    """Several variants of one column: the better one counts, row by row."""
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    open_mpi = ("mpiexec.openmpi", "--bind-to", "none")  # mpi_pair pins itself, under either library alike
+    ob1 = ("--mca", "pml", "ob1", "--mca", "btl", "self,vader")
+    over_ucx = ("--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any")
+    posix, sysv = {"UCX_TLS": "posix,cma,self"}, {"UCX_TLS": "sysv,cma,self"}
+    return [
+        Heddle(Path(heddle)),
+        Limit(programs.get("limit")),
+        SingleCopy(programs.get("limit")),
+        Ucx("posix,cma", posix),
+        Ucx("sysv,cma", sysv),
+        Ucx("default", {}),
+        Mpi("openmpi", "default", programs.get("openmpi"), open_mpi, as_root),
+        Mpi("openmpi", "ob1,vader", programs.get("openmpi"), open_mpi + ob1, as_root),
+        Mpi("openmpi", "ucx", programs.get("openmpi"), open_mpi + over_ucx, as_root),
+        Mpi("mpich", "default", programs.get("mpich"), ("mpiexec.mpich",)),
+        Mpi("mpich", "posix,cma", programs.get("mpich"), ("mpiexec.mpich",), posix),
+        Libfabric(),
+    ]

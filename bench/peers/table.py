@@ -1,0 +1,135 @@
+"""The rows with their targets, the ratios, and the two ways to print them. Measures nothing."""
+
+import json
+from dataclasses import dataclass
+
+PEERS = ("ucx", "openmpi", "mpich", "libfabric")
+COLUMNS = ("heddle", "limit", *PEERS)
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    bytes: int
+    unit: str
+    target: float | None = None  # of the ratio; for latency an upper bound, else a lower one
+
+    @property
+    def best(self):
+        return min if self.what == "latency" else max
+
+    def met(self, ratio):
+        """None where there is no target or no ratio."""
+        if self.target is None or ratio is None:
+            return None
+        return ratio <= self.target if self.what == "latency" else ratio >= self.target
+
+
+ROWS = (
+    Row("latency", 8, "us", 0.35),
+    Row("latency", 1024, "us", 0.6),
+    Row("rate", 8, "1/s", 3.0),
+    Row("bandwidth", 8 << 10, "MB/s", 1.0),
+    Row("bandwidth", 64 << 10, "MB/s", 1.0),
+    Row("bandwidth", 512 << 10, "MB/s"),
+    Row("bandwidth", 1 << 20, "MB/s", 1.2),
+    Row("bandwidth", 4 << 20, "MB/s", 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    row: Row
+    figures: dict  # column -> Figure, measured columns only
+
+    def value(self, column):
+        figure = self.figures.get(column)
+        return None if figure is None else figure.value
+
+    def best_peer(self):
+        values = [self.value(peer) for peer in PEERS if peer in self.figures]
+        return self.row.best(values) if values else None
+
+    def ratio(self):
+        """Heddle / best peer; None where either is missing."""
+        heddle, best = self.value("heddle"), self.best_peer()
+        return heddle / best if heddle is not None and best else None
+
+
+def result(row, measured):
+    figures = {column: measured.figure(column, row) for column in (*COLUMNS, "single copy")}
+    return Result(row, {column: figure for column, figure in figures.items() if figure is not None})
+
+
+def as_json(results):
+    return json.dumps({"rows": [{
+        "what": result.row.what,
+        "bytes": result.row.bytes,
+        "unit": result.row.unit,
+        "heddle": result.value("heddle"),
+        "limit": result.value("limit"),
+        "peers": {peer: result.value(peer) for peer in PEERS},
+        "ratio": result.ratio(),
+    } for result in results]})
+
+
+def number(value):
+    """Three to four significant digits, grouped: 0.155, 8.3 M, 11,920."""
+    if value is None:
+        return "-"
+    if value >= 1e6:
+        return f"{value / 1e6:.2f} M"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3f}"
+
+
+def cell(figure):
+    if figure is None:
+        return "-"
+    spread = "" if figure.spread is None else f" \u00b1{figure.spread * 50:.0f}%"
+    return number(figure.value) + spread + ("" if figure.at_reference else " ?")
+
+
+def verdict(result):
+    return {None: "", True: "met", False: "missed"}[result.row.met(result.ratio())]
+
+
+def target(row):
+    if row.target is None:
+        return "-"
+    return f"{'<=' if row.what == 'latency' else '>='} {row.target:g}"
+
+
+def size(count):
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= factor and count % factor == 0:
+            return f"{count // factor} {unit}"
+    return f"{count} B"
+
+
+def as_text(results, reference_us=None):
+    header = ["what", "size", "unit", *COLUMNS, "ratio", "target", ""]
+    lines = [header]
+    for result in results:
+        figures = [cell(result.figures.get(column)) for column in COLUMNS]
+        lines.append([result.row.what, size(result.row.bytes), result.row.unit, *figures,
+                      number(result.ratio()), target(result.row), verdict(result)])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    text = ["  ".join(word.ljust(width) if i == 0 else word.rjust(width)
+                      for i, (word, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
+    return "\n".join([*text, "", *notes(results, reference_us)])
+
+
+def notes(results, reference_us):
+    """What the table's cells leave out: how to read them, the settings that won, the single copy."""
+    yield "ratio = heddle / best peer; \u00b1 is half the range over the rounds; limit: bare cache lines, or memcpy"
+    if reference_us is not None:
+        yield f"all while a cache line took about {reference_us * 1000:.0f} ns one way; ? marks what could not be"
+    for peer in PEERS:
+        won = [f"{result.row.what} {size(result.row.bytes)} {result.figures[peer].variant}"
+               for result in results if peer in result.figures]
+        if won:
+            yield f"{peer}, best settings: {'; '.join(won)}"
+    copies = [f"{size(result.row.bytes)} {cell(result.figures['single copy'])}"
+              for result in results if "single copy" in result.figures]
+    if copies:
+        yield f"single copy by process_vm_readv, MB/s: {'; '.join(copies)}"

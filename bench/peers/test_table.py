@@ -1,0 +1,147 @@
+"""Ratios, verdicts, medians and the reading of the tools' output, with figures made up: nothing is measured here."""
+
+import json
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+
+import contenders
+import process
+import table
+from distance import commonest
+from rounds import Effort, Figure, Measured, measure
+
+LATENCY = table.Row("latency", 8, "us", 0.35)
+RATE = table.Row("rate", 8, "1/s", 3.0)
+
+
+def result_of(row, **values):
+    return table.Result(row, {column: Figure(value, 0.1) for column, value in values.items()})
+
+
+class Ratios(unittest.TestCase):
+    def test_latency_is_compared_with_the_lowest_peer(self):
+        self.assertAlmostEqual(result_of(LATENCY, heddle=0.1, ucx=0.4, mpich=0.5, limit=0.03).ratio(), 0.25)
+
+    def test_rate_is_compared_with_the_highest_peer(self):
+        self.assertAlmostEqual(result_of(RATE, heddle=12e6, ucx=4e6, openmpi=3e6, limit=50e6).ratio(), 3.0)
+
+    def test_without_heddle_or_peers_there_is_no_ratio(self):
+        self.assertIsNone(result_of(LATENCY, ucx=0.4).ratio())
+        self.assertIsNone(result_of(LATENCY, heddle=0.4, limit=0.1).ratio())
+
+    def test_target_bounds_latency_from_above_and_the_rest_from_below(self):
+        self.assertTrue(LATENCY.met(0.35))
+        self.assertFalse(LATENCY.met(0.36))
+        self.assertTrue(RATE.met(3.0))
+        self.assertFalse(RATE.met(2.9))
+        self.assertIsNone(RATE.met(None))
+
+
+class Printing(unittest.TestCase):
+    def test_json_has_every_peer_and_null_where_one_is_missing(self):
+        printed = json.loads(table.as_json([result_of(LATENCY, heddle=0.1, ucx=0.4)]))
+        self.assertEqual(printed, {"rows": [{
+            "what": "latency", "bytes": 8, "unit": "us", "heddle": 0.1, "limit": None,
+            "peers": {"ucx": 0.4, "openmpi": None, "mpich": None, "libfabric": None}, "ratio": 0.25}]})
+
+    def test_text_names_ratio_target_and_verdict(self):
+        line = table.as_text([result_of(LATENCY, heddle=0.1, ucx=0.4)]).splitlines()[1]
+        self.assertIn("0.250  <= 0.35  met", line)
+        self.assertIn("0.400 \u00b15%", line)
+
+
+class Scripted:
+    """A contender that gives the figures it was told to, or fails where told None."""
+
+    def __init__(self, variant, values):
+        self.column, self.variant, self._values = "ucx", variant, list(values)
+
+    def check(self, what):
+        pass
+
+    def measure(self, what, size):
+        value = self._values.pop(0)
+        if value is None:
+            raise process.Failed("told to fail")
+        return value
+
+
+class ScriptedDistance:
+    """Tells the distances it was given, then 65; two per measurement, before and after."""
+
+    def __init__(self, distances=()):
+        self._distances = list(distances)
+
+    def probe(self):
+        return self._distances.pop(0) if self._distances else 65
+
+    def reference(self):
+        return 65
+
+    recent_reference = reference
+
+
+class Rounds(unittest.TestCase):
+    def test_best_variant_counts_by_its_median(self):
+        measured = measure([Scripted("a", [1, 9, 9]), Scripted("b", [5, 5, 6])], [LATENCY], Effort(3), ScriptedDistance())
+        self.assertEqual(measured.figure("ucx", LATENCY), Figure(5, 0.2, "b"))
+
+    def test_figures_at_another_distance_are_taken_again(self):
+        measured = measure([Scripted("a", [100, 100, 7])], [LATENCY], Effort(1), ScriptedDistance([250, 65, 65, 27]))
+        self.assertEqual(measured.figure("ucx", LATENCY).value, 7)
+
+    def test_figures_at_another_distance_serve_where_there_are_no_others(self):
+        measured = measure([Scripted("a", [3, 4, 5])], [LATENCY], Effort(1), ScriptedDistance([250] * 6))
+        self.assertEqual(measured.figure("ucx", LATENCY), Figure(4, 0.5, "a", at_reference=False))
+
+    def test_a_variant_at_the_reference_goes_before_a_better_one_elsewhere(self):
+        measured = measure([Scripted("a", [1, 1, 1]), Scripted("b", [2])], [LATENCY], Effort(1), ScriptedDistance([27] * 6))
+        self.assertEqual(measured.figure("ucx", LATENCY).variant, "b")
+
+    def test_where_no_distance_is_known_all_count(self):
+        measured = measure([Scripted("a", [4])], [LATENCY], Effort(1), ScriptedDistance([None] * 2))
+        self.assertEqual(measured.figure("ucx", LATENCY), Figure(4, None, "a"))
+
+    def test_one_line_says_why_a_column_is_empty(self):
+        measured = measure([Scripted("a", [None, None])], [LATENCY, RATE], Effort(1), ScriptedDistance())
+        self.assertEqual(measured.missing_lines(table.COLUMNS), ["no latency, rate of ucx: told to fail"])
+        self.assertIsNone(measured.figure("ucx", LATENCY))
+
+    def test_nothing_is_said_where_another_variant_ran(self):
+        measured = measure([Scripted("a", [None]), Scripted("b", [2])], [LATENCY], Effort(1), ScriptedDistance())
+        self.assertEqual(measured.missing_lines(table.COLUMNS), [])
+
+    def test_no_figures_is_no_figure(self):
+        self.assertIsNone(Measured().figure("ucx", LATENCY))
+
+
+class Distances(unittest.TestCase):
+    def test_commonest_is_a_distance_met_not_one_in_between(self):
+        self.assertEqual(commonest([250, 65, 27, 66, 260, 64, 28]), 64)
+
+    def test_of_equally_common_distances_the_shortest_counts(self):
+        self.assertEqual(commonest([250, 65, 250, 65]), 65)
+        self.assertIsNone(commonest([]))
+
+
+class Reading(unittest.TestCase):
+    def test_ucx_bandwidth_is_in_millions_of_bytes(self):
+        line = "1000000,0.140,0.155,0.155,49.19,49.19,6447023,6447023\n"
+        self.assertAlmostEqual(contenders.Ucx.parse(line, "latency", 8), 0.155)
+        self.assertAlmostEqual(contenders.Ucx.parse(line, "bandwidth", 1000), 6447.023)
+
+    def test_libfabric_latency_comes_from_the_column_with_more_digits(self):
+        text = "bytes   #sent   #ack     total       time     MB/sec\n8 100k =100k 1.5m 0.07s 20.00 0.40 2.50\n"
+        self.assertAlmostEqual(contenders.Libfabric.parse(text, 8), 0.4)
+
+    def test_rubbish_is_a_failure_with_its_text(self):
+        for read in (lambda text: contenders.Ucx.parse(text, "rate", 8), lambda text: contenders.Libfabric.parse(text, 8),
+                     lambda text: contenders.parse_result(text, "rate")):
+            with self.assertRaisesRegex(process.Failed, "rubbish"):
+                read("rubbish")
+
+
+if __name__ == "__main__":
+    unittest.main()
