@@ -1,0 +1,200 @@
+// Heddle: tagged and unsolicited messages between the processes of a job, with completion by request or by event.
+// This is all that a program includes. One Context is used by one thread at a time; different contexts are independent.
+// Calls that can be wrong return a Result; what becomes of a message arrives later in a Completion or an Event.
+#pragma once
+
+#include <heddle/error.hpp>
+#include <heddle/layout.hpp>
+#include <heddle/options.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+// A process of the job: 0 .. size - 1. Written Rank{3}.
+enum class Rank : std::uint32_t {};
+// What a receive selects messages by; its 64 bits mean what the program wants. Written Tag{7}.
+enum class Tag : std::uint64_t {};
+
+// In a Match: a message from any process.
+inline constexpr Rank kAnySource{0xffff'ffffU};
+inline constexpr std::uint64_t kWholeTag = ~std::uint64_t{0};
+
+// Which messages a receive or a probe accepts: those from `source` whose tag equals `tag` in every bit set in `mask`.
+// A tag with a bit set outside the mask could match nothing and is refused.
+struct Match {
+  Rank source = kAnySource;
+  Tag tag{};
+  std::uint64_t mask = kWholeTag;
+};
+
+// Names one operation under way. Cheap to copy. Valid until wait or test has reported its completion, or its event has been
+// polled; used later it is answered with stale_request, never with another operation's outcome.
+struct Request {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+};
+
+// When a send counts as complete.
+enum class SendMode : std::uint8_t {
+  standard,    // the memory may be written again
+  synchronous, // and a receive has matched the message
+};
+
+// How the caller learns that an operation has ended.
+struct Notify {
+  bool by_event = false;    // true: through poll(); false: through test() or wait()
+  std::uint64_t cookie = 0; // comes back in the event
+  static Notify request() { return {}; }
+  static Notify event(std::uint64_t cookie) { return {.by_event = true, .cookie = cookie}; }
+};
+
+// How an operation ended.
+struct Completion {
+  ErrorCode code = ErrorCode::ok;
+  Rank peer{};                     // the source of a received message, the target of a sent one
+  Tag tag{};                       // the tag of the message
+  std::uint64_t bytes = 0;         // bytes delivered into, or taken from, the caller's memory
+  std::uint64_t message_bytes = 0; // bytes the sender sent; larger than `bytes` only with ErrorCode::truncated
+};
+
+// A buffer of the library that holds an unsolicited message until it is released.
+struct Arrival {
+  const std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t handle = 0;
+};
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    sent,                // a send with Notify::event has ended
+    received,            // a receive with Notify::event has ended
+    unsolicited_left,    // an unsolicited send with Notify::event has ended
+    unsolicited_arrived, // `arrival` holds a message; completion.tag is the sender's label; release it when done
+    barrier_passed,      // a barrier with Notify::event has ended
+    peer_failed,         // completion.peer is gone: once for every process that fails
+  };
+  Kind kind{};
+  std::uint64_t cookie = 0;
+  Completion completion;
+  Arrival arrival;
+};
+
+// What a probe sees of a message that has arrived and not been received.
+struct Envelope {
+  Rank source{};
+  Tag tag{};
+  std::uint64_t bytes = 0;
+};
+
+// A message taken out of matching by matched_probe: only receive_matched with this value can receive it. It must be
+// received exactly once.
+struct Message {
+  Envelope envelope;
+  std::uint64_t handle = 0;
+};
+
+// How a message of a given size travels, and why: the same function that the engine uses.
+struct Protocol {
+  std::string name;       // "eager", "rendezvous by read", ...
+  std::string reason;     // "64 bytes <= eager_limit 16384"
+  std::string translator; // "shm"
+};
+
+class Context {
+ public:
+  // Joins the job that a launcher has set up in the environment (see `heddle run`), or, with options.single, makes a job of
+  // one process. Returns when every process of the job has joined. Fails when no launcher is found, when the store does not
+  // answer, when an option is wrong, when memory or descriptors do not suffice, when this process is already a member.
+  static Result<Context> join(const Options& options = {});
+
+  // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched.
+  ~Context();
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+
+  [[nodiscard]] Rank rank() const;
+  [[nodiscard]] std::uint32_t size() const;
+
+  // --- Tagged messages. Two messages from one sender that match the same receive are received in the order sent. ---
+
+  // Sends a message; zero bytes is a message. The memory must stay unchanged until the request completes.
+  // Fails on a rank outside the job and on a peer known to have failed. Never blocks.
+  Result<Request> send(Rank to, Tag tag, const ConstLayout& data, SendMode mode = SendMode::standard,
+                       Notify notify = {});
+
+  // Receives one message into `into`. A longer message is cut: code truncated, both sizes in the completion, the next
+  // message intact. Fails on a rank outside the job, a mask that can match nothing, a source known to have failed from
+  // which nothing matching has arrived. Never blocks.
+  Result<Request> receive(const Match& match, const Layout& into, Notify notify = {});
+
+  // The first message that a receive with this match would get, if it has arrived. The message stays. Makes progress.
+  Result<std::optional<Envelope>> probe(const Match& match);
+  // The same, and the message is reserved for receive_matched.
+  Result<std::optional<Message>> matched_probe(const Match& match);
+  // Receives a reserved message. Fails when the message was received before.
+  Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify = {});
+
+  // Takes a receive back. True: it completes with `cancelled` and no message. False: a message had matched, or it was no
+  // receive; it completes as it would have.
+  bool cancel(Request request);
+
+  // --- Unsolicited messages: no receive is posted; the message arrives as an event with a buffer of the library. ---
+
+  // `label` comes out as completion.tag of the event at the target, for the program's own use.
+  Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
+  // Gives the buffer of an unsolicited_arrived event back. Each arrival is released exactly once; a second release is
+  // ignored.
+  void release(const Arrival& arrival);
+
+  // --- Completion. ---
+
+  // Makes progress and copies up to events.size() events, oldest first. Returns how many. Never blocks.
+  std::size_t poll(std::span<Event> events);
+  // Blocks until poll would return at least one event, or the time is over.
+  std::size_t wait_events(std::span<Event> events, std::chrono::nanoseconds limit);
+
+  // Makes progress. A value when the operation has ended; the request is then no longer valid.
+  std::optional<Completion> test(Request request);
+  // Blocks until the operation has ended.
+  Completion wait(Request request);
+  // Blocks until the operation has ended or the time is over (code timed_out; the request then stays valid).
+  Completion wait(Request request, std::chrono::nanoseconds limit);
+  // Blocks until all have ended. Returns the first code that is not ok, or ok.
+  ErrorCode wait_all(std::span<const Request> requests);
+
+  // --- Collective. ---
+
+  // Completes when every process of the job has started its barrier of the same number. With a failed process in the job
+  // it completes everywhere with peer_failed.
+  Result<Request> start_barrier(Notify notify = {});
+  // The same, waited for.
+  Result<void> barrier();
+
+  // --- Looking inside. ---
+
+  // How a message of that size to that peer would travel.
+  [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes) const;
+  // What every unfinished operation waits for, one line each: peer, tag, state, age. What the watchdog prints.
+  [[nodiscard]] std::string waiting_for() const;
+  // Figures about this process: connections, ring memory, messages waiting unmatched, ... as name and value.
+  struct Figure {
+    std::string name;
+    std::uint64_t value = 0;
+  };
+  [[nodiscard]] std::vector<Figure> figures() const;
+
+ private:
+  class State;
+  explicit Context(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+} // namespace heddle

@@ -1,0 +1,81 @@
+// The bootstrap memory: what every peer can reach in this process before any connection exists.
+//
+//   common slot      one word to lock by compare-and-swap, one word with the request of whoever holds the lock
+//   command slots    one per connection transaction under way: the peer's side of the talk is written here
+//   claim cells      one counter per large message that sender and receiver copy together
+#pragma once
+
+#include "engine/rings/ring.hpp"
+#include "ir/translator.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+namespace heddle::engine {
+
+// Transactions that one process can have under way at once; more wait their turn.
+inline constexpr std::size_t kCommandSlots = 64;
+// Messages that one process can receive with the sender's help at once; more are received without.
+inline constexpr std::size_t kClaimCells = 64;
+
+// What one side of a connection tells the other. The lead word is written last.
+enum class SlotVerb : std::uint32_t { none, answer, superseded, refused, information, acknowledge };
+struct SlotBody {
+  std::uint32_t slot = 0; // index of the sender's own slot that the answer goes to
+  std::uint32_t peer = 0; // the sender
+  ir::Endpoint endpoint{};
+  RingGrant grant;
+  ir::RemotePlace consumed; // where the reader of that ring's opposite reports its position
+};
+static_assert(std::is_trivially_copyable_v<SlotBody>);
+
+struct alignas(64) CommandSlot {
+  std::atomic<std::uint64_t> lead; // SlotVerb
+  SlotBody body;
+};
+
+struct alignas(64) CommonSlot {
+  std::atomic<std::uint64_t> lock;                // 0, or rank + 1 of the initiator that holds it
+  alignas(64) std::atomic<std::uint64_t> request; // 0, or pack_request
+};
+
+// The request of an initiator: who it is, and which of its slots the answer goes to.
+constexpr std::uint64_t kRequestMark = 0x4865ULL << 48U;
+constexpr std::uint64_t pack_request(std::uint32_t initiator, std::uint32_t slot) {
+  return kRequestMark | (static_cast<std::uint64_t>(slot) << 32U) | initiator;
+}
+struct ConnectionRequest {
+  std::uint32_t initiator = 0;
+  std::uint32_t slot = 0;
+  bool valid = false;
+};
+constexpr ConnectionRequest unpack_request(std::uint64_t word) {
+  return {.initiator = static_cast<std::uint32_t>(word),
+          .slot = static_cast<std::uint32_t>((word >> 32U) & 0xffffU),
+          .valid = (word >> 48U) == (kRequestMark >> 48U)};
+}
+
+struct alignas(64) ClaimCell {
+  std::atomic<std::uint64_t> next; // index of the next chunk that nobody has claimed
+};
+
+struct BootstrapArea {
+  CommonSlot common;
+  CommandSlot slots[kCommandSlots];
+  ClaimCell cells[kClaimCells];
+
+  // Offsets that peers use.
+  static std::uint64_t lock_offset() { return offsetof(BootstrapArea, common) + offsetof(CommonSlot, lock); }
+  static std::uint64_t request_offset() { return offsetof(BootstrapArea, common) + offsetof(CommonSlot, request); }
+  static std::uint64_t slot_offset(std::size_t index) {
+    return offsetof(BootstrapArea, slots) + index * sizeof(CommandSlot);
+  }
+  static std::uint64_t cell_offset(std::size_t index) {
+    return offsetof(BootstrapArea, cells) + index * sizeof(ClaimCell);
+  }
+};
+
+} // namespace heddle::engine

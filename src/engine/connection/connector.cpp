@@ -1,0 +1,343 @@
+#include "engine/connection/connector.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace heddle::engine {
+
+using connection::Effect;
+using connection::Input;
+using connection::State;
+
+namespace {
+
+// Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few.
+constexpr std::uint32_t kLockRetry = 4;
+// Bounds on what a peer may grant: anything else is a broken peer.
+constexpr std::uint64_t kSmallestRing = 1024;
+constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kSmallestSlot = 128;
+
+bool plausible(const RingGrant& grant) {
+  if (!std::has_single_bit(grant.bytes) || grant.bytes < kSmallestRing || grant.bytes > kLargestRing) return false;
+  if (grant.type == RingType::exclusive) return true;
+  return grant.type == RingType::shared && grant.slot_bytes >= kSmallestSlot && grant.slot_bytes % 8 == 0 &&
+         grant.slot_bytes <= grant.bytes;
+}
+
+} // namespace
+
+void Connector::feed(Link& link, Input input) {
+  const connection::Step step = connection::step(link.state, input);
+  if (step.next != link.state)
+    core_.recorder.record("connection", link.rank, static_cast<std::uint64_t>(step.next),
+                          static_cast<std::uint64_t>(input));
+  link.state = step.next;
+  carry_out(link, step.effect);
+}
+
+void Connector::carry_out(Link& link, Effect effect) {
+  switch (effect) {
+    case Effect::none: return;
+    case Effect::lock: watch(link); return; // progress tries
+    case Effect::request: request(link); return;
+    case Effect::answer: answer(link); return;
+    case Effect::abandon_and_answer:
+      abandon(link);
+      answer(link);
+      return;
+    case Effect::turn_down: turn_down(link); return;
+    case Effect::inform: inform(link); return;
+    case Effect::acknowledge: acknowledge(link); return;
+    case Effect::establish:
+      free_slot(*link.port, link.slot);
+      host_.established(link);
+      return;
+    case Effect::unlock: unlock(link); return;
+    case Effect::give_up: host_.lost(link, "the connection could not be made"); return;
+    case Effect::violation: host_.lost(link, "it broke the connection protocol"); return;
+  }
+}
+
+std::size_t Connector::progress(Port& port) {
+  std::size_t done = look_at_common_slot(port);
+  for (std::size_t i = 0; i < under_way_.size();) {
+    Link& link = *under_way_[i];
+    if (link.port == &port) {
+      if (link.state == State::locking && !link.lock_asked) lock(link);
+      if (link.slot >= 0) done += look_at_slot(link, link.slot);
+      if (link.abandoned_slot >= 0) done += look_at_slot(link, link.abandoned_slot);
+    }
+    const bool settled = (link.connected() || link.failed() || link.state == State::idle) && link.abandoned_slot < 0;
+    if (settled) {
+      under_way_[i] = under_way_.back();
+      under_way_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  return done;
+}
+
+void Connector::watch(Link& link) {
+  if (std::find(under_way_.begin(), under_way_.end(), &link) == under_way_.end()) under_way_.push_back(&link);
+}
+
+void Connector::lock(Link& link) {
+  if (link.lock_retry > 0) {
+    --link.lock_retry;
+    return;
+  }
+  if (link.slot < 0 && (link.slot = take_slot(*link.port)) < 0) return;
+  ir::Command command;
+  command.operation = ir::Operation::compare_and_swap;
+  command.flags = ir::Flags::signalled;
+  command.peer = ir::Peer{link.rank};
+  command.cookie = make_cookie(CookieKind::lock, link.rank);
+  command.remote = link.peer_area.at(BootstrapArea::lock_offset());
+  command.expected = 0;
+  command.operand = core_.rank + 1;
+  link.lock_asked = true;
+  link.queue().post(command);
+}
+
+void Connector::lock_answered(Link& link, const ir::Event& event) {
+  link.lock_asked = false;
+  if (event.status != ir::Status::ok) {
+    feed(link, Input::peer_lost);
+  } else if (event.value == 0) {
+    feed(link, Input::lock_taken);
+  } else {
+    link.lock_retry = kLockRetry;
+    feed(link, Input::lock_busy);
+  }
+}
+
+void Connector::put_word(Link& link, std::uint64_t offset, std::uint64_t word) {
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::lead_last;
+  command.peer = ir::Peer{link.rank};
+  command.remote = link.peer_area.at(offset);
+  std::memcpy(command.head.data(), &word, sizeof word);
+  command.head_bytes = sizeof word;
+  command.bytes = 0;
+  link.queue().post(command);
+}
+
+void Connector::unlock(Link& link) {
+  put_word(link, BootstrapArea::lock_offset(), 0);
+}
+
+void Connector::request(Link& link) {
+  link.requested = true;
+  put_word(link, BootstrapArea::request_offset(), pack_request(core_.rank, static_cast<std::uint32_t>(link.slot)));
+}
+
+bool Connector::prepare(Link& link) {
+  if (link.consumed_word.memory.empty()) {
+    auto word = link.queue().translator().allocate(sizeof(std::uint64_t));
+    if (!word) return false;
+    link.consumed_word = *word;
+  }
+  if (link.ring.grant.type == RingType::refused)
+    link.ring = core_.rings.take(link.queue().translator(), link.port->shared);
+  if (link.ring.grant.type == RingType::refused) return false;
+  if (link.ring.grant.type == RingType::exclusive)
+    link.reader = RingReader(link.ring.memory.memory.data(), link.ring.grant.bytes);
+  auto endpoint = link.queue().translator().prepare_endpoint(ir::Peer{link.rank});
+  if (!endpoint) return false;
+  link.outgoing = {.slot = static_cast<std::uint32_t>(link.slot),
+                   .peer = core_.rank,
+                   .endpoint = *endpoint,
+                   .grant = link.ring.grant,
+                   .consumed = link.consumed_word.place};
+  return true;
+}
+
+void Connector::answer(Link& link) {
+  Port& port = *link.port;
+  if (link.slot < 0) link.slot = take_slot(port); // look_at_common_slot saw one free
+  watch(link);
+  const bool ready = prepare(link);
+  write_slot(link, ready ? SlotVerb::answer : SlotVerb::refused, ready);
+  free_common_slot(port);
+  if (!ready) {
+    link.state = State::failed;
+    host_.lost(link, "no memory for its ring");
+  }
+}
+
+void Connector::abandon(Link& link) {
+  // A request already written keeps its slot until the peer's last word on it; a lock still asked for is given back when
+  // it comes (lock_taken -> unlock), and its slot serves the answer.
+  if (!link.requested) return;
+  link.abandoned_slot = link.slot;
+  link.slot = -1;
+  link.requested = false;
+}
+
+void Connector::turn_down(Link& link) {
+  write_slot(link, SlotVerb::superseded, false);
+  free_common_slot(*link.port);
+}
+
+bool Connector::adopt(Link& link) {
+  const SlotBody& body = link.port->area->slots[link.slot].body;
+  SlotBody told;
+  std::memcpy(&told, &body, sizeof told); // read once: the peer could still write it
+  if (told.peer != link.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
+  if (!link.queue().translator().connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
+  link.peer_slot = told.slot;
+  link.grant = told.grant;
+  link.peer_consumed = told.consumed;
+  link.writes_shared = told.grant.type == RingType::shared;
+  if (link.writes_shared) {
+    link.cursor = SharedRingCursor(told.grant.bytes / told.grant.slot_bytes);
+    link.largest_payload = shared_payload(told.grant.slot_bytes);
+  } else {
+    auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(link.consumed_word.memory.data());
+    link.writer = RingWriter(told.grant.place, told.grant.bytes, word);
+    link.largest_payload = largest_record(told.grant.bytes) - kRecordHeadBytes - kLeadBytes;
+  }
+  const std::uint64_t inline_bytes = link.queue().capabilities().inline_bytes;
+  constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes; // claim word or terminator included
+  link.largest_payload = std::min(link.largest_payload, inline_bytes - std::min(inline_bytes, kOverhead));
+  link.eager_limit = std::min(core_.limits.eager_limit, link.largest_payload);
+  return true;
+}
+
+void Connector::inform(Link& link) {
+  if (!prepare(link)) {
+    write_slot(link, SlotVerb::refused, false);
+    link.state = State::failed;
+    host_.lost(link, "no memory for its ring");
+    return;
+  }
+  if (!adopt(link)) {
+    link.state = State::failed;
+    host_.lost(link, "its answer makes no sense");
+    return;
+  }
+  write_slot(link, SlotVerb::information, true);
+}
+
+void Connector::acknowledge(Link& link) {
+  if (!adopt(link)) {
+    link.state = State::failed;
+    host_.lost(link, "its information makes no sense");
+    return;
+  }
+  write_slot(link, SlotVerb::acknowledge, false);
+  free_slot(*link.port, link.slot);
+  host_.established(link);
+}
+
+void Connector::write_slot(Link& link, SlotVerb verb, bool with_body) {
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::lead_last;
+  command.peer = ir::Peer{link.rank};
+  command.remote = link.peer_area.at(BootstrapArea::slot_offset(link.peer_slot));
+  const auto lead = static_cast<std::uint64_t>(verb);
+  std::memcpy(command.head.data(), &lead, sizeof lead);
+  command.head_bytes = sizeof lead;
+  command.local = reinterpret_cast<std::byte*>(&link.outgoing);
+  command.bytes = with_body ? sizeof(SlotBody) : 0;
+  link.queue().post(command);
+}
+
+std::size_t Connector::look_at_common_slot(Port& port) {
+  const std::uint64_t word = port.area->common.request.load(std::memory_order_acquire);
+  if (word == 0) [[likely]]
+    return 0;
+  const ConnectionRequest request = unpack_request(word);
+  Link* link = request.valid && request.slot < kCommandSlots && request.initiator != core_.rank
+                   ? host_.link_for(request.initiator)
+                   : nullptr;
+  if (link == nullptr || link->failed() || link->port != &port) {
+    core_.recorder.record("rubbish in the common slot", static_cast<std::int64_t>(request.initiator), word);
+    free_common_slot(port);
+    return 1;
+  }
+  const bool needs_slot = link->slot < 0 || link->requested;
+  if (needs_slot && std::find(port.slot_taken.begin(), port.slot_taken.end(), false) == port.slot_taken.end())
+    return 0; // every transaction that ends frees one
+  const std::uint32_t before = link->peer_slot;
+  link->peer_slot = request.slot;
+  feed(*link, request.initiator < core_.rank ? Input::request_prevails : Input::request_yields);
+  if (link->state == State::awaiting_answer) link->peer_slot = before;
+  return 1;
+}
+
+std::size_t Connector::look_at_slot(Link& link, std::int32_t index) {
+  Port& port = *link.port;
+  CommandSlot& slot = port.area->slots[index];
+  const std::uint64_t word = slot.lead.load(std::memory_order_acquire);
+  if (word == 0) return 0;
+  slot.lead.store(0, std::memory_order_relaxed);
+  if (index == link.abandoned_slot) {
+    free_slot(port, link.abandoned_slot);
+    return 1;
+  }
+  switch (static_cast<SlotVerb>(word)) {
+    case SlotVerb::answer:
+      link.requested = false;
+      feed(link, Input::answer);
+      return 1;
+    case SlotVerb::information: feed(link, Input::information); return 1;
+    case SlotVerb::acknowledge: feed(link, Input::acknowledge); return 1;
+    case SlotVerb::refused: feed(link, Input::refused); return 1;
+    case SlotVerb::superseded:
+      free_slot(port, link.slot);
+      link.requested = false;
+      feed(link, Input::superseded);
+      return 1;
+    case SlotVerb::none: break;
+  }
+  link.state = State::failed;
+  host_.lost(link, "it wrote rubbish into a command slot");
+  return 1;
+}
+
+void Connector::free_common_slot(Port& port) {
+  port.area->common.request.store(0, std::memory_order_relaxed);
+  port.area->common.lock.store(0, std::memory_order_release);
+}
+
+std::int32_t Connector::take_slot(Port& port) {
+  const auto found = std::find(port.slot_taken.begin(), port.slot_taken.end(), false);
+  if (found == port.slot_taken.end()) return -1;
+  *found = true;
+  const auto index = static_cast<std::int32_t>(found - port.slot_taken.begin());
+  port.area->slots[index].lead.store(0, std::memory_order_relaxed);
+  return index;
+}
+
+void Connector::free_slot(Port& port, std::int32_t& slot) {
+  if (slot >= 0) port.slot_taken[static_cast<std::size_t>(slot)] = false;
+  slot = -1;
+}
+
+bool Connector::connect_to_self(Link& link) {
+  link.slot = 0;
+  if (!prepare(link)) return false;
+  // The slot serves as the place where adopt finds what the other side said.
+  link.slot = take_slot(*link.port);
+  if (link.slot < 0) return false;
+  link.port->area->slots[link.slot].body = link.outgoing;
+  if (!adopt(link)) return false;
+  free_slot(*link.port, link.slot);
+  link.state = State::connected;
+  return true;
+}
+
+void Connector::forget(Link& link) {
+  Port& port = *link.port;
+  if (port.area->common.lock.load(std::memory_order_relaxed) == link.rank + 1) free_common_slot(port);
+  free_slot(port, link.slot);
+  free_slot(port, link.abandoned_slot);
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,76 @@
+// Carries the connection machine out over bootstrap memory: locks, writes and reads slots, prepares rings and endpoints.
+#pragma once
+
+#include "engine/connection/machine.hpp"
+#include "engine/core.hpp"
+#include "engine/link.hpp"
+
+#include <vector>
+
+namespace heddle::engine {
+
+// What the connector needs of the engine around it.
+class ConnectionHost {
+ public:
+  virtual ~ConnectionHost() = default;
+  // The link to a rank, made if there was none; null when the rank is unreachable or outside the job.
+  virtual Link* link_for(std::uint32_t rank) = 0;
+  // Messages may flow.
+  virtual void established(Link& link) = 0;
+  // The link cannot be used any more: every operation on it ends.
+  virtual void lost(Link& link, const char* why) = 0;
+};
+
+class Connector {
+ public:
+  Connector(Core& core, ConnectionHost& host) : core_(core), host_(host) {}
+
+  // Starts connecting, unless it is under way.
+  void start(Link& link) { feed(link, connection::Input::start); }
+  // A link of this process to itself: no protocol, its own ring at both ends. False when memory is short.
+  bool connect_to_self(Link& link);
+
+  // Looks at the common slot and at the slots of transactions under way. Returns how much was done.
+  std::size_t progress(Port& port);
+  // The answer to the compare-and-swap on a common slot.
+  void lock_answered(Link& link, const ir::Event& event);
+
+  // The peer is gone: frees what it may have locked here, and what the transaction held.
+  void forget(Link& link);
+
+ private:
+  void feed(Link& link, connection::Input input);
+  void carry_out(Link& link, connection::Effect effect);
+
+  // Puts the link among those looked at by progress.
+  void watch(Link& link);
+
+  void lock(Link& link);
+  void unlock(Link& link);
+  void request(Link& link);
+  void answer(Link& link);
+  void turn_down(Link& link);
+  void abandon(Link& link);
+  void inform(Link& link);
+  void acknowledge(Link& link);
+
+  std::size_t look_at_common_slot(Port& port);
+  std::size_t look_at_slot(Link& link, std::int32_t slot);
+  void free_common_slot(Port& port);
+
+  [[nodiscard]] std::int32_t take_slot(Port& port);
+  void free_slot(Port& port, std::int32_t& slot);
+  // Ring, endpoint and reporting word for this side; false when memory is short.
+  bool prepare(Link& link);
+  // Reads the peer's side out of the slot and readies this side for it; false when it makes no sense.
+  bool adopt(Link& link);
+  // Writes a word into the peer's slot, with link.outgoing behind it where the word has a body.
+  void write_slot(Link& link, SlotVerb verb, bool with_body);
+  void put_word(Link& link, std::uint64_t offset, std::uint64_t word);
+
+  Core& core_;
+  ConnectionHost& host_;
+  std::vector<Link*> under_way_;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,72 @@
+// The connection protocol as a pure machine: who locks whose slot, who answers, and how two that start at once agree.
+// The effects are carried out by connector.cpp.
+//
+//   initiator                                     responder
+//   idle --start--> locking                                          I1  compare-and-swap on the responder's common slot
+//   locking --lock_taken--> awaiting_answer                          I2, I3  writes its request, prepares its endpoint
+//                                                 idle --request--> awaiting_information
+//                                                                    R1  prepares, answers, frees the common slot
+//   awaiting_answer --answer--> awaiting_acknowledge                 I4, I5  connects, writes its own information
+//                                                 awaiting_information --information--> connected
+//                                                                    R2  connects, acknowledges
+//   awaiting_acknowledge --acknowledge--> connected
+//
+// Both start at once: who sees a request while it still tries to lock gives its own attempt up and answers. When both
+// requests are written, that of the lower rank stands: the lower rank answers the other's request with `superseded`, the
+// higher rank answers as a responder and forgets its own.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::engine::connection {
+
+enum class State : std::uint8_t {
+  idle,
+  locking,
+  awaiting_answer,
+  superseded, // its request was turned down in favour of the peer's, which is on its way
+  awaiting_information,
+  awaiting_acknowledge,
+  connected,
+  failed,
+};
+inline constexpr unsigned kStates = 8;
+
+enum class Input : std::uint8_t {
+  start,            // a message wants to go to the peer
+  lock_taken,       // the compare-and-swap found 0
+  lock_busy,        // it found another initiator
+  request_prevails, // the peer's request is here, and its rank is the lower
+  request_yields,   // the peer's request is here, and its rank is the higher
+  answer,           // the responder's answer is here
+  superseded,       // the peer says that its own request stands
+  refused,          // the peer cannot connect: no memory
+  information,      // the initiator's information is here
+  acknowledge,      // the responder's last word is here
+  peer_lost,
+};
+inline constexpr unsigned kInputs = 11;
+
+enum class Effect : std::uint8_t {
+  none,
+  lock,               // compare-and-swap on the peer's common slot
+  request,            // take a slot, write the request
+  answer,             // prepare endpoint and ring, write the answer, free the own common slot
+  abandon_and_answer, // the same, and forget the own attempt: a lock that is still taken is given back
+  turn_down,          // write `superseded` to the peer's slot, free the own common slot
+  inform,             // connect the endpoint, write the own information
+  acknowledge,        // connect the endpoint, write the last word; messages may flow
+  establish,          // messages may flow
+  unlock,             // the lock came after the attempt was given up: free the peer's common slot
+  give_up,            // every operation on the peer ends
+  violation,          // the peer broke the protocol
+};
+
+struct Step {
+  State next{};
+  Effect effect{};
+};
+
+Step step(State state, Input input);
+
+} // namespace heddle::engine::connection

@@ -1,0 +1,401 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace heddle::engine {
+
+namespace {
+
+// Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
+constexpr std::size_t kRingsAtOnce = 16;
+// Records taken from one ring before the others get their turn.
+constexpr std::size_t kRecordsAtOnce = 64;
+// A translator with nothing under way is asked for events only now and then: only a failure could come.
+constexpr std::uint64_t kIdlePollInterval = 64;
+
+std::uint64_t load_tag(const std::byte* record) {
+  std::uint64_t tag = 0;
+  std::memcpy(&tag, record + kLeadBytes, sizeof tag);
+  return tag;
+}
+
+// Reads a control record's body; false when its size is wrong.
+template <typename Body>
+bool load_body(Body& body, const Lead& lead, const std::byte* content) {
+  if (lead.bytes != sizeof body) return false;
+  std::memcpy(&body, content, sizeof body);
+  return true;
+}
+
+} // namespace
+
+Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder)
+    : core_(rank, size, limits, recorder),
+      outbox_(core_),
+      fetcher_(core_, outbox_),
+      assistant_(core_, outbox_),
+      sender_(core_, outbox_),
+      receiver_(core_, outbox_, fetcher_),
+      connector_(core_, *this),
+      links_(size, nullptr) {}
+
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t size, const Limits& limits,
+                                               std::span<schedule::Queue* const> queues,
+                                               base::FlightRecorder& recorder) {
+  std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
+  for (schedule::Queue* queue : queues) {
+    auto memory = queue->translator().allocate(sizeof(BootstrapArea));
+    if (!memory) return std::unexpected(memory.error());
+    auto port = std::make_unique<Port>();
+    port->queue = queue;
+    port->memory = *memory;
+    port->area = new (memory->memory.data()) BootstrapArea{};
+    engine->ports_.push_back(std::move(port));
+  }
+  return engine;
+}
+
+// --- links ---
+
+Link* Engine::link_for(std::uint32_t rank) {
+  if (rank >= core_.size) return nullptr;
+  if (links_[rank] != nullptr) return links_[rank];
+  auto link = std::make_unique<Link>();
+  link->rank = rank;
+  link->port = ports_[contacts_[rank].port].get();
+  auto area = link->queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
+  if (area) {
+    link->attached = true;
+    link->peer_area = *area;
+  }
+  links_[rank] = owned_links_.emplace_back(std::move(link)).get();
+  Link& made = *links_[rank];
+  if (!area) {
+    core_.recorder.record("attach failed", rank, static_cast<std::uint64_t>(area.error().system_code));
+    made.state = connection::State::failed;
+    fail(made, true);
+  } else if (rank == core_.rank) {
+    if (connector_.connect_to_self(made))
+      established(made);
+    else
+      lost(made, "no memory for its ring");
+  }
+  return &made;
+}
+
+void Engine::established(Link& link) {
+  core_.recorder.record("connected", link.rank, link.ring.grant.bytes, link.writes_shared ? 1 : 0);
+  if (link.reader.exists()) readable_.push_back(&link);
+  pump_later(link);
+}
+
+void Engine::lost(Link& link, const char* why) {
+  core_.recorder.record(why, link.rank);
+  fail(link, false);
+}
+
+void Engine::fail(Link& link, bool dead) {
+  link.state = connection::State::failed;
+  connector_.forget(link);
+  std::erase(readable_, &link);
+  sender_.peer_lost(link);
+  receiver_.peer_lost(link);
+  Port& port = *link.port;
+  for (std::size_t cell = 0; dead && cell < kClaimCells; ++cell)
+    if (port.cell_taken[cell] && port.cell_peer[cell] == link.rank) port.cell_taken[cell] = false;
+  if (dead) {
+    // A peer that lives but broke the protocol could still write there: its ring stays unused.
+    core_.rings.give_back(link.queue().translator(), link.ring);
+    if (!link.consumed_word.memory.empty()) link.queue().translator().deallocate(link.consumed_word);
+    link.consumed_word = {};
+    link.ring = {};
+    link.queue().translator().detach(ir::Peer{link.rank});
+  }
+  core_.events.push({.kind = Event::Kind::peer_failed,
+                     .cookie = 0,
+                     .completion = {.code = ErrorCode::peer_failed, .peer = Rank{link.rank}},
+                     .arrival = {}});
+}
+
+void Engine::peer_failed(std::uint32_t rank) {
+  if (rank >= core_.size || rank == core_.rank) return;
+  Link* link = links_[rank];
+  if (link == nullptr) {
+    links_[rank] = link = owned_links_.emplace_back(std::make_unique<Link>()).get();
+    link->rank = rank;
+    link->port = ports_[contacts_[rank].port].get();
+  }
+  if (link->failed()) return;
+  // What had arrived before the end is delivered.
+  while (link->connected() && link->reader.exists() && read_ring(*link) > 0) {
+  }
+  if (!link->failed()) fail(*link, true);
+}
+
+// --- sending ---
+
+Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
+  const auto rank = static_cast<std::uint32_t>(arguments.to);
+  if (rank >= core_.size)
+    return std::unexpected(Error{
+        .code = ErrorCode::bad_argument,
+        .fact = "rank " + std::to_string(rank) + " is outside the job of " + std::to_string(core_.size) + " processes",
+        .remedy = "use a rank from 0 to " + std::to_string(core_.size - 1),
+        .peer = kNoPeer});
+  Link& link = *link_for(rank);
+  if (link.failed()) return std::unexpected(failed_error(rank));
+  if (!link.connected()) connector_.start(link);
+  return submit(kind, link, arguments, data);
+}
+
+Error Engine::failed_error(std::uint32_t rank) const {
+  return {.code = ErrorCode::peer_failed,
+          .fact = "rank " + std::to_string(rank) + " has failed or left the job",
+          .remedy = "take ranks of peer_failed events out of further communication",
+          .peer = rank};
+}
+
+Error Engine::complaint(const Match& match) const {
+  if (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= core_.size)
+    return {.code = ErrorCode::bad_argument,
+            .fact = "source rank " + std::to_string(static_cast<std::uint32_t>(match.source)) +
+                    " is outside the job of " + std::to_string(core_.size) + " processes",
+            .remedy = "use a rank from 0 to " + std::to_string(core_.size - 1) + ", or kAnySource"};
+  return {.code = ErrorCode::bad_argument,
+          .fact = "tag " + std::to_string(static_cast<std::uint64_t>(match.tag)) + " has bits set outside the mask " +
+                  std::to_string(match.mask) + ": it can match nothing",
+          .remedy = "clear the bits of the tag that the mask leaves out"};
+}
+
+// --- receiving ---
+
+Result<std::optional<Envelope>> Engine::probe(const Match& match) {
+  if (wrong(match)) return std::unexpected(complaint(match));
+  const Arrived* message = core_.matching_of(Channel::program).find(match);
+  if (message == nullptr && source_failed(match))
+    return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
+  if (message == nullptr) return std::nullopt;
+  return Envelope{.source = Rank{message->source}, .tag = Tag{message->tag}, .bytes = message->bytes};
+}
+
+Result<std::optional<Message>> Engine::matched_probe(const Match& match) {
+  auto envelope = probe(match);
+  if (!envelope) return std::unexpected(envelope.error());
+  if (!*envelope) return std::nullopt;
+  Matching& matching = core_.matching_of(Channel::program);
+  Arrived* message = matching.find(match);
+  matching.take(*message);
+  message->reserved = true;
+  return Message{.envelope = **envelope, .handle = Core::handle_of(*message)};
+}
+
+Result<Request> Engine::receive_matched(const Message& message, const Layout& into, Notify notify) {
+  Arrived* arrived = core_.find_reserved(message.handle);
+  if (arrived == nullptr)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "the message was received before, or never reserved",
+                                 .remedy = "receive each message of matched_probe exactly once"});
+  Operation& operation = core_.begin(OperationKind::receive, Stage::posted, notify);
+  operation.channel = Channel::program;
+  operation.target = into;
+  const Request request = operation.request();
+  Link& link = *links_[arrived->source];
+  receiver_.take(operation, *arrived, link);
+  pump_later(link);
+  return request;
+}
+
+bool Engine::cancel(Request request) {
+  Operation* operation = core_.operations.find(request.index, request.generation);
+  if (operation == nullptr || operation->kind != OperationKind::receive || operation->stage != Stage::posted)
+    return false;
+  core_.matching_of(operation->channel).remove(*operation);
+  core_.complete(*operation, ErrorCode::cancelled);
+  return true;
+}
+
+Request Engine::begin_collective(Notify notify) {
+  return core_.begin(OperationKind::collective, Stage::running, notify).request();
+}
+
+void Engine::finish_collective(Request request, ErrorCode code) {
+  if (Operation* operation = core_.operations.find(request.index, request.generation)) core_.complete(*operation, code);
+}
+
+// --- progress ---
+
+std::size_t Engine::progress() {
+  ++core_.progress_count;
+  std::size_t done = read_rings();
+  for (auto& port : ports_) {
+    if (port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0) done += poll_events(*port);
+    done += connector_.progress(*port);
+    if (port->shared.reader.exists()) done += read_shared_ring(*port);
+  }
+  done += fetcher_.progress();
+  if (!to_pump_.empty()) pump_all();
+  return done;
+}
+
+std::size_t Engine::read_rings() {
+  // The ring that spoke last speaks again soon: it is always looked at. Of the others, some in turn.
+  std::size_t done = 0;
+  const std::size_t count = readable_.size();
+  const std::size_t looks = std::min(count, kRingsAtOnce);
+  for (std::size_t i = 0; i < looks && !readable_.empty(); ++i) {
+    if (next_ring_ >= readable_.size()) next_ring_ = 0;
+    Link& link = *readable_[next_ring_++];
+    done += read_ring(link);
+  }
+  return done;
+}
+
+std::size_t Engine::read_ring(Link& link) {
+  std::size_t done = 0;
+  while (done < kRecordsAtOnce) {
+    const std::uint64_t word = link.reader.peek();
+    if (word == 0) break;
+    const Lead lead = Lead::unpack(word);
+    const std::uint64_t span = record_span(lead.bytes);
+    if (!Lead::plausible(word) || (lead.kind != RecordKind::wrap && span + kLeadBytes > link.reader.to_end()))
+        [[unlikely]] {
+      lost(link, "it wrote rubbish into its ring");
+      return done + 1;
+    }
+    if (lead.kind == RecordKind::wrap) [[unlikely]] {
+      link.reader.wrap();
+      continue;
+    }
+    if (!dispatch(link, lead, link.reader.record())) [[unlikely]] {
+      lost(link, "it sent a record that makes no sense");
+      return done + 1;
+    }
+    if (link.failed()) [[unlikely]]
+      return done + 1;
+    link.reader.advance(span);
+    ++done;
+  }
+  if (done > 0) {
+    if (link.reader.report_due()) outbox_.report_consumed(link);
+    pump_later(link);
+  }
+  return done;
+}
+
+std::size_t Engine::read_shared_ring(Port& port) {
+  std::size_t done = 0;
+  SharedRingReader& reader = port.shared.reader;
+  while (done < kRecordsAtOnce) {
+    const Claim claim = reader.peek();
+    if (!reader.current(claim) || claim.owner == 0) break;
+    Link* link = claim.owner <= core_.size ? links_[claim.owner - 1] : nullptr;
+    if (link == nullptr || link->failed()) {
+      reader.advance(); // nobody's, or a dead peer's: skipped
+      ++done;
+      continue;
+    }
+    if (!claim.ready) break;
+    std::uint64_t word = 0;
+    std::memcpy(&word, reader.record(), sizeof word);
+    const Lead lead = Lead::unpack(word);
+    const bool sound = Lead::plausible(word) && lead.kind != RecordKind::wrap &&
+                       kRecordHeadBytes + lead.bytes <= reader.record_bytes() && dispatch(*link, lead, reader.record());
+    if (!sound) lost(*link, "it sent a record that makes no sense");
+    reader.advance();
+    pump_later(*link);
+    ++done;
+  }
+  return done;
+}
+
+bool Engine::dispatch(Link& link, const Lead& lead, const std::byte* record) {
+  const std::byte* content = record + kRecordHeadBytes;
+  const std::uint64_t tag = load_tag(record);
+  switch (lead.kind) {
+    case RecordKind::eager: return receiver_.whole(link, lead, tag, content);
+    case RecordKind::eager_synchronous: return receiver_.synchronous(link, lead, tag, content);
+    case RecordKind::unsolicited: return receiver_.unsolicited(link, lead, tag, content);
+    case RecordKind::announce: return receiver_.announced(link, lead, tag, content);
+    case RecordKind::announce_unsolicited: return receiver_.announced_unsolicited(link, lead, tag, content);
+    case RecordKind::fragment: return receiver_.fragment(link, lead, tag, content);
+    case RecordKind::finished:
+    case RecordKind::clear_to_send:
+    case RecordKind::assist:
+    case RecordKind::assist_done: return dispatch_control(link, lead, content);
+    case RecordKind::none:
+    case RecordKind::wrap: return false;
+  }
+  return false;
+}
+
+bool Engine::dispatch_control(Link& link, const Lead& lead, const std::byte* content) {
+  if (lead.kind == RecordKind::finished) {
+    Finished body;
+    if (!load_body(body, lead, content)) return false;
+    sender_.finished(link, body);
+    return true;
+  }
+  if (lead.kind == RecordKind::clear_to_send) {
+    ClearToSend body;
+    return load_body(body, lead, content) && sender_.clear_to_send(link, body);
+  }
+  if (lead.kind == RecordKind::assist) {
+    AssistRequest body;
+    if (!load_body(body, lead, content)) return false;
+    assistant_.begin(link, body);
+    return true;
+  }
+  AssistDone body;
+  if (!load_body(body, lead, content)) return false;
+  fetcher_.assist_done(link, body);
+  return true;
+}
+
+std::size_t Engine::poll_events(Port& port) {
+  port.queue->flush();
+  std::array<ir::Event, 16> events;
+  const std::size_t count = port.queue->poll(events);
+  for (std::size_t i = 0; i < count; ++i) dispatch_event(port, events[i]);
+  return count;
+}
+
+void Engine::dispatch_event(Port& port, const ir::Event& event) {
+  static_cast<void>(port);
+  if (event.kind == ir::EventKind::peer_failed) {
+    peer_failed(static_cast<std::uint32_t>(event.peer));
+    return;
+  }
+  if (event.kind != ir::EventKind::completed) return;
+  Link* link = links_[static_cast<std::uint32_t>(event.peer)];
+  switch (cookie_kind(event.cookie)) {
+    case CookieKind::lock: connector_.lock_answered(*link, event); break;
+    case CookieKind::claim:
+      if (outbox_.claim_answered(*link, event)) sender_.pump(*link);
+      break;
+    case CookieKind::read: fetcher_.read_ended(event); break;
+    case CookieKind::assist_claim: assistant_.claim_ended(event); break;
+    case CookieKind::assist_copy: assistant_.copy_ended(event); break;
+  }
+  if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
+  pump_later(*link);
+}
+
+void Engine::pump_all() {
+  for (std::size_t i = 0; i < to_pump_.size();) {
+    Link& link = *to_pump_[i];
+    if (link.failed() || sender_.pump(link)) {
+      link.pumped = false;
+      to_pump_[i] = to_pump_.back();
+      to_pump_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+}
+
+} // namespace heddle::engine

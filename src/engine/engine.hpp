@@ -1,0 +1,210 @@
+// The protocol engine: consumes what arrives, emits commands, and ends operations. It has no threads, no clock and no
+// global state and does no input or output; everything it knows of the network it learns through its queues.
+#pragma once
+
+#include "engine/connection/connector.hpp"
+#include "engine/core.hpp"
+#include "engine/messages/assistant.hpp"
+#include "engine/messages/fetcher.hpp"
+#include "engine/messages/outbox.hpp"
+#include "engine/messages/receiver.hpp"
+#include "engine/messages/sender.hpp"
+#include "ir/translator.hpp"
+#include "schedule/queue.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heddle::engine {
+
+// How a peer is reached: through which of the engine's ports, and where.
+struct Contact {
+  ir::Address address{};
+  std::uint8_t port = 0;
+};
+static_assert(sizeof(Contact) + sizeof(void*) <= 64, "a peer not connected to costs at most 64 bytes");
+
+class Engine final : private ConnectionHost {
+ public:
+  // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
+  // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
+  static Result<std::unique_ptr<Engine>> create(std::uint32_t rank, std::uint32_t size, const Limits& limits,
+                                                std::span<schedule::Queue* const> queues,
+                                                base::FlightRecorder& recorder);
+  ~Engine() override;
+
+  // One contact per rank, this process's own included.
+  void set_contacts(std::vector<Contact> contacts) { contacts_ = std::move(contacts); }
+
+  struct SendArguments {
+    Rank to{};
+    Tag tag{};
+    SendMode mode = SendMode::standard;
+    Notify notify;
+    Channel channel = Channel::program;
+  };
+  Result<Request> send(const SendArguments& arguments, const ConstLayout& data) {
+    Link* link = static_cast<std::uint32_t>(arguments.to) < core_.size
+                     ? links_[static_cast<std::uint32_t>(arguments.to)]
+                     : nullptr;
+    if (link == nullptr || !link->connected()) [[unlikely]]
+      return send_unconnected(OperationKind::send, arguments, data);
+    return submit(OperationKind::send, *link, arguments, data);
+  }
+  Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) {
+    return send_unconnected(OperationKind::unsolicited_send, arguments, data);
+  }
+
+  Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program) {
+    if (wrong(match)) [[unlikely]]
+      return std::unexpected(complaint(match));
+    Matching& matching = core_.matching_of(channel);
+    Arrived* message = matching.find(match);
+    if (message == nullptr && source_failed(match)) [[unlikely]]
+      return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
+    Operation& operation = core_.begin(OperationKind::receive, Stage::posted, notify);
+    operation.channel = channel;
+    operation.match = match;
+    operation.target = into;
+    const Request request = operation.request();
+    if (message == nullptr) [[likely]] {
+      matching.post(operation);
+    } else {
+      matching.take(*message);
+      receiver_.take(operation, *message, *links_[message->source]);
+      pump_later(*links_[message->source]);
+    }
+    return request;
+  }
+  Result<std::optional<Envelope>> probe(const Match& match);
+  Result<std::optional<Message>> matched_probe(const Match& match);
+  Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify);
+  bool cancel(Request request);
+  void release(std::uint64_t arrival) { core_.release(arrival); }
+
+  // A request for something that is no single message; ended by finish_collective.
+  Request begin_collective(Notify notify);
+  void finish_collective(Request request, ErrorCode code);
+
+  // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
+  std::size_t progress();
+
+  // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
+  std::optional<Completion> take_completion(Request request) {
+    Operation* operation = core_.operations.find(request.index, request.generation);
+    if (operation == nullptr) [[unlikely]]
+      return Completion{.code = ErrorCode::stale_request};
+    if (operation->stage != Stage::done) return std::nullopt;
+    const Completion completion = operation->completion;
+    core_.operations.give_back(*operation);
+    return completion;
+  }
+  [[nodiscard]] bool ended(Request request) const {
+    const Operation* operation = core_.operations.find(request.index, request.generation);
+    return operation == nullptr || operation->stage == Stage::done;
+  }
+  std::size_t take_events(std::span<Event> events) { return core_.events.pop(events); }
+  [[nodiscard]] bool has_events() const { return !core_.events.empty(); }
+
+  // The process is known to be dead: what it has sent is still delivered, everything else with it ends.
+  void peer_failed(std::uint32_t rank);
+
+  // For the curious and for the watchdog.
+  [[nodiscard]] std::string waiting_for();
+  [[nodiscard]] Path path(std::uint32_t rank, std::uint64_t bytes);
+  [[nodiscard]] std::vector<Context::Figure> figures() const;
+  [[nodiscard]] std::uint32_t rank() const { return core_.rank; }
+  [[nodiscard]] std::uint32_t size() const { return core_.size; }
+  [[nodiscard]] const Contact& contact(std::uint32_t rank) const { return contacts_[rank]; }
+
+ private:
+  Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder);
+
+  // ConnectionHost
+  Link* link_for(std::uint32_t rank) override;
+  void established(Link& link) override;
+  void lost(Link& link, const char* why) override;
+
+  Result<Request> send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data);
+  Result<Request> submit(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
+    Operation& operation = core_.begin(kind, Stage::queued, arguments.notify);
+    operation.channel = arguments.channel;
+    operation.mode = arguments.mode;
+    operation.link = &link;
+    operation.exposed = false;
+    operation.completion.peer = arguments.to;
+    operation.completion.tag = arguments.tag;
+    operation.completion.bytes = data.bytes();
+    operation.completion.message_bytes = data.bytes();
+    const Request request = operation.request();
+    const bool simple = data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
+                        kind == OperationKind::send && data.bytes() <= link.eager_limit && link.waiting.empty();
+    if (simple) [[likely]] {
+      const Outgoing record{.kind = RecordKind::eager,
+                            .channel = arguments.channel,
+                            .tag = static_cast<std::uint64_t>(arguments.tag),
+                            .body = {},
+                            .payload = data.data(),
+                            .payload_bytes = data.bytes()};
+      if (outbox_.write(link, record)) [[likely]] {
+        core_.complete(operation, ErrorCode::ok);
+        return request;
+      }
+    }
+    operation.source = data;
+    sender_.submit(operation);
+    pump_later(link);
+    return request;
+  }
+
+  [[nodiscard]] bool wrong(const Match& match) const {
+    return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= core_.size) ||
+           (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
+  }
+  [[nodiscard]] Error complaint(const Match& match) const;
+  [[nodiscard]] bool source_failed(const Match& match) const {
+    if (match.source == kAnySource) return false;
+    const Link* link = links_[static_cast<std::uint32_t>(match.source)];
+    return link != nullptr && link->failed();
+  }
+  [[nodiscard]] Error failed_error(std::uint32_t rank) const;
+
+  std::size_t read_ring(Link& link);
+  std::size_t read_shared_ring(Port& port);
+  // One record; false: it makes no sense.
+  bool dispatch(Link& link, const Lead& lead, const std::byte* record);
+  bool dispatch_control(Link& link, const Lead& lead, const std::byte* content);
+  std::size_t poll_events(Port& port);
+  void dispatch_event(Port& port, const ir::Event& event);
+  std::size_t read_rings();
+  void pump_later(Link& link) {
+    if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
+      return;
+    link.pumped = true;
+    to_pump_.push_back(&link);
+  }
+  void pump_all();
+  void fail(Link& link, bool dead);
+
+  Core core_;
+  Outbox outbox_;
+  Fetcher fetcher_;
+  Assistant assistant_;
+  Sender sender_;
+  Receiver receiver_;
+  Connector connector_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<Contact> contacts_;
+  std::vector<Link*> links_; // by rank; null: never talked to
+  std::vector<std::unique_ptr<Link>> owned_links_;
+  std::vector<Link*> readable_; // links with an exclusive ring to read
+  std::vector<Link*> to_pump_;
+  std::size_t next_ring_ = 0;
+};
+
+} // namespace heddle::engine

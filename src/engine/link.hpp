@@ -1,0 +1,82 @@
+// What this process holds about a peer it talks to: the connection's state, the ring it writes, the ring it reads, and
+// what waits for room. Peers never talked to have none.
+#pragma once
+
+#include "engine/bootstrap/area.hpp"
+#include "engine/connection/machine.hpp"
+#include "engine/operation.hpp"
+#include "engine/rings/ring.hpp"
+#include "engine/rings/ring_budget.hpp"
+#include "engine/rings/shared_ring.hpp"
+#include "schedule/queue.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace heddle::engine {
+
+// A record without payload that waits for room in the ring.
+struct ControlRecord {
+  RecordKind kind{};
+  std::uint32_t bytes = 0;
+  std::array<std::byte, 48> body{};
+};
+
+// The claim on a slot of a shared ring that a write needs first.
+enum class ClaimState : std::uint8_t { none, asked, held };
+
+// A bootstrap area of this process and the queue of the translator it is reached through.
+struct Port {
+  schedule::Queue* queue = nullptr;
+  BootstrapArea* area = nullptr;
+  ir::ExposedMemory memory;
+  SharedRing shared;
+  std::array<bool, kCommandSlots> slot_taken{};
+  std::array<bool, kClaimCells> cell_taken{};
+  std::array<std::uint32_t, kClaimCells> cell_peer{}; // whose help was asked for
+  std::array<Operation*, kClaimCells> cell_owner{};   // null while only the sender's last word is awaited
+};
+
+struct Link {
+  std::uint32_t rank = 0;
+  Port* port = nullptr;
+  connection::State state = connection::State::idle;
+  bool attached = false;
+
+  // Connecting.
+  ir::RemotePlace peer_area;
+  std::int32_t slot = -1;           // own command slot of the transaction under way
+  std::int32_t abandoned_slot = -1; // own slot of an attempt given up, whose last word is still to come
+  std::uint32_t peer_slot = 0;      // the peer's slot that the next word goes to
+  SlotBody outgoing;                // this side's answer or information, kept while the put is under way
+  std::uint32_t lock_retry = 0;     // progress calls to let pass before the lock is tried again
+  bool lock_asked = false;
+  bool requested = false; // its request stands in the peer's common slot, unanswered
+
+  // Writing.
+  bool writes_shared = false;
+  RingWriter writer;
+  SharedRingCursor cursor;
+  ClaimState claim = ClaimState::none;
+  RingGrant grant;                   // the peer's ring
+  std::uint64_t largest_payload = 0; // that one record can carry to this peer
+  std::uint64_t eager_limit = 0;
+  ir::ExposedMemory consumed_word; // where the peer reports how far it has read
+  std::deque<ControlRecord> control;
+  OperationList waiting; // sends, in order
+  OperationList streams; // sends whose fragments are being written
+  bool pumped = false;   // stands among the links that have something to write
+
+  // Reading.
+  RingBudget::Ring ring;
+  RingReader reader;
+  ir::RemotePlace peer_consumed; // where to report to
+
+  [[nodiscard]] bool connected() const { return state == connection::State::connected; }
+  [[nodiscard]] bool failed() const { return state == connection::State::failed; }
+  [[nodiscard]] schedule::Queue& queue() const { return *port->queue; }
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,32 @@
+// A message that has arrived before a receive for it: its bytes if it is small, otherwise where to fetch them.
+#pragma once
+
+#include "engine/matching/key_table.hpp"
+#include "engine/record.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::engine {
+
+struct Arrived {
+  std::uint32_t source = 0;
+  Channel channel{};
+  std::uint64_t tag = 0;
+  std::uint64_t bytes = 0; // of the whole message
+  bool announced = false;  // only the announcement is here
+  bool synchronous = false;
+  Announcement announcement; // of an announced message; announcement.sender also of a synchronous one
+  std::byte* data = nullptr; // its bytes, in a buffer of the pool; null for announced and empty ones
+  std::uint64_t capacity = 0;
+  std::uint64_t generation = 0; // names it outside, once reserved by a matched probe
+  bool reserved = false;
+
+  Hook<Arrived> by_source_and_tag;
+  Hook<Arrived> by_tag;
+  Hook<Arrived> in_order; // all of them; also links free ones
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,82 @@
+// A hash table of intrusive first-in first-out chains, keyed by (source, tag): constant time however many entries share a
+// key or have others. Entries of one bucket stand in the order they came in, so the first that fits is the oldest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::engine {
+
+// Hook: a struct with Item* next, Item* previous. HookOf: Item& -> Hook&. KeyOf: const Item& -> MatchKey.
+struct MatchKey {
+  std::uint32_t source = 0;
+  std::uint64_t tag = 0;
+  friend bool operator==(const MatchKey&, const MatchKey&) = default;
+};
+
+template <typename Item>
+struct Hook {
+  Item* next = nullptr;
+  Item* previous = nullptr;
+};
+
+template <typename Item, auto HookMember, auto KeyOf>
+class KeyTable {
+ public:
+  KeyTable() : buckets_(kFirstBuckets) {}
+
+  void push_back(Item& item) {
+    if (++count_ > buckets_.size() * 2) grow();
+    append(buckets_[bucket_of(KeyOf(item))], item);
+  }
+  void remove(Item& item) {
+    Bucket& bucket = buckets_[bucket_of(KeyOf(item))];
+    Hook<Item>& hook = item.*HookMember;
+    (hook.previous == nullptr ? bucket.head : (hook.previous->*HookMember).next) = hook.next;
+    (hook.next == nullptr ? bucket.tail : (hook.next->*HookMember).previous) = hook.previous;
+    --count_;
+  }
+  // The oldest item of that key, or null.
+  [[nodiscard]] Item* find(const MatchKey& key) const {
+    Item* item = buckets_[bucket_of(key)].head;
+    while (item != nullptr && !(KeyOf(*item) == key)) item = (item->*HookMember).next;
+    return item;
+  }
+  [[nodiscard]] std::size_t size() const { return count_; }
+
+ private:
+  static constexpr std::size_t kFirstBuckets = 256;
+  struct Bucket {
+    Item* head = nullptr;
+    Item* tail = nullptr;
+  };
+
+  [[nodiscard]] std::size_t bucket_of(const MatchKey& key) const {
+    // Fibonacci hashing: the top bits of the product depend on all bits of the key.
+    const std::uint64_t mixed = (key.tag ^ (static_cast<std::uint64_t>(key.source) << 40U)) * 0x9e37'79b9'7f4a'7c15ULL;
+    return static_cast<std::size_t>(mixed >> 32U) & (buckets_.size() - 1);
+  }
+  static void append(Bucket& bucket, Item& item) {
+    Hook<Item>& hook = item.*HookMember;
+    hook.next = nullptr;
+    hook.previous = bucket.tail;
+    (bucket.tail == nullptr ? bucket.head : (bucket.tail->*HookMember).next) = &item;
+    bucket.tail = &item;
+  }
+  void grow() {
+    std::vector<Bucket> old(buckets_.size() * 2);
+    old.swap(buckets_);
+    for (Bucket& bucket : old)
+      for (Item* item = bucket.head; item != nullptr;) {
+        Item* next = (item->*HookMember).next;
+        append(buckets_[bucket_of(KeyOf(*item))], *item);
+        item = next;
+      }
+  }
+
+  std::vector<Bucket> buckets_; // a power of two
+  std::size_t count_ = 0;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,88 @@
+// Matching of messages and receives: MPI's rules, in constant time for receives that name their source and whole tag.
+//
+//   A message goes to the oldest posted receive that accepts it; a receive takes the oldest arrived message it accepts.
+//   Receives are kept in three groups: exact (source and whole tag), any source with whole tag, and all others. A message
+//   looks at the oldest candidate of each and takes the oldest of those. Only the third group is searched one by one.
+//   Arrived messages stand in three structures at once: by (source, tag), by tag, and in order of arrival.
+//
+// Not here: what happens to a matched pair (messages/).
+#pragma once
+
+#include "engine/matching/arrived.hpp"
+#include "engine/operation.hpp"
+
+namespace heddle::engine {
+
+constexpr bool accepts(const Match& match, std::uint32_t source, std::uint64_t tag) {
+  return (match.source == kAnySource || static_cast<std::uint32_t>(match.source) == source) &&
+         (tag & match.mask) == static_cast<std::uint64_t>(match.tag);
+}
+
+class Matching {
+ public:
+  // The receive that the message goes to, taken out; or null.
+  Operation* take_receive(std::uint32_t source, std::uint64_t tag) {
+    Operation* exact = exact_.size() == 0 ? nullptr : exact_.find({source, tag});
+    if (wild_count_ != 0) [[unlikely]]
+      return take_oldest(exact, source, tag);
+    if (exact != nullptr) exact_.remove(*exact);
+    return exact;
+  }
+  void post(Operation& receive) {
+    receive.order = ++order_;
+    if (is_exact(receive.match)) [[likely]]
+      exact_.push_back(receive);
+    else
+      post_wild(receive);
+  }
+  // Takes a posted receive back.
+  void remove(Operation& receive);
+
+  // The arrived message that a receive with this match gets, or null. It stays.
+  [[nodiscard]] Arrived* find(const Match& match) const { return arrived_count_ == 0 ? nullptr : find_arrived(match); }
+  void add(Arrived& message);
+  // Takes an arrived message out.
+  void take(Arrived& message);
+
+  [[nodiscard]] std::size_t posted() const { return exact_.size() + wild_count_; }
+  [[nodiscard]] std::size_t arrived() const { return arrived_count_; }
+
+  // Calls visit for every arrived message, oldest first. It may take the one visited.
+  template <typename Visit>
+  void visit_arrived(Visit&& visit) {
+    for (Arrived* message = oldest_; message != nullptr;) {
+      Arrived* next = message->in_order.next;
+      visit(*message);
+      message = next;
+    }
+  }
+
+ private:
+  static bool is_exact(const Match& match) { return match.mask == kWholeTag && match.source != kAnySource; }
+  static bool is_tag_only(const Match& match) { return match.mask == kWholeTag && match.source == kAnySource; }
+  static MatchKey key_of(const Operation& receive) {
+    return {.source = static_cast<std::uint32_t>(receive.match.source),
+            .tag = static_cast<std::uint64_t>(receive.match.tag)};
+  }
+  static MatchKey full_key(const Arrived& message) { return {.source = message.source, .tag = message.tag}; }
+  static MatchKey tag_key(const Arrived& message) { return {.source = 0, .tag = message.tag}; }
+
+  void post_wild(Operation& receive);
+  Operation* take_oldest(Operation* exact, std::uint32_t source, std::uint64_t tag);
+  [[nodiscard]] Arrived* find_arrived(const Match& match) const;
+
+  using ReceiveTable = KeyTable<Operation, &Operation::posted, &Matching::key_of>;
+  ReceiveTable exact_;
+  ReceiveTable tag_only_; // any source, whole tag
+  OperationList others_;
+  std::size_t wild_count_ = 0; // tag_only_ and others_ together
+  std::uint64_t order_ = 0;
+
+  KeyTable<Arrived, &Arrived::by_source_and_tag, &Matching::full_key> arrived_exact_;
+  KeyTable<Arrived, &Arrived::by_tag, &Matching::tag_key> arrived_by_tag_;
+  Arrived* oldest_ = nullptr;
+  Arrived* newest_ = nullptr;
+  std::size_t arrived_count_ = 0;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,42 @@
+// The sender's half of a shared copy: claims chunks off the receiver's counter and writes them into the posted buffer,
+// until none is left. See fetcher.hpp.
+#pragma once
+
+#include "engine/core.hpp"
+#include "engine/messages/outbox.hpp"
+
+#include <vector>
+
+namespace heddle::engine {
+
+class Assistant {
+ public:
+  Assistant(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}
+
+  // The receiver of a message of this process asks for help. A message that is gone already is answered with "nothing".
+  void begin(Link& link, const AssistRequest& request);
+  // The receiver's counter has answered.
+  void claim_ended(const ir::Event& event);
+  // A chunk has been written.
+  void copy_ended(const ir::Event& event);
+
+ private:
+  struct Assist {
+    Link* link = nullptr; // null when unused
+    AssistRequest request;
+    const std::byte* source = nullptr;
+    std::uint64_t copied = 0;
+    std::uint64_t claimed = 0; // the chunk being copied
+    std::uint64_t copying = 0; // its bytes
+  };
+
+  void claim(std::size_t number);
+  // `lost`: number + 1 of a chunk claimed but not copied.
+  void end(Assist& assist, std::uint64_t lost);
+
+  Core& core_;
+  Outbox& outbox_;
+  std::vector<Assist> assists_;
+};
+
+} // namespace heddle::engine

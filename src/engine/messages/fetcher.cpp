@@ -1,0 +1,188 @@
+#include "engine/messages/fetcher.hpp"
+
+#include "engine/messages/machines.hpp"
+
+#include <algorithm>
+
+namespace heddle::engine {
+
+namespace {
+
+// Reads that may be under way at once where the network does them by itself.
+constexpr std::size_t kReadsUnderWay = 16;
+// Asking for help costs two records and a counter that moves between caches: worth it from a few chunks on.
+constexpr std::uint64_t kChunksWorthHelp = 2;
+
+// The number in a read's cookie: which operation, which chunk.
+constexpr unsigned kIndexBits = 24;
+constexpr std::uint64_t read_number(std::uint32_t index, std::uint64_t chunk) {
+  return (chunk << kIndexBits) | index;
+}
+
+} // namespace
+
+void Fetcher::start(Operation& receive) {
+  receive.moved = 0;
+  receive.claimed = 0;
+  receive.in_flight = 0;
+  receive.cell = -1;
+  // The number of a chunk has 32 bits in the cookie: enough for 2^32 chunks of any size.
+  receive.chunk = std::min(core_.limits.chunk_bytes, receive.link->queue().capabilities().largest_transfer);
+  reads_.push_back(receive);
+}
+
+std::size_t Fetcher::progress() {
+  std::size_t posted = 0;
+  for (Operation* receive = reads_.front(); receive != nullptr;) {
+    Operation* next = receive->next;
+    const std::size_t most = receive->link->queue().capabilities().processor_copies ? 1 : kReadsUnderWay;
+    while (under_way_ < most && post_next(*receive)) ++posted;
+    if (under_way_ >= most) break;
+    receive = next;
+  }
+  return posted;
+}
+
+bool Fetcher::post_next(Operation& receive) {
+  if (receive.stage != Stage::reading) return false;
+  std::uint64_t chunk_number = receive.claimed / receive.chunk;
+  if (receive.cell >= 0)
+    chunk_number = receive.link->port->area->cells[receive.cell].next.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t offset = chunk_number * receive.chunk;
+  if (offset >= receive.wanted) {
+    if (receive.cell >= 0 && receive.in_flight == 0) receive.stage = *step(receive.stage, ReceiveInput::none_left);
+    return false;
+  }
+  // The first read goes alone: it shows whether this peer's memory can be read at all.
+  if (receive.moved == 0 && receive.in_flight > 0) return false;
+  receive.claimed = offset + receive.chunk;
+  post_chunk(receive, chunk_number);
+  return true;
+}
+
+void Fetcher::post_chunk(Operation& receive, std::uint64_t chunk_number) {
+  const std::uint64_t offset = chunk_number * receive.chunk;
+  ir::Command command;
+  command.operation = ir::Operation::get;
+  command.flags = ir::Flags::signalled;
+  command.peer = ir::Peer{receive.link->rank};
+  command.cookie = make_cookie(CookieKind::read, read_number(receive.index, chunk_number));
+  command.remote = receive.place.at(offset);
+  command.local = receive.target.data() + offset;
+  command.bytes = std::min(receive.chunk, receive.wanted - offset);
+  ++receive.in_flight;
+  ++under_way_;
+  receive.link->queue().post(command);
+}
+
+void Fetcher::read_ended(const ir::Event& event) {
+  const std::uint64_t number = cookie_number(event.cookie);
+  Operation* receive = core_.operations.at(static_cast<std::uint32_t>(number & ((1U << kIndexBits) - 1)));
+  --under_way_;
+  --receive->in_flight;
+  if (receive->link->failed() || event.status == ir::Status::peer_lost) {
+    fail(*receive);
+    return;
+  }
+  if (event.status != ir::Status::ok) {
+    refused(*receive);
+    return;
+  }
+  const std::uint64_t offset = (number >> kIndexBits) * receive->chunk;
+  receive->moved += std::min(receive->chunk, receive->wanted - offset);
+  if (receive->moved == receive->chunk && receive->cell < 0) ask_for_help(*receive);
+  check_all_here(*receive);
+}
+
+void Fetcher::ask_for_help(Operation& receive) {
+  Link& link = *receive.link;
+  const ir::Capabilities& capabilities = link.queue().capabilities();
+  if (!core_.limits.assist || !capabilities.processor_copies || !capabilities.atomics_with_processor ||
+      link.writes_shared || receive.in_flight != 0 || receive.wanted - receive.moved < kChunksWorthHelp * receive.chunk)
+    return;
+  Port& port = *link.port;
+  const auto free = std::find(port.cell_taken.begin(), port.cell_taken.end(), false);
+  if (free == port.cell_taken.end()) return;
+  auto place = link.queue().translator().expose({receive.target.data(), receive.wanted});
+  if (!place) return;
+  const auto cell = static_cast<std::size_t>(free - port.cell_taken.begin());
+  *free = true;
+  port.cell_owner[cell] = &receive;
+  port.cell_peer[cell] = link.rank;
+  receive.cell = static_cast<std::int32_t>(cell);
+  port.area->cells[cell].next.store(receive.claimed / receive.chunk, std::memory_order_relaxed);
+  outbox_.write_control(link, RecordKind::assist,
+                        AssistRequest{.sender = receive.partner,
+                                      .cell = cell,
+                                      .key = static_cast<std::uint64_t>(place->key),
+                                      .offset = place->offset,
+                                      .bytes = receive.wanted,
+                                      .chunk = receive.chunk});
+}
+
+void Fetcher::assist_done(Link& link, const AssistDone& done) {
+  Port& port = *link.port;
+  if (done.cell >= kClaimCells || !port.cell_taken[done.cell] || port.cell_peer[done.cell] != link.rank) return;
+  Operation* receive = port.cell_owner[done.cell];
+  port.cell_taken[done.cell] = false;
+  port.cell_owner[done.cell] = nullptr;
+  if (receive == nullptr || receive->link != &link) return;
+  receive->cell = -1;
+  receive->claimed = port.area->cells[done.cell].next.load(std::memory_order_relaxed) * receive->chunk;
+  receive->moved += std::min(done.bytes, receive->wanted - receive->moved);
+  if (done.lost != 0 && (done.lost - 1) * receive->chunk < receive->wanted) {
+    receive->stage = *step(receive->stage, ReceiveInput::chunk_lost);
+    post_chunk(*receive, done.lost - 1);
+  }
+  check_all_here(*receive);
+}
+
+void Fetcher::check_all_here(Operation& receive) {
+  if (receive.moved < receive.wanted || receive.in_flight > 0) return;
+  reads_.remove(receive);
+  leave_cell(receive);
+  finish(receive);
+}
+
+void Fetcher::leave_cell(Operation& receive) {
+  // The counter stays taken until the sender has said that it will not touch it any more.
+  if (receive.cell >= 0) receive.link->port->cell_owner[static_cast<std::size_t>(receive.cell)] = nullptr;
+  receive.cell = -1;
+}
+
+void Fetcher::finish(Operation& receive) {
+  outbox_.write_control(*receive.link, RecordKind::finished,
+                        Finished{.sender = receive.partner, .bytes = receive.wanted});
+  const bool cut = receive.completion.message_bytes > receive.completion.bytes;
+  core_.complete(receive, cut ? ErrorCode::truncated : ErrorCode::ok);
+}
+
+void Fetcher::refused(Operation& receive) {
+  core_.recorder.record("read refused", receive.link->rank, receive.wanted);
+  if (receive.moved > 0 || receive.cell >= 0) {
+    fail(receive);
+    return;
+  }
+  reads_.remove(receive);
+  receive.stage = *step(receive.stage, ReceiveInput::read_refused);
+  outbox_.write_control(*receive.link, RecordKind::clear_to_send,
+                        ClearToSend{.sender = receive.partner, .receiver = receive.name(), .bytes = receive.wanted});
+}
+
+void Fetcher::fail(Operation& receive) {
+  if (receive.in_flight > 0) return;
+  reads_.remove(receive);
+  leave_cell(receive);
+  receive.completion.bytes = 0;
+  core_.complete(receive, ErrorCode::peer_failed);
+}
+
+void Fetcher::peer_lost(Link& link) {
+  for (Operation* receive = reads_.front(); receive != nullptr;) {
+    Operation* next = receive->next;
+    if (receive->link == &link) fail(*receive);
+    receive = next;
+  }
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,45 @@
+// Large messages by remote read: the receiver fetches them, chunk by chunk, from the sender's memory into the posted
+// buffer. Where the processor does the copying, the sender is asked to help: both then take chunks off one counter, so a
+// sender that is busy elsewhere delays nothing, and one that waits doubles the speed.
+// Not here: the sender's half of that help (assistant.hpp).
+#pragma once
+
+#include "engine/core.hpp"
+#include "engine/messages/outbox.hpp"
+
+namespace heddle::engine {
+
+class Fetcher {
+ public:
+  Fetcher(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}
+
+  // Takes over a matched receive in Stage::reading. Its link, place, partner and wanted are set.
+  void start(Operation& receive);
+  // Posts further reads. Returns how many.
+  std::size_t progress();
+  // A read has ended.
+  void read_ended(const ir::Event& event);
+  // The sender has copied what it had claimed.
+  void assist_done(Link& link, const AssistDone& done);
+  // The peer is gone: its receives end, those with reads under way when these have.
+  void peer_lost(Link& link);
+
+  // Ends a receive whose message is in place, and tells the sender.
+  void finish(Operation& receive);
+
+ private:
+  bool post_next(Operation& receive);
+  void post_chunk(Operation& receive, std::uint64_t chunk_number);
+  void ask_for_help(Operation& receive);
+  void refused(Operation& receive);
+  void fail(Operation& receive);
+  void check_all_here(Operation& receive);
+  void leave_cell(Operation& receive);
+
+  Core& core_;
+  Outbox& outbox_;
+  OperationList reads_;
+  std::size_t under_way_ = 0; // commands
+};
+
+} // namespace heddle::engine

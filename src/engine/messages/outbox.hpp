@@ -1,0 +1,94 @@
+// Writing records to a peer's ring, of either type. The only place that knows how a record becomes a command.
+#pragma once
+
+#include "engine/copy.hpp"
+#include "engine/core.hpp"
+#include "engine/link.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace heddle::engine {
+
+// One record to write: the body goes ahead of the payload, inside the command.
+struct Outgoing {
+  RecordKind kind{};
+  Channel channel{};
+  std::uint64_t tag = 0;
+  std::span<const std::byte> body;
+  const std::byte* payload = nullptr;
+  std::uint64_t payload_bytes = 0;
+};
+
+class Outbox {
+ public:
+  explicit Outbox(Core& core) : core_(core) {}
+
+  // Writes the record if there is room now. The payload's memory is free again when this returns true.
+  // On a shared ring a false may also mean that a slot has just been asked for.
+  [[nodiscard]] bool write(Link& link, const Outgoing& record) {
+    return link.writes_shared ? write_shared(link, record) : write_exclusive(link, record);
+  }
+
+  // Writes a control record now or as soon as there is room, in order with other control records.
+  template <typename Body>
+  void write_control(Link& link, RecordKind kind, const Body& body) {
+    static_assert(sizeof(Body) <= sizeof(ControlRecord::body));
+    const auto bytes = std::as_bytes(std::span(&body, 1));
+    if (link.control.empty() && write(link, {.kind = kind, .body = bytes})) return;
+    ControlRecord waiting{.kind = kind, .bytes = sizeof(Body)};
+    std::memcpy(waiting.body.data(), bytes.data(), sizeof(Body));
+    link.control.push_back(waiting);
+  }
+  // Tries the control records that wait. True when none is left.
+  bool flush_control(Link& link);
+
+  // Tells the writer of the ring read here how far it was read.
+  void report_consumed(Link& link);
+
+  // The answer to the compare-and-swap on a slot of the peer's shared ring. True when the slot is now held.
+  bool claim_answered(Link& link, const ir::Event& event);
+
+ private:
+  bool write_exclusive(Link& link, const Outgoing& record) {
+    const std::uint64_t content = record.body.size() + record.payload_bytes;
+    const std::uint64_t span = record_span(content);
+    RingWriter::Room room = link.writer.room_for(span);
+    if (room != RingWriter::Room::here) [[unlikely]] {
+      if (room == RingWriter::Room::none || !write_wrap(link)) return false;
+    }
+    ir::Command command;
+    command.operation = ir::Operation::put;
+    command.flags = ir::Flags::lead_last | ir::Flags::terminated;
+    command.peer = ir::Peer{link.rank};
+    command.remote = link.writer.next_place();
+    fill(command, record, 0);
+    if (!link.queue().try_post(command)) [[unlikely]]
+      return false;
+    link.writer.advance(span);
+    return true;
+  }
+  // Lays lead word, tag and body into the command's head, from `at` on, and points it to the payload.
+  static void fill(ir::Command& command, const Outgoing& record, std::size_t at) {
+    const std::uint64_t lead = Lead{.kind = record.kind,
+                                    .channel = record.channel,
+                                    .bytes = static_cast<std::uint32_t>(record.body.size() + record.payload_bytes)}
+                                   .pack();
+    std::memcpy(command.head.data() + at, &lead, sizeof lead);
+    std::memcpy(command.head.data() + at + kLeadBytes, &record.tag, sizeof record.tag);
+    if (!record.body.empty())
+      std::memcpy(command.head.data() + at + kRecordHeadBytes, record.body.data(), record.body.size());
+    command.head_bytes = at + kRecordHeadBytes + record.body.size();
+    command.local = const_cast<std::byte*>(record.payload); // a put only reads it
+    command.bytes = record.payload_bytes;
+  }
+  bool write_wrap(Link& link);
+  bool write_shared(Link& link, const Outgoing& record);
+  void ask_claim(Link& link);
+
+  Core& core_;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,175 @@
+#include "engine/messages/receiver.hpp"
+
+#include "engine/layout_cursor.hpp"
+#include "engine/messages/machines.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::engine {
+
+void Receiver::deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data,
+                       std::uint64_t bytes) {
+  const std::uint64_t room = receive.target.bytes();
+  const std::uint64_t taken = std::min(bytes, room);
+  if (receive.target.shape() == Layout::Shape::contiguous) [[likely]]
+    copy_bytes(receive.target.data(), data, taken);
+  else
+    scatter(receive.target, 0, data, taken);
+  receive.completion.peer = Rank{source};
+  receive.completion.tag = Tag{tag};
+  receive.completion.bytes = taken;
+  receive.completion.message_bytes = bytes;
+  core_.complete(receive, bytes > room ? ErrorCode::truncated : ErrorCode::ok);
+}
+
+bool Receiver::keep(Link& link, const Lead& lead, std::uint64_t tag, const Announcement& announcement,
+                    const std::byte* data, std::uint64_t bytes) {
+  const bool is_announced = lead.kind == RecordKind::announce;
+  const auto buffer = is_announced ? BufferPool::Buffer{} : core_.buffers.take(bytes);
+  if (!is_announced && bytes > 0 && buffer.data == nullptr) return false;
+  Arrived& message = core_.take_arrived();
+  message.source = link.rank;
+  message.channel = lead.channel;
+  message.tag = tag;
+  message.bytes = is_announced ? announcement.bytes : bytes;
+  message.announced = is_announced;
+  message.synchronous = lead.kind == RecordKind::eager_synchronous;
+  message.announcement = announcement;
+  message.data = buffer.data;
+  message.capacity = buffer.capacity;
+  if (buffer.data != nullptr) copy_bytes(buffer.data, data, bytes);
+  core_.matching_of(lead.channel).add(message);
+  return true;
+}
+
+bool Receiver::synchronous(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+  SynchronousHead head;
+  if (lead.bytes < sizeof head) return false;
+  std::memcpy(&head, content, sizeof head);
+  const std::byte* payload = content + sizeof head;
+  const std::uint64_t bytes = lead.bytes - sizeof head;
+  Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
+  if (receive == nullptr) return keep(link, lead, tag, {.sender = head.sender}, payload, bytes);
+  tell_matched(link, head.sender, bytes);
+  deliver(*receive, link.rank, tag, payload, bytes);
+  return true;
+}
+
+void Receiver::tell_matched(Link& link, OperationName sender, std::uint64_t bytes) {
+  outbox_.write_control(link, RecordKind::finished, Finished{.sender = sender, .bytes = bytes});
+}
+
+bool Receiver::unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+  const BufferPool::Buffer buffer = core_.buffers.take(lead.bytes);
+  if (lead.bytes > 0 && buffer.data == nullptr) return false;
+  if (lead.bytes > 0) copy_bytes(buffer.data, content, lead.bytes);
+  core_.deliver_arrival(link.rank, tag, buffer, lead.bytes);
+  return true;
+}
+
+bool Receiver::announced(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+  Announcement announcement;
+  if (lead.bytes != sizeof announcement) return false;
+  std::memcpy(&announcement, content, sizeof announcement);
+  Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
+  if (receive == nullptr) return keep(link, lead, tag, announcement, nullptr, 0);
+  fetch(*receive, link, tag, announcement);
+  return true;
+}
+
+bool Receiver::announced_unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+  Announcement announcement;
+  if (lead.bytes != sizeof announcement) return false;
+  std::memcpy(&announcement, content, sizeof announcement);
+  const BufferPool::Buffer buffer = core_.buffers.take(announcement.bytes);
+  if (buffer.data == nullptr) return false;
+  Operation& receive = core_.begin(OperationKind::unsolicited_receive, Stage::posted, {});
+  receive.buffer = buffer.data;
+  receive.buffer_bytes = buffer.capacity;
+  receive.target = Layout(buffer.data, announcement.bytes);
+  fetch(receive, link, tag, announcement);
+  return true;
+}
+
+void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement) {
+  receive.link = &link;
+  receive.partner = announcement.sender;
+  receive.place = {.key = ir::MemoryKey{announcement.key}, .offset = announcement.offset};
+  receive.wanted = std::min(announcement.bytes, receive.target.bytes());
+  receive.moved = 0;
+  receive.in_flight = 0;
+  receive.cell = -1;
+  receive.completion.peer = Rank{link.rank};
+  receive.completion.tag = Tag{tag};
+  receive.completion.bytes = receive.wanted;
+  receive.completion.message_bytes = announcement.bytes;
+  core_.recorder.record("matched announcement", link.rank, announcement.bytes, tag);
+  const bool readable = announcement.readable != 0 && receive.target.shape() == Layout::Shape::contiguous;
+  if (receive.wanted == 0) {
+    fetcher_.finish(receive);
+  } else if (readable) {
+    receive.stage = *step(receive.stage, ReceiveInput::readable);
+    fetcher_.start(receive);
+  } else {
+    receive.stage = *step(receive.stage, ReceiveInput::streamed);
+    outbox_.write_control(
+        link, RecordKind::clear_to_send,
+        ClearToSend{.sender = announcement.sender, .receiver = receive.name(), .bytes = receive.wanted});
+  }
+}
+
+bool Receiver::fragment(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+  Operation* receive = core_.operations.find(tag);
+  if (receive == nullptr || receive->link != &link || receive->stage != Stage::receiving_fragments) return false;
+  if (lead.bytes > receive->wanted - receive->moved) return false;
+  scatter(receive->target, receive->moved, content, lead.bytes);
+  receive->moved += lead.bytes;
+  if (receive->moved == receive->wanted) {
+    receive->stage = *step(receive->stage, ReceiveInput::all_here);
+    const bool cut = receive->completion.message_bytes > receive->completion.bytes;
+    core_.complete(*receive, cut ? ErrorCode::truncated : ErrorCode::ok);
+  }
+  return true;
+}
+
+void Receiver::take(Operation& receive, Arrived& message, Link& link) {
+  if (message.announced) {
+    if (link.failed()) {
+      receive.completion.peer = Rank{message.source};
+      receive.completion.tag = Tag{message.tag};
+      core_.complete(receive, ErrorCode::peer_failed);
+    } else {
+      fetch(receive, link, message.tag, message.announcement);
+    }
+  } else {
+    if (message.synchronous && !link.failed()) tell_matched(link, message.announcement.sender, message.bytes);
+    deliver(receive, message.source, message.tag, message.data, message.bytes);
+  }
+  core_.give_back(message);
+}
+
+void Receiver::peer_lost(Link& link) {
+  for (Matching& matching : core_.matching)
+    matching.visit_arrived([this, &matching, &link](Arrived& message) {
+      if (message.source != link.rank || !message.announced) return;
+      matching.take(message);
+      core_.give_back(message);
+    });
+  fetcher_.peer_lost(link);
+  core_.operations.visit_all([this, &link](Operation& operation) {
+    const bool from_peer_only = operation.stage == Stage::posted && operation.kind == OperationKind::receive &&
+                                operation.match.source == Rank{link.rank};
+    if (from_peer_only) {
+      core_.matching_of(operation.channel).remove(operation);
+      operation.completion.peer = Rank{link.rank};
+      operation.completion.tag = operation.match.tag;
+      core_.complete(operation, ErrorCode::peer_failed);
+    } else if (operation.link == &link && operation.stage == Stage::receiving_fragments) {
+      operation.completion.bytes = 0;
+      core_.complete(operation, ErrorCode::peer_failed);
+    }
+  });
+}
+
+} // namespace heddle::engine

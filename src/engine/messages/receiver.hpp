@@ -1,0 +1,50 @@
+// Receives: matches what arrives with what is posted, and brings each message into place.
+#pragma once
+
+#include "engine/core.hpp"
+#include "engine/messages/fetcher.hpp"
+#include "engine/messages/outbox.hpp"
+
+namespace heddle::engine {
+
+class Receiver {
+ public:
+  Receiver(Core& core, Outbox& outbox, Fetcher& fetcher) : core_(core), outbox_(outbox), fetcher_(fetcher) {}
+
+  // A record of one of the kinds that concern receiving has arrived. `content` is what follows lead word and tag.
+  // False: it makes no sense, and the peer is to be treated as failed.
+  bool whole(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+    Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
+    if (receive == nullptr) [[unlikely]]
+      return keep(link, lead, tag, {}, content, lead.bytes);
+    deliver(*receive, link.rank, tag, content, lead.bytes);
+    return true;
+  }
+  bool synchronous(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
+  bool unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
+  bool announced(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
+  bool announced_unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
+  bool fragment(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
+
+  // Gives a receive a message that has arrived before it. `link` leads to the message's source.
+  void take(Operation& receive, Arrived& message, Link& link);
+
+  // Receives and announcements that only this peer could have served end.
+  void peer_lost(Link& link);
+
+ private:
+  // A message is copied into place: the receive has ended.
+  void deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data, std::uint64_t bytes);
+  // A message for which no receive is posted is kept.
+  bool keep(Link& link, const Lead& lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
+            std::uint64_t bytes);
+  // Starts to fetch an announced message.
+  void fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement);
+  void tell_matched(Link& link, OperationName sender, std::uint64_t bytes);
+
+  Core& core_;
+  Outbox& outbox_;
+  Fetcher& fetcher_;
+};
+
+} // namespace heddle::engine

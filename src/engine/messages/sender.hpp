@@ -1,0 +1,44 @@
+// Sends: whole in one ring record, or announced and then fetched by the receiver, or announced and then streamed.
+#pragma once
+
+#include "engine/core.hpp"
+#include "engine/messages/outbox.hpp"
+
+#include <vector>
+
+namespace heddle::engine {
+
+// How a message travels to a connected peer. A pure function of the sizes, so that it can be asked for.
+enum class Path : std::uint8_t { eager, announced_readable, announced_streamed };
+Path path_for(const Link& link, std::uint64_t bytes, bool contiguous, bool synchronous);
+
+class Sender {
+ public:
+  Sender(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}
+
+  // Takes over a queued send; it is written now if its turn has come, otherwise by pump.
+  void submit(Operation& send);
+  // Writes what waits for the peer, as far as there is room. True when nothing is left.
+  bool pump(Link& link);
+
+  void finished(Link& link, const Finished& record);
+  // False: the record makes no sense.
+  bool clear_to_send(Link& link, const ClearToSend& record);
+  // Every send on the link ends.
+  void peer_lost(Link& link);
+
+ private:
+  bool write(Operation& send);
+  bool write_whole(Operation& send);
+  bool write_announcement(Operation& send);
+  bool write_fragments(Operation& send);
+  // The payload [from, from + bytes) as contiguous memory: the caller's own, or gathered into scratch memory.
+  const std::byte* contiguous(const Operation& send, std::uint64_t from, std::uint64_t bytes);
+  void end(Operation& send, ErrorCode code);
+
+  Core& core_;
+  Outbox& outbox_;
+  std::vector<std::byte> scratch_;
+};
+
+} // namespace heddle::engine

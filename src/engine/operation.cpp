@@ -1,0 +1,16 @@
+#include "engine/operation.hpp"
+
+namespace heddle::engine {
+
+void OperationPool::grow() {
+  const auto first = static_cast<std::uint32_t>(blocks_.size()) * kBlock;
+  auto& block = blocks_.emplace_back(std::make_unique<Operation[]>(kBlock));
+  for (std::uint32_t i = kBlock; i-- > 0;) {
+    block[i].index = first + i;
+    block[i].generation = 1; // so that a Request made of zeros names nothing
+    block[i].next = free_;
+    free_ = &block[i];
+  }
+}
+
+} // namespace heddle::engine

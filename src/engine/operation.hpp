@@ -1,0 +1,162 @@
+// One operation under way, and the pool that all of them live in.
+#pragma once
+
+#include "engine/matching/key_table.hpp"
+#include "engine/record.hpp"
+#include "ir/command.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace heddle::engine {
+
+struct Link;
+
+enum class OperationKind : std::uint8_t { send, receive, unsolicited_send, unsolicited_receive, collective };
+
+// Where an operation stands. The machines of messages/ say which follow which.
+enum class Stage : std::uint8_t {
+  free,
+  // sends
+  queued,          // waits for the connection or for room in the ring
+  awaiting_match,  // synchronous: sent whole, the receiver has not matched it
+  awaiting_answer, // announced, the receiver has not answered
+  streaming,       // its fragments are being written
+  // receives
+  posted,              // no message has matched
+  reading,             // the message is being read from the sender's memory
+  awaiting_assist,     // all is read but what the sender is copying
+  receiving_fragments, // the message comes in pieces through the ring
+  // others
+  running, // a collective: its plan is being worked off
+  done,    // the completion waits to be fetched
+};
+
+struct Operation {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+  OperationKind kind{};
+  Stage stage = Stage::free;
+  Channel channel{};
+  SendMode mode{};
+  bool by_event = false;
+  std::uint64_t cookie = 0;
+  Completion completion;
+  std::uint64_t started = 0; // progress count when it began, for its age
+
+  Link* link = nullptr; // the peer it is under way with, if any
+
+  // The caller's memory: of the kind's direction.
+  ConstLayout source;
+  Layout target;
+
+  // Receive: what it accepts, and its place among the posted ones.
+  Match match;
+  std::uint64_t order = 0;
+  Hook<Operation> posted;
+
+  // In the one OperationList it stands in, or among the free ones.
+  Operation* next = nullptr;
+  Operation* previous = nullptr;
+
+  // Rendezvous.
+  OperationName partner = 0;   // the sender's name for it
+  ir::RemotePlace place;       // where the message can be read; where this process exposed it (send)
+  std::uint64_t wanted = 0;    // bytes that will be moved
+  std::uint64_t claimed = 0;   // bytes that a command has been posted for
+  std::uint64_t moved = 0;     // bytes that are in place
+  std::uint64_t in_flight = 0; // commands whose event is not here
+  std::uint64_t chunk = 0;     // of a shared copy, bytes per claim
+  std::int32_t cell = -1;      // of a shared copy
+  bool exposed = false;
+  std::byte* buffer = nullptr; // unsolicited receive: memory of the library
+  std::uint64_t buffer_bytes = 0;
+
+  [[nodiscard]] OperationName name() const { return (static_cast<std::uint64_t>(generation) << 32U) | index; }
+  [[nodiscard]] Request request() const { return {.index = index, .generation = generation}; }
+};
+
+// A first-in first-out list through Operation::next; an operation is in one list at a time.
+class OperationList {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == nullptr; }
+  [[nodiscard]] Operation* front() const { return head_; }
+  void push_back(Operation& operation) {
+    operation.next = nullptr;
+    operation.previous = tail_;
+    (tail_ == nullptr ? head_ : tail_->next) = &operation;
+    tail_ = &operation;
+  }
+  void push_front(Operation& operation) {
+    operation.previous = nullptr;
+    operation.next = head_;
+    (head_ == nullptr ? tail_ : head_->previous) = &operation;
+    head_ = &operation;
+  }
+  void remove(Operation& operation) {
+    (operation.previous == nullptr ? head_ : operation.previous->next) = operation.next;
+    (operation.next == nullptr ? tail_ : operation.next->previous) = operation.previous;
+    operation.next = operation.previous = nullptr;
+  }
+  Operation* pop_front() {
+    Operation* first = head_;
+    if (first != nullptr) remove(*first);
+    return first;
+  }
+
+ private:
+  Operation* head_ = nullptr;
+  Operation* tail_ = nullptr;
+};
+
+// Operations never move and are reused; the pool grows by whole blocks and allocates nothing while it need not grow.
+class OperationPool {
+ public:
+  Operation& take() {
+    if (free_ == nullptr) grow();
+    Operation& operation = *free_;
+    free_ = operation.next;
+    operation.next = nullptr;
+    ++in_use_;
+    return operation;
+  }
+  void give_back(Operation& operation) {
+    operation.stage = Stage::free;
+    ++operation.generation; // every name of it is stale from here on
+    operation.next = free_;
+    free_ = &operation;
+    --in_use_;
+  }
+  // The operation of that name, or null when it is stale or never was.
+  [[nodiscard]] Operation* find(std::uint32_t index, std::uint32_t generation) const {
+    if (index / kBlock >= blocks_.size()) return nullptr;
+    Operation& operation = blocks_[index / kBlock][index % kBlock];
+    return operation.generation == generation && operation.stage != Stage::free ? &operation : nullptr;
+  }
+  // The operation of that index: for cookies of commands, which keep their operation alive.
+  [[nodiscard]] Operation* at(std::uint32_t index) const { return &blocks_[index / kBlock][index % kBlock]; }
+  [[nodiscard]] Operation* find(OperationName name) const {
+    return find(static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32U));
+  }
+  [[nodiscard]] std::size_t in_use() const { return in_use_; }
+
+  template <typename Visit>
+  void visit_all(Visit&& visit) {
+    for (auto& block : blocks_)
+      for (std::size_t i = 0; i < kBlock; ++i)
+        if (block[i].stage != Stage::free) visit(block[i]);
+  }
+
+ private:
+  static constexpr std::uint32_t kBlock = 256;
+  void grow();
+
+  std::vector<std::unique_ptr<Operation[]>> blocks_;
+  Operation* free_ = nullptr;
+  std::size_t in_use_ = 0;
+};
+
+} // namespace heddle::engine

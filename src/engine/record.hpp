@@ -1,0 +1,103 @@
+// The format of what travels through a ring: a lead word, a tag, then the payload or the body of a control record.
+// The lead word becomes visible last (ir::Flags::lead_last), so a reader that sees it sees the whole record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace heddle::engine {
+
+enum class RecordKind : std::uint8_t {
+  none,              // nothing written yet: a lead word of 0
+  wrap,              // the next record is at the start of the ring
+  eager,             // payload: a whole tagged message
+  eager_synchronous, // body SynchronousHead, then the payload: the sender wants to know of the match
+  unsolicited,       // payload: a whole unsolicited message; tag: its label
+  announce,          // body Announcement: a large tagged message waits at the sender
+  announce_unsolicited,
+  finished,      // body Finished: the receiver has matched (synchronous) or fetched (announced) the message
+  clear_to_send, // body ClearToSend: the receiver wants the announced message as fragments
+  fragment,      // tag: the receiver's operation; payload: the next bytes of the message
+  assist,        // body AssistRequest: the receiver asks the sender to copy a share of the message
+  assist_done,   // body AssistDone
+};
+inline constexpr unsigned kRecordKinds = 12;
+
+// Messages on different channels never match each other: the program's, and those of the library's own collectives.
+enum class Channel : std::uint8_t { program, collective };
+inline constexpr std::size_t kChannels = 2;
+
+// Bits 0-31 payload bytes, 32-39 kind, 40-47 channel, 48-63 a mark that random bytes are unlikely to carry.
+struct Lead {
+  RecordKind kind{};
+  Channel channel{};
+  std::uint32_t bytes = 0; // after the lead word and the tag
+
+  static constexpr std::uint64_t kMark = 0x4864'0000'0000'0000ULL;
+
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return kMark | (static_cast<std::uint64_t>(channel) << 40U) | (static_cast<std::uint64_t>(kind) << 32U) | bytes;
+  }
+  static constexpr Lead unpack(std::uint64_t word) {
+    return {.kind = static_cast<RecordKind>((word >> 32U) & 0xffU),
+            .channel = static_cast<Channel>((word >> 40U) & 0xffU),
+            .bytes = static_cast<std::uint32_t>(word)};
+  }
+  // Whether the word can be a lead word at all.
+  static constexpr bool plausible(std::uint64_t word) {
+    const Lead lead = unpack(word);
+    return (word & 0xffff'0000'0000'0000ULL) == kMark && lead.kind != RecordKind::none &&
+           static_cast<unsigned>(lead.kind) < kRecordKinds && static_cast<std::size_t>(lead.channel) < kChannels;
+  }
+};
+
+inline constexpr std::uint64_t kLeadBytes = 8;
+inline constexpr std::uint64_t kRecordHeadBytes = 16; // lead word and tag
+
+constexpr std::uint64_t align8(std::uint64_t bytes) {
+  return (bytes + 7U) & ~std::uint64_t{7};
+}
+// Bytes of ring that a record with that payload takes.
+constexpr std::uint64_t record_span(std::uint64_t payload) {
+  return align8(kRecordHeadBytes + payload);
+}
+
+// An operation as its owner names it to the peer: index and generation in one word. Checked on the way back.
+using OperationName = std::uint64_t;
+
+struct SynchronousHead {
+  OperationName sender = 0;
+};
+struct Announcement {
+  OperationName sender = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t key = 0; // where the message can be read, when `readable`
+  std::uint64_t offset = 0;
+  std::uint64_t readable = 0;
+};
+struct Finished {
+  OperationName sender = 0;
+  std::uint64_t bytes = 0; // of the message that the receiver took: fewer than sent when it was truncated
+};
+struct ClearToSend {
+  OperationName sender = 0;
+  OperationName receiver = 0;
+  std::uint64_t bytes = 0; // wanted: fewer than announced when the receive is shorter
+};
+struct AssistRequest {
+  OperationName sender = 0;
+  std::uint64_t cell = 0; // index of the claim cell at the receiver
+  std::uint64_t key = 0;  // where the message is to be written
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t chunk = 0;
+};
+struct AssistDone {
+  std::uint64_t cell = 0;
+  std::uint64_t bytes = 0; // copied by the sender
+  std::uint64_t lost = 0;  // number + 1 of a chunk that it claimed and could not copy; 0: none
+};
+static_assert(sizeof(AssistRequest) + kRecordHeadBytes <= 64, "control records travel in the head of one command");
+
+} // namespace heddle::engine

@@ -1,0 +1,105 @@
+// What the engine tells about itself: unfinished operations, figures, and how a message would travel.
+#include "engine/engine.hpp"
+
+#include <string>
+
+namespace heddle::engine {
+
+namespace {
+
+const char* describe(Stage stage) {
+  switch (stage) {
+    case Stage::free: return "free";
+    case Stage::queued: return "waits for the connection or for room in the peer's ring";
+    case Stage::awaiting_match: return "sent, waits for a matching receive at the peer";
+    case Stage::awaiting_answer: return "announced, waits for the peer to fetch it";
+    case Stage::streaming: return "is being sent in fragments";
+    case Stage::posted: return "waits for a matching message";
+    case Stage::reading: return "is being read from the sender's memory";
+    case Stage::awaiting_assist: return "waits for the sender to copy its share";
+    case Stage::receiving_fragments: return "is being received in fragments";
+    case Stage::running: return "waits for the other processes";
+    case Stage::done: return "done, not yet waited for";
+  }
+  return "?";
+}
+
+const char* describe(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::send: return "send";
+    case OperationKind::receive: return "receive";
+    case OperationKind::unsolicited_send: return "unsolicited send";
+    case OperationKind::unsolicited_receive: return "unsolicited receive";
+    case OperationKind::collective: return "barrier";
+  }
+  return "?";
+}
+
+std::string rank_text(Rank rank) {
+  return rank == kAnySource ? "any rank" : "rank " + std::to_string(static_cast<std::uint32_t>(rank));
+}
+
+std::string hex(std::uint64_t value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  do {
+    text.insert(text.begin(), kDigits[value & 0xfU]);
+    value >>= 4U;
+  } while (value != 0);
+  return "0x" + text;
+}
+
+} // namespace
+
+std::string Engine::waiting_for() {
+  std::string text;
+  core_.operations.visit_all([&](Operation& operation) {
+    if (operation.stage == Stage::done) return;
+    text += describe(operation.kind);
+    if (operation.stage == Stage::posted) {
+      text +=
+          " from " + rank_text(operation.match.source) + " tag " + hex(static_cast<std::uint64_t>(operation.match.tag));
+      if (operation.match.mask != kWholeTag) text += " mask " + hex(operation.match.mask);
+    } else if (operation.kind != OperationKind::collective) {
+      text += operation.kind == OperationKind::receive ? " from " : " to ";
+      text += rank_text(operation.completion.peer) + " tag " +
+              hex(static_cast<std::uint64_t>(operation.completion.tag)) + ", " +
+              std::to_string(operation.completion.message_bytes) + " bytes";
+    }
+    text += std::string(": ") + describe(operation.stage);
+    if (operation.link != nullptr && !operation.link->connected()) text += " (not connected)";
+    text += ", for " + std::to_string(core_.progress_count - operation.started) + " polls\n";
+  });
+  return text;
+}
+
+Path Engine::path(std::uint32_t rank, std::uint64_t bytes) {
+  const Link* link = links_[rank];
+  if (link != nullptr && link->connected()) return path_for(*link, bytes, true, false);
+  // Not connected yet: as it will be on a ring of its own.
+  const ir::Capabilities& capabilities = ports_[contacts_[rank].port]->queue->capabilities();
+  if (bytes <= std::min(core_.limits.eager_limit, largest_record(core_.limits.ring_bytes))) return Path::eager;
+  return capabilities.reads_any_memory ? Path::announced_readable : Path::announced_streamed;
+}
+
+std::vector<Context::Figure> Engine::figures() const {
+  std::uint64_t connected = 0;
+  std::uint64_t shared = 0;
+  std::uint64_t failed = 0;
+  for (const auto& link : owned_links_) {
+    connected += link->connected() ? 1U : 0U;
+    shared += link->connected() && link->ring.grant.type == RingType::shared ? 1U : 0U;
+    failed += link->failed() ? 1U : 0U;
+  }
+  return {{"peers connected", connected},
+          {"peers that share a ring", shared},
+          {"peers failed", failed},
+          {"ring memory bytes", core_.rings.used()},
+          {"ring memory limit bytes", core_.rings.limit()},
+          {"operations under way", core_.operations.in_use()},
+          {"receives posted", core_.matching[0].posted()},
+          {"messages not received", core_.matching[0].arrived()},
+          {"bytes of messages not received", core_.buffers.bytes_in_use()}};
+}
+
+} // namespace heddle::engine

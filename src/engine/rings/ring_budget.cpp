@@ -1,0 +1,34 @@
+#include "engine/rings/ring_budget.hpp"
+
+namespace heddle::engine {
+
+RingBudget::Ring RingBudget::take(ir::Translator& translator, SharedRing& shared) {
+  const std::uint64_t kept_back = shared.reader.exists() ? 0 : ring_bytes_;
+  if (used_ + ring_bytes_ + kept_back > limit_) return take_shared(translator, shared);
+  auto memory = translator.allocate(ring_bytes_);
+  if (!memory) return take_shared(translator, shared);
+  used_ += ring_bytes_;
+  return {.grant = {.type = RingType::exclusive, .place = memory->place, .bytes = ring_bytes_}, .memory = *memory};
+}
+
+RingBudget::Ring RingBudget::take_shared(ir::Translator& translator, SharedRing& shared) {
+  const std::uint64_t slot_bytes = shared_slot_bytes(ring_bytes_);
+  if (!shared.reader.exists()) {
+    auto memory = translator.allocate(ring_bytes_);
+    if (!memory) return {};
+    used_ += ring_bytes_;
+    shared.memory = *memory;
+    shared.reader = SharedRingReader(shared.memory.memory.data(), kSharedSlots, slot_bytes);
+  }
+  return {
+      .grant = {.type = RingType::shared, .place = shared.memory.place, .bytes = ring_bytes_, .slot_bytes = slot_bytes},
+      .memory = {}};
+}
+
+void RingBudget::give_back(ir::Translator& translator, const Ring& ring) {
+  if (ring.grant.type != RingType::exclusive) return;
+  translator.deallocate(ring.memory);
+  used_ -= ring_bytes_;
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,46 @@
+// Who gets a ring: memory for rings is bounded, and given first come, first served. The last ring that fits is kept back as
+// the shared one; who comes after the exclusive ones are gone shares it.
+#pragma once
+
+#include "engine/rings/ring.hpp"
+#include "engine/rings/shared_ring.hpp"
+#include "ir/translator.hpp"
+
+#include <heddle/error.hpp>
+
+namespace heddle::engine {
+
+// The ring that peers share, one for each translator; made when the first peer needs it.
+struct SharedRing {
+  ir::ExposedMemory memory;
+  SharedRingReader reader;
+};
+
+class RingBudget {
+ public:
+  // `limit` bounds the memory of all rings of this process together, over all translators; at least ring_bytes.
+  RingBudget(std::uint64_t limit, std::uint64_t ring_bytes) : limit_(limit), ring_bytes_(ring_bytes) {}
+
+  // A ring's memory: its own for the exclusive type; none for the shared type, whose memory is the SharedRing's.
+  struct Ring {
+    RingGrant grant;
+    ir::ExposedMemory memory;
+  };
+  // Exclusive while memory lasts, then shared. `refused` when not even the shared ring could be made.
+  Ring take(ir::Translator& translator, SharedRing& shared);
+  // Gives an exclusive ring back when its peer is gone.
+  void give_back(ir::Translator& translator, const Ring& ring);
+
+  [[nodiscard]] std::uint64_t used() const { return used_; }
+  [[nodiscard]] std::uint64_t limit() const { return limit_; }
+  [[nodiscard]] std::uint64_t ring_bytes() const { return ring_bytes_; }
+
+ private:
+  Ring take_shared(ir::Translator& translator, SharedRing& shared);
+
+  std::uint64_t limit_;
+  std::uint64_t ring_bytes_;
+  std::uint64_t used_ = 0;
+};
+
+} // namespace heddle::engine

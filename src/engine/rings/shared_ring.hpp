@@ -1,0 +1,103 @@
+// A ring of fixed slots with several writers, given out when memory for exclusive rings is short.
+//
+// Each slot begins with a claim word: lap (31 bits), owner (rank + 1, or 0 when free), and whether a record is ready. A
+// writer takes a slot with compare-and-swap from "free in this lap" to "mine in this lap", then puts the record, whose
+// first word is "mine and ready". The reader frees a slot for the next lap when it has copied the record out. A claim word
+// carries its lap, so old contents are never taken for new ones; a slot claimed by a peer that died is skipped.
+#pragma once
+
+#include "engine/record.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::engine {
+
+struct Claim {
+  std::uint32_t lap = 0;
+  std::uint32_t owner = 0; // rank + 1
+  bool ready = false;
+
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return (static_cast<std::uint64_t>(ready) << 63U) | (static_cast<std::uint64_t>(lap & 0x7fff'ffffU) << 32U) | owner;
+  }
+  static constexpr Claim unpack(std::uint64_t word) {
+    return {.lap = static_cast<std::uint32_t>((word >> 32U) & 0x7fff'ffffU),
+            .owner = static_cast<std::uint32_t>(word),
+            .ready = (word >> 63U) != 0};
+  }
+};
+
+// Slots of a shared ring: small enough that many peers find one, large enough that control records and small messages fit.
+inline constexpr std::uint64_t kSharedSlots = 64;
+constexpr std::uint64_t shared_slot_bytes(std::uint64_t ring_bytes) {
+  return ring_bytes / kSharedSlots;
+}
+// Payload that one slot holds.
+constexpr std::uint64_t shared_payload(std::uint64_t slot_bytes) {
+  return slot_bytes - kLeadBytes - kRecordHeadBytes;
+}
+
+// The writer's view: which slot to try next, and what the answer to a try means.
+class SharedRingCursor {
+ public:
+  SharedRingCursor() = default;
+  explicit SharedRingCursor(std::uint64_t slots) : slots_(slots) {}
+
+  [[nodiscard]] std::uint64_t slot() const { return position_ % slots_; }
+  [[nodiscard]] std::uint32_t lap() const { return static_cast<std::uint32_t>(position_ / slots_); }
+  [[nodiscard]] std::uint64_t expected() const { return Claim{.lap = lap()}.pack(); }
+
+  enum class Outcome : std::uint8_t { claimed, try_next, full };
+  // `old` is what compare-and-swap found. try_next: the cursor has moved on; full: the slot is still of an earlier lap.
+  Outcome judge(std::uint64_t old) {
+    const Claim found = Claim::unpack(old);
+    if (found.lap == lap() && found.owner == 0 && !found.ready) return Outcome::claimed;
+    if (found.lap < lap()) return Outcome::full;
+    if (found.lap > lap()) position_ = found.lap * slots_ + slot();
+    if (found.lap == lap() && found.owner != 0) ++position_;
+    return Outcome::try_next;
+  }
+  void advance() { ++position_; }
+
+ private:
+  std::uint64_t slots_ = 1;
+  std::uint64_t position_ = 0;
+};
+
+class SharedRingReader {
+ public:
+  SharedRingReader() = default;
+  SharedRingReader(std::byte* memory, std::uint64_t slots, std::uint64_t slot_bytes)
+      : memory_(memory), slots_(slots), slot_bytes_(slot_bytes) {}
+
+  [[nodiscard]] bool exists() const { return memory_ != nullptr; }
+  // The claim word of the slot that comes next in order.
+  [[nodiscard]] Claim peek() const { return Claim::unpack(word().load(std::memory_order_acquire)); }
+  [[nodiscard]] bool current(const Claim& claim) const {
+    return claim.lap == static_cast<std::uint32_t>(position_ / slots_);
+  }
+  // The record behind the claim word.
+  [[nodiscard]] const std::byte* record() const { return here() + kLeadBytes; }
+  [[nodiscard]] std::uint64_t record_bytes() const { return slot_bytes_ - kLeadBytes; }
+  // Frees the slot for the next lap.
+  void advance() {
+    const auto lap = static_cast<std::uint32_t>(position_ / slots_);
+    word().store(Claim{.lap = lap + 1}.pack(), std::memory_order_release);
+    ++position_;
+  }
+
+ private:
+  [[nodiscard]] std::byte* here() const { return memory_ + (position_ % slots_) * slot_bytes_; }
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word() const {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(here()));
+  }
+
+  std::byte* memory_ = nullptr;
+  std::uint64_t slots_ = 0;
+  std::uint64_t slot_bytes_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+} // namespace heddle::engine

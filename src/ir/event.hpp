@@ -1,0 +1,32 @@
+// What a network reports back, in terms that name no hardware.
+#pragma once
+
+#include "ir/command.hpp"
+
+namespace heddle::ir {
+
+enum class EventKind : std::uint8_t {
+  completed,      // a signalled command has ended; cookie is the command's
+  remote_written, // a peer has written here and the network announces it; value is what the peer attached
+  peer_failed,    // the peer can no longer be reached; every command on it has ended or will end with peer_lost
+};
+
+enum class Status : std::uint8_t {
+  ok,
+  refused,   // the target does not grant access to that place
+  peer_lost, // the peer is gone
+  failed,    // anything else; vendor_code says what
+};
+
+struct Event {
+  EventKind kind{};
+  Status status{};
+  Peer peer{};
+  std::uint64_t cookie = 0;
+  std::uint64_t value = 0;      // old value of an atomic
+  std::int64_t vendor_code = 0; // errno, or the hardware's own code
+};
+static_assert(std::is_trivially_copyable_v<Event>);
+static_assert(sizeof(Event) == 32);
+
+} // namespace heddle::ir

@@ -1,0 +1,14 @@
+#include "ir/translator.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace heddle::ir {
+
+void Translator::sleep(std::chrono::nanoseconds limit) {
+  // Long enough to give the core away, short enough that a message is not late by more than a scheduler's tick.
+  constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(50);
+  std::this_thread::sleep_for(std::min(limit, kNap));
+}
+
+} // namespace heddle::ir

@@ -1,0 +1,75 @@
+// The boundary to a network: the only interface that a new network implements. See docs/new-translator.md.
+// A translator carries commands out and reports events; it knows nothing of messages, tags or protocols.
+#pragma once
+
+#include "ir/capabilities.hpp"
+#include "ir/command.hpp"
+#include "ir/event.hpp"
+
+#include <heddle/error.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace heddle::ir {
+
+// How a peer is found on the network: published at join, opaque to everybody but the translator that made it.
+// 40 bytes hold a GID, LID, queue pair number, key and address; a peer not connected to costs little more.
+using Address = std::array<std::byte, 40>;
+
+// One side of a connection on networks that need one (a queue pair): travels inside the connection protocol.
+using Endpoint = std::array<std::byte, 32>;
+
+// Memory that peers can reach.
+struct ExposedMemory {
+  std::span<std::byte> memory;
+  RemotePlace place; // names the first byte of `memory` in peers' commands
+};
+
+class Translator {
+ public:
+  Translator() = default;
+  Translator(const Translator&) = delete;
+  Translator& operator=(const Translator&) = delete;
+  virtual ~Translator() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
+  // Where this process is found. Constant after construction.
+  [[nodiscard]] virtual Address address() const = 0;
+
+  // Memory of this process that peers can put to, get from and do atomics on; zeroed, aligned to 64 bytes.
+  // Fails with out_of_memory when the network's limit is reached.
+  virtual Result<ExposedMemory> allocate(std::size_t bytes) = 0;
+  // Gives memory of allocate back. Peers must not use it any more.
+  virtual void deallocate(const ExposedMemory& memory) = 0;
+  // Lets peers reach memory of the caller's (only with Capabilities::reads_any_memory). Costs no system call where the network allows it.
+  virtual Result<RemotePlace> expose(std::span<std::byte> memory) = 0;
+  virtual void withdraw(const RemotePlace& place) = 0;
+
+  // Makes the peer's allocated memory reachable by commands, and says where the memory is that the peer's translator
+  // allocated first: its bootstrap memory. Called before the first command to the peer. Idempotent.
+  virtual Result<RemotePlace> attach(Peer peer, const Address& address) = 0;
+  // The peer is gone or no longer needed: lets go of what attach took. Signalled commands to it still get their event.
+  virtual void detach(Peer peer) = 0;
+  // With Capabilities::needs_connection: makes this side's endpoint for the peer, then connects it to the peer's.
+  virtual Result<Endpoint> prepare_endpoint(Peer) { return Endpoint{}; }
+  virtual Result<void> connect_endpoint(Peer, const Endpoint&) { return {}; }
+
+  // Starts commands in order; returns how many it has taken. Fewer than given is back-pressure: try the rest later.
+  virtual std::size_t submit(std::span<const Command> commands) = 0;
+  // Copies up to events.size() events; returns how many.
+  virtual std::size_t poll(std::span<Event> events) = 0;
+
+  // Sleeping until a peer does something. After announce_sleep, anything that arrives ends the next sleep at once, so the
+  // caller polls once more in between and misses nothing. The default does not know of arrivals and naps.
+  virtual void announce_sleep() {}
+  virtual void cancel_sleep() {}
+  virtual void sleep(std::chrono::nanoseconds limit);
+};
+
+} // namespace heddle::ir

@@ -1,0 +1,13 @@
+#include "schedule/queue.hpp"
+
+namespace heddle::schedule {
+
+void Queue::flush() {
+  while (!held_.empty()) {
+    if (translator_.submit({&held_.front(), 1}) == 0) return;
+    outstanding_ += ir::has(held_.front().flags, ir::Flags::signalled) ? 1U : 0U;
+    held_.pop_front();
+  }
+}
+
+} // namespace heddle::schedule

@@ -1,0 +1,54 @@
+// The schedule queue: every command of the engine passes here on its way to a translator.
+// This one is `immediate`: a command goes down as soon as it comes, and back-pressure goes straight up.
+#pragma once
+
+#include "ir/translator.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <span>
+
+namespace heddle::schedule {
+
+class Queue {
+ public:
+  explicit Queue(ir::Translator& translator) : translator_(translator), capabilities_(translator.capabilities()) {}
+
+  // Passes the command on if the translator takes it now; otherwise false, and nothing has happened.
+  // For puts whose memory is the caller's to reuse, so that nobody holds them.
+  [[nodiscard]] bool try_post(const ir::Command& command) {
+    if (!held_.empty() || translator_.submit({&command, 1}) == 0) [[unlikely]]
+      return false;
+    outstanding_ += ir::has(command.flags, ir::Flags::signalled) ? 1U : 0U;
+    return true;
+  }
+
+  // Passes the command on now or, under back-pressure, later and in order. Its memory must live until its event comes.
+  void post(const ir::Command& command) {
+    if (!try_post(command)) held_.push_back(command);
+  }
+
+  // Tries again what back-pressure had held.
+  void flush();
+
+  // Events of the translator; sees to it that none is asked for where none can come.
+  std::size_t poll(std::span<ir::Event> events) {
+    const std::size_t count = translator_.poll(events);
+    for (std::size_t i = 0; i < count; ++i)
+      if (events[i].kind == ir::EventKind::completed) --outstanding_;
+    return count;
+  }
+
+  // Signalled commands whose event has not come yet.
+  [[nodiscard]] std::size_t outstanding() const { return outstanding_ + held_.size(); }
+  [[nodiscard]] ir::Translator& translator() { return translator_; }
+  [[nodiscard]] const ir::Capabilities& capabilities() const { return capabilities_; }
+
+ private:
+  ir::Translator& translator_;
+  const ir::Capabilities capabilities_; // a copy: asked on the hot path, without a virtual call
+  std::size_t outstanding_ = 0;
+  std::deque<ir::Command> held_;
+};
+
+} // namespace heddle::schedule

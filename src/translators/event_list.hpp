@@ -1,0 +1,34 @@
+// Events that wait to be polled. For translators that carry commands out as they come.
+#pragma once
+
+#include "ir/event.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace heddle::translators {
+
+class EventList {
+ public:
+  void push(const ir::Event& event) { events_.push_back(event); }
+
+  std::size_t pop(std::span<ir::Event> to) {
+    const std::size_t count = std::min(to.size(), events_.size() - next_);
+    std::copy_n(events_.begin() + static_cast<std::ptrdiff_t>(next_), count, to.begin());
+    next_ += count;
+    if (next_ == events_.size()) {
+      events_.clear(); // keeps its memory
+      next_ = 0;
+    }
+    return count;
+  }
+  [[nodiscard]] bool empty() const { return next_ == events_.size(); }
+
+ private:
+  std::vector<ir::Event> events_;
+  std::size_t next_ = 0;
+};
+
+} // namespace heddle::translators

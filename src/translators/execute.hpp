@@ -1,0 +1,79 @@
+// Commands carried out by this processor on memory that it can address. For loopback and shared memory.
+#pragma once
+
+#include "ir/command.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace heddle::translators {
+
+// memcpy that avoids a call for a few words.
+inline void copy_short(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes > 32) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  if (bytes >= 16) {
+    std::byte first[16];
+    std::byte last[16];
+    std::memcpy(first, from, 16);
+    std::memcpy(last, from + bytes - 16, 16);
+    std::memcpy(to, first, 16);
+    std::memcpy(to + bytes - 16, last, 16);
+  } else if (bytes >= 8) {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::memcpy(&first, from, 8);
+    std::memcpy(&last, from + bytes - 8, 8);
+    std::memcpy(to, &first, 8);
+    std::memcpy(to + bytes - 8, &last, 8);
+  } else {
+    for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+// Bytes from the command's remote place that the put writes, its terminator included.
+inline std::uint64_t put_extent(const ir::Command& command) {
+  const std::uint64_t content = command.head_bytes + command.bytes;
+  return ir::has(command.flags, ir::Flags::terminated) ? ((content + kWord - 1) & ~(kWord - 1)) + kWord : content;
+}
+
+// A put with lead_last needs at least its lead word, in the head, at an aligned place.
+inline bool lead_is_sound(const ir::Command& command, const std::byte* to) {
+  return command.head_bytes >= kWord && command.head_bytes <= ir::kHeadBytes &&
+         reinterpret_cast<std::uintptr_t>(to) % kWord == 0;
+}
+
+// `to` is the remote place, known to be put_extent bytes long; lead_is_sound where the flag is set.
+inline void execute_put(const ir::Command& command, std::byte* to) {
+  const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
+  const std::uint64_t skip = lead_last ? kWord : 0;
+  if (command.head_bytes > skip) copy_short(to + skip, command.head.data() + skip, command.head_bytes - skip);
+  if (command.bytes > 0) copy_short(to + command.head_bytes, command.local, command.bytes);
+  if (ir::has(command.flags, ir::Flags::terminated)) {
+    const std::uint64_t end = (command.head_bytes + command.bytes + kWord - 1) & ~(kWord - 1);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + end)).store(0, std::memory_order_relaxed);
+  }
+  if (lead_last) {
+    std::uint64_t lead = 0;
+    std::memcpy(&lead, command.head.data(), sizeof lead);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
+  }
+}
+
+// The old value of the word at `at`, which is 8-aligned.
+inline std::uint64_t execute_atomic(const ir::Command& command, std::byte* at) {
+  const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(at));
+  if (command.operation == ir::Operation::fetch_and_add)
+    return word.fetch_add(command.operand, std::memory_order_acq_rel);
+  std::uint64_t found = command.expected;
+  word.compare_exchange_strong(found, command.operand, std::memory_order_acq_rel);
+  return found;
+}
+
+} // namespace heddle::translators

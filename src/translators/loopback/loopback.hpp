@@ -1,0 +1,59 @@
+// A network inside one process: for messages to oneself, and for tests with many peers and no transport.
+// Commands are carried out at once, by the submitting side, on the target's memory; access is checked as a NIC would.
+#pragma once
+
+#include "ir/translator.hpp"
+#include "translators/event_list.hpp"
+
+#include <map>
+#include <vector>
+
+namespace heddle::translators {
+
+class Loopback;
+
+// The peers of one such network. Outlives its translators. One thread.
+class LoopbackFabric {
+ public:
+  explicit LoopbackFabric(std::uint32_t size) : members_(size, nullptr) {}
+  // Makes the peer unreachable, as a crash would; the others learn of it by an event.
+  void kill(ir::Peer peer);
+
+ private:
+  friend class Loopback;
+  std::vector<Loopback*> members_; // null: not there, or killed
+};
+
+class Loopback final : public ir::Translator {
+ public:
+  Loopback(LoopbackFabric& fabric, ir::Peer self);
+  ~Loopback() override;
+
+  [[nodiscard]] std::string_view name() const override { return "loopback"; }
+  [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] ir::Address address() const override { return {}; }
+  Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
+  void deallocate(const ir::ExposedMemory& memory) override;
+  Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
+  void withdraw(const ir::RemotePlace& place) override;
+  Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
+  void detach(ir::Peer) override {}
+  std::size_t submit(std::span<const ir::Command> commands) override;
+  std::size_t poll(std::span<ir::Event> events) override { return events_.pop(events); }
+
+ private:
+  friend class LoopbackFabric;
+  // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
+  std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
+  ir::Status execute(const ir::Command& command, std::uint64_t& value);
+
+  LoopbackFabric& fabric_;
+  ir::Peer self_;
+  ir::Capabilities capabilities_;
+  std::map<std::uint64_t, std::span<std::byte>> exposed_; // by key; keys are not reused
+  std::map<std::uint64_t, std::byte*> allocated_;         // by key
+  std::uint64_t next_key_ = 1;
+  EventList events_;
+};
+
+} // namespace heddle::translators

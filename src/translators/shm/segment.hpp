@@ -1,0 +1,76 @@
+// A stretch of memory that several processes map: an anonymous file that vanishes with the last process that has it open.
+// The file's size is fixed and sealed, so that no process can make another one's access fail; memory is taken piece by piece.
+#pragma once
+
+#include "base/descriptor.hpp"
+
+#include <heddle/error.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+
+namespace heddle::translators {
+
+// What stands at the start of every segment.
+struct alignas(64) SegmentHeader {
+  std::uint64_t mark;                // kSegmentMark: a segment of this library, of this layout
+  std::atomic<std::uint32_t> asleep; // 1 while the owner sleeps, or is about to, until somebody writes to it
+};
+inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0001ULL; // "Heddle", layout 1
+
+// A mapping; unmaps itself.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(data_); }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// This process's own segment, and the allocation of memory in it.
+class Segment {
+ public:
+  // Reserves `bytes` of address space; memory is taken only by allocate.
+  static Result<Segment> create(std::size_t bytes);
+
+  // Offset of zeroed memory, aligned to 64. Fails with out_of_memory where the segment is full or the system has no memory.
+  Result<std::uint64_t> allocate(std::size_t bytes);
+  void deallocate(std::uint64_t offset);
+
+  [[nodiscard]] const Mapping& mapping() const { return mapping_; }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
+  [[nodiscard]] std::uint64_t inode() const { return inode_; }
+
+ private:
+  base::Descriptor file_;
+  Mapping mapping_;
+  std::uint64_t inode_ = 0;
+  std::map<std::uint64_t, std::uint64_t> free_; // offset -> bytes
+  std::map<std::uint64_t, std::uint64_t> used_;
+};
+
+// Maps the segment of another process of this machine. Fails with `unreachable` when that process is not there, may not be
+// looked at, or has no such segment.
+struct SegmentName {
+  std::int32_t process = 0;
+  std::int32_t descriptor = 0; // in that process
+  std::uint64_t bytes = 0;
+  std::uint64_t inode = 0;
+};
+Result<Mapping> map_segment(const SegmentName& name);
+
+} // namespace heddle::translators

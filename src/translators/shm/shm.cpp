@@ -1,0 +1,271 @@
+#include "translators/shm/shm.hpp"
+
+#include "translators/execute.hpp"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace heddle::translators {
+
+namespace {
+
+// The two kinds of place: an offset into the owner's segment, or an address in its private memory.
+constexpr ir::MemoryKey kInSegment{1};
+constexpr ir::MemoryKey kPrivate{2};
+
+// Beside rings: bootstrap memory, and one cache line for each peer's reports.
+constexpr std::uint64_t kFixedBytes = 64 << 10;
+constexpr std::uint64_t kBytesPerPeer = 64;
+
+// How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
+constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
+
+struct Published {
+  SegmentName segment;
+  std::uint64_t nonce_address = 0;
+  std::uint64_t nonce = 0;
+};
+static_assert(sizeof(Published) <= sizeof(ir::Address));
+
+bool can_read(std::int32_t process, std::uint64_t address, std::uint64_t expected) {
+  std::uint64_t found = 0;
+  const iovec local{.iov_base = &found, .iov_len = sizeof found};
+  const iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = sizeof found};
+  return ::process_vm_readv(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof found) &&
+         found == expected;
+}
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
+}
+
+} // namespace
+
+Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
+  auto segment = Segment::create(kFixedBytes + config.ring_memory + config.size * kBytesPerPeer);
+  if (!segment) return std::unexpected(segment.error());
+  std::unique_ptr<Shm> shm(new Shm(config, std::move(*segment)));
+  const bool readable = shm->capabilities_.reads_any_memory;
+  if (config.cross_memory == CrossMemory::require && !readable)
+    return std::unexpected(
+        Error{.code = ErrorCode::system_failed,
+              .fact = "the kernel refuses to read another process's memory (process_vm_readv)",
+              .remedy = "allow it (seccomp profile, CAP_SYS_PTRACE), or set cross_memory to automatic",
+              .system_code = errno});
+  if (config.cross_memory == CrossMemory::automatic && !readable)
+    config.log.warning(
+        "the kernel refuses to read another process's memory: large messages are copied through the rings");
+  return shm;
+}
+
+Shm::Shm(const Config& config, Segment segment)
+    : log_(config.log), wish_(config.cross_memory), segment_(std::move(segment)), attached_(config.size) {
+  std::random_device random;
+  nonce_ = std::make_unique<std::uint64_t>((static_cast<std::uint64_t>(random()) << 32U) | random());
+  // Where the kernel lets only parents read their children (Yama), this process agrees to be read by its peers.
+  if (wish_ != CrossMemory::off) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  const bool readable =
+      wish_ != CrossMemory::off && can_read(::getpid(), reinterpret_cast<std::uint64_t>(nonce_.get()), *nonce_);
+  wakes_at_once_ = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  capabilities_ = {.needs_connection = true,
+                   .announces_writes = false,
+                   .orders_puts = true,
+                   .atomics = true,
+                   .atomics_with_processor = true,
+                   .reads_any_memory = readable,
+                   .processor_copies = true,
+                   .engines = 1,
+                   .inline_bytes = std::numeric_limits<std::uint32_t>::max(),
+                   .largest_transfer = std::numeric_limits<std::uint32_t>::max()};
+}
+
+Shm::~Shm() = default;
+
+ir::Address Shm::address() const {
+  const Published published{.segment = {.process = ::getpid(),
+                                        .descriptor = segment_.descriptor(),
+                                        .bytes = segment_.mapping().bytes(),
+                                        .inode = segment_.inode()},
+                            .nonce_address = reinterpret_cast<std::uint64_t>(nonce_.get()),
+                            .nonce = *nonce_};
+  ir::Address address{};
+  std::memcpy(address.data(), &published, sizeof published);
+  return address;
+}
+
+Result<ir::ExposedMemory> Shm::allocate(std::size_t bytes) {
+  auto offset = segment_.allocate(bytes);
+  if (!offset) return std::unexpected(offset.error());
+  return ir::ExposedMemory{.memory = {segment_.mapping().data() + *offset, bytes},
+                           .place = {.key = kInSegment, .offset = *offset}};
+}
+
+void Shm::deallocate(const ir::ExposedMemory& memory) {
+  segment_.deallocate(memory.place.offset);
+}
+
+Result<ir::RemotePlace> Shm::expose(std::span<std::byte> memory) {
+  return ir::RemotePlace{.key = kPrivate, .offset = reinterpret_cast<std::uint64_t>(memory.data())};
+}
+
+Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
+  constexpr ir::RemotePlace kBootstrap{.key = kInSegment, .offset = sizeof(SegmentHeader)};
+  auto& slot = attached_[static_cast<std::uint32_t>(peer)];
+  if (slot != nullptr) return kBootstrap;
+  Published published;
+  std::memcpy(&published, address.data(), sizeof published);
+  auto mapping = map_segment(published.segment);
+  if (!mapping) {
+    Error error = mapping.error();
+    error.peer = static_cast<std::int64_t>(peer);
+    return std::unexpected(std::move(error));
+  }
+  slot = std::make_unique<Attached>();
+  slot->mapping = std::move(*mapping);
+  slot->process = published.segment.process;
+  slot->cross_memory =
+      capabilities_.reads_any_memory && can_read(slot->process, published.nonce_address, published.nonce);
+  if (capabilities_.reads_any_memory && !slot->cross_memory && !told_refusal_) {
+    told_refusal_ = true;
+    log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
+                 ": large messages from it are copied through the rings");
+  }
+  return kBootstrap;
+}
+
+void Shm::detach(ir::Peer peer) {
+  attached_[static_cast<std::uint32_t>(peer)].reset();
+}
+
+bool Shm::reads_memory_of(ir::Peer peer) const {
+  const auto& slot = attached_[static_cast<std::uint32_t>(peer)];
+  return slot != nullptr && slot->cross_memory;
+}
+
+std::byte* Shm::reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+  if (place.key != kInSegment || place.offset > peer.mapping.bytes() || bytes > peer.mapping.bytes() - place.offset)
+    return nullptr;
+  return peer.mapping.data() + place.offset;
+}
+
+std::size_t Shm::submit(std::span<const ir::Command> commands) {
+  for (const ir::Command& command : commands) {
+    Attached* peer = attached_[static_cast<std::uint32_t>(command.peer)].get();
+    if (peer == nullptr) [[unlikely]] {
+      report(command, {.status = ir::Status::peer_lost});
+      continue;
+    }
+    execute(*peer, command);
+  }
+  return commands.size();
+}
+
+void Shm::execute(Attached& peer, const ir::Command& command) {
+  constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
+  if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
+    std::byte* to = reach(peer, command.remote, put_extent(command));
+    if (to != nullptr && lead_is_sound(command, to)) execute_put(command, to);
+  } else {
+    report(command, execute_other(peer, command));
+  }
+  // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (peer.mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    wake(peer.mapping.header());
+}
+
+Shm::Outcome Shm::execute_other(const Attached& peer, const ir::Command& command) {
+  if (command.remote.key == kPrivate) return copy_across(peer, command);
+  switch (command.operation) {
+    case ir::Operation::put: {
+      std::byte* to = reach(peer, command.remote, put_extent(command));
+      const bool sound = to != nullptr && (!ir::has(command.flags, ir::Flags::lead_last) || lead_is_sound(command, to));
+      if (!sound) return {.status = ir::Status::refused};
+      execute_put(command, to);
+      return {};
+    }
+    case ir::Operation::get: {
+      const std::byte* from = reach(peer, command.remote, command.bytes);
+      if (from == nullptr) return {.status = ir::Status::refused};
+      if (command.bytes > 0) std::memcpy(command.local, from, command.bytes);
+      return {};
+    }
+    case ir::Operation::compare_and_swap:
+    case ir::Operation::fetch_and_add: {
+      std::byte* at = reach(peer, command.remote, kWord);
+      if (at == nullptr || reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return {.status = ir::Status::refused};
+      return {.value = execute_atomic(command, at)};
+    }
+  }
+  return {.status = ir::Status::failed};
+}
+
+Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command) const {
+  const bool is_get = command.operation == ir::Operation::get;
+  const bool plain_put = command.operation == ir::Operation::put && command.head_bytes == 0 &&
+                         !ir::has(command.flags, ir::Flags::lead_last) &&
+                         !ir::has(command.flags, ir::Flags::terminated);
+  if (!peer.cross_memory || !(is_get || plain_put)) return {.status = ir::Status::refused};
+  std::uint64_t moved = 0;
+  while (moved < command.bytes) {
+    const iovec local{.iov_base = command.local + moved, .iov_len = command.bytes - moved};
+    const iovec remote{.iov_base = reinterpret_cast<void*>(command.remote.offset + moved),
+                       .iov_len = command.bytes - moved};
+    const ssize_t count = is_get ? ::process_vm_readv(peer.process, &local, 1, &remote, 1, 0)
+                                 : ::process_vm_writev(peer.process, &local, 1, &remote, 1, 0);
+    if (count <= 0) {
+      const int error = count == 0 ? EFAULT : errno;
+      return {.status = error == ESRCH ? ir::Status::peer_lost : ir::Status::refused, .vendor_code = error};
+    }
+    moved += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+void Shm::report(const ir::Command& command, const Outcome& outcome) {
+  if (!ir::has(command.flags, ir::Flags::signalled)) return;
+  events_.push({.kind = ir::EventKind::completed,
+                .status = outcome.status,
+                .peer = command.peer,
+                .cookie = command.cookie,
+                .value = outcome.value,
+                .vendor_code = outcome.vendor_code});
+}
+
+void Shm::announce_sleep() {
+  SegmentHeader& header = segment_.mapping().header();
+  header.asleep.store(1, std::memory_order_seq_cst);
+  // Every peer running now passes a full barrier here: it either sees the flag after its write, or its write is seen by
+  // the caller's next poll. So writers pay for no barrier of their own.
+  if (wakes_at_once_) ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+void Shm::cancel_sleep() {
+  segment_.mapping().header().asleep.store(0, std::memory_order_relaxed);
+}
+
+void Shm::sleep(std::chrono::nanoseconds limit) {
+  if (!wakes_at_once_) limit = std::min(limit, kNap);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
+  futex(segment_.mapping().header().asleep, FUTEX_WAIT, 1, &time);
+  cancel_sleep();
+}
+
+void Shm::wake(SegmentHeader& header) {
+  if (header.asleep.exchange(0, std::memory_order_acq_rel) != 0) futex(header.asleep, FUTEX_WAKE, 1, nullptr);
+}
+
+} // namespace heddle::translators

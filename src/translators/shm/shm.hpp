@@ -1,0 +1,77 @@
+// Shared memory between the processes of one machine. Rings and bootstrap memory lie in a segment that peers map; large
+// messages go straight from one process's private memory to the other's through the kernel, where it allows that.
+#pragma once
+
+#include "base/log.hpp"
+#include "ir/translator.hpp"
+#include "translators/event_list.hpp"
+#include "translators/shm/segment.hpp"
+
+#include <heddle/options.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace heddle::translators {
+
+class Shm final : public ir::Translator {
+ public:
+  struct Config {
+    std::uint32_t size = 1;        // processes of the job
+    std::uint64_t ring_memory = 0; // bytes that allocate must be able to give, beside a little for each peer
+    CrossMemory cross_memory = CrossMemory::automatic;
+    base::Log log{};
+  };
+  static Result<std::unique_ptr<Shm>> create(const Config& config);
+  ~Shm() override;
+
+  [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] ir::Address address() const override;
+  Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
+  void deallocate(const ir::ExposedMemory& memory) override;
+  Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
+  void withdraw(const ir::RemotePlace&) override {}
+  Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
+  void detach(ir::Peer peer) override;
+  std::size_t submit(std::span<const ir::Command> commands) override;
+  std::size_t poll(std::span<ir::Event> events) override { return events_.pop(events); }
+  void announce_sleep() override;
+  void cancel_sleep() override;
+  void sleep(std::chrono::nanoseconds limit) override;
+
+  // Whether this process may read that one's memory: tried with a word that the peer has published.
+  [[nodiscard]] bool reads_memory_of(ir::Peer peer) const;
+
+ private:
+  struct Attached {
+    Mapping mapping;
+    std::int32_t process = 0;
+    bool cross_memory = false;
+  };
+  struct Outcome {
+    ir::Status status = ir::Status::ok;
+    std::uint64_t value = 0;
+    std::int64_t vendor_code = 0;
+  };
+
+  Shm(const Config& config, Segment segment);
+  void execute(Attached& peer, const ir::Command& command);
+  Outcome execute_other(const Attached& peer, const ir::Command& command);
+  void report(const ir::Command& command, const Outcome& outcome);
+  static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
+  Outcome copy_across(const Attached& peer, const ir::Command& command) const;
+  static void wake(SegmentHeader& header);
+
+  base::Log log_;
+  CrossMemory wish_;
+  Segment segment_;
+  ir::Capabilities capabilities_;
+  std::vector<std::unique_ptr<Attached>> attached_; // by rank
+  EventList events_;
+  std::unique_ptr<std::uint64_t> nonce_; // in private memory, for peers to try to read
+  bool wakes_at_once_ = false;           // the kernel orders sleepers against writers
+  bool told_refusal_ = false;
+};
+
+} // namespace heddle::translators
