@@ -1,0 +1,242 @@
+#include "store/client.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "store/address.hpp"
+
+namespace heddle::store {
+namespace {
+
+constexpr std::size_t kFirstInbox = 4 << 10;
+
+Error store_error(std::string fact, int system_code = 0) {
+  return {.code = ErrorCode::store_failed,
+          .fact = std::move(fact),
+          .remedy = "",
+          .peer = kNoPeer,
+          .system_code = system_code};
+}
+
+Error timed_out() {
+  return {.code = ErrorCode::timed_out, .fact = "the store did not answer in time"};
+}
+
+Error too_long(std::string_view what, std::size_t size, std::size_t most) {
+  return {.code = ErrorCode::bad_argument,
+          .fact = std::string(what) + " of " + std::to_string(size) + " bytes: expected 1 to " + std::to_string(most)};
+}
+
+// True when the socket is ready for `events` before the deadline.
+bool wait_for(int socket, short events, base::Deadline deadline) {
+  pollfd entry{.fd = socket, .events = events, .revents = 0};
+  while (true) {
+    const int ready = ::poll(&entry, 1, base::milliseconds_until(deadline));
+    if (ready > 0) return true;
+    if (ready == 0 && base::Clock::now() >= deadline) return false;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+// connect(2) of a unix socket blocks only while the listener's queue is full; the send timeout bounds that.
+Result<base::Descriptor> open_socket(const std::string& address, base::Deadline deadline) {
+  const auto parsed = parse_address(address);
+  if (!parsed) return std::unexpected(parsed.error());
+  base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.open()) return std::unexpected(store_error("a socket to the store cannot be made", errno));
+  const int left = std::max(1, base::milliseconds_until(deadline));
+  const timeval timeout{.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000};
+  ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0) {
+    if (errno == EAGAIN) return std::unexpected(timed_out());
+    Error error = store_error("nobody listens at the store's address " + address, errno);
+    error.remedy = "start the program with: heddle run -n N PROGRAM";
+    return std::unexpected(std::move(error));
+  }
+  if (!same_user(socket.number()))
+    return std::unexpected(store_error("the store at " + address + " belongs to another user"));
+  return socket;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Client>> Client::connect(const Target& target, Deadline deadline) {
+  auto socket = open_socket(target.address, deadline);
+  if (!socket) return std::unexpected(std::move(socket).error());
+  std::unique_ptr<Client> client(new Client(std::move(*socket), target.rank, target.size));
+  FrameWriter hello(Kind::hello, ++client->sequence_);
+  hello.u32(kWireVersion).u32(target.rank).text(target.job);
+  const auto answer = client->ask(hello.finish(), Kind::done, deadline);
+  if (!answer) return std::unexpected(answer.error());
+  const auto size = BodyReader(*answer).u32();
+  if (size != target.size) {
+    return std::unexpected(store_error("the store serves " + std::to_string(size.value_or(0)) +
+                                       " processes, expected " + std::to_string(target.size)));
+  }
+  return client;
+}
+
+Client::Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size)
+    : socket_(std::move(socket)),
+      rank_(rank),
+      size_(size),
+      inbox_(kFirstInbox),
+      largest_answer_(kLargestRequest + std::size_t{size} * (sizeof(std::uint32_t) + kLargestBlob)) {
+  noticed_.reserve(size);
+}
+
+Result<void> Client::put(std::string_view key, std::span<const std::byte> value, Deadline deadline) {
+  if (key.empty() || key.size() > kLargestKey) return std::unexpected(too_long("a key", key.size(), kLargestKey));
+  if (value.size() > kLargestValue) return std::unexpected(too_long("a value", value.size(), kLargestValue));
+  const auto answer = ask(FrameWriter(Kind::put, ++sequence_).text(key).text(value).finish(), Kind::done, deadline);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Result<Bytes> Client::get(std::string_view key, std::int64_t from, Deadline deadline) {
+  if (key.empty() || key.size() > kLargestKey) return std::unexpected(too_long("a key", key.size(), kLargestKey));
+  if (from < kNoPeer || from >= static_cast<std::int64_t>(size_)) {
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = "rank " + std::to_string(from) + " is outside the job of " + std::to_string(size_)});
+  }
+  auto answer = ask(FrameWriter(Kind::get, ++sequence_).text(key).i64(from).finish(), Kind::value, deadline);
+  if (!answer) {
+    if (answer.error().code == ErrorCode::timed_out) {
+      answer.error().fact = "nobody put '" + std::string(key) + "' into the store in time";
+      answer.error().peer = from;
+    }
+    return answer;
+  }
+  const auto value = BodyReader(*answer).text();
+  if (!value) return std::unexpected(broken("the store sent a value that cannot be read"));
+  return Bytes(value->begin(), value->end());
+}
+
+Result<void> Client::fence(Deadline deadline) {
+  auto answer = ask(FrameWriter(Kind::fence, ++sequence_).finish(), Kind::done, deadline);
+  if (answer) return {};
+  if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every rank reached the fence in time";
+  return std::unexpected(std::move(answer).error());
+}
+
+Result<std::vector<Bytes>> Client::allgather(std::span<const std::byte> blob, Deadline deadline) {
+  if (blob.size() > kLargestBlob) return std::unexpected(too_long("a blob", blob.size(), kLargestBlob));
+  auto answer = ask(FrameWriter(Kind::allgather, ++sequence_).text(blob).finish(), Kind::gathered, deadline);
+  if (!answer) {
+    if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every rank gave its blob in time";
+    return std::unexpected(std::move(answer).error());
+  }
+  std::vector<Bytes> blobs;
+  blobs.reserve(size_);
+  BodyReader reader(*answer);
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    const auto one = reader.text();
+    if (!one) return std::unexpected(broken("the store sent fewer blobs than ranks"));
+    blobs.emplace_back(one->begin(), one->end());
+  }
+  return blobs;
+}
+
+Result<std::size_t> Client::take_notices(std::span<std::uint32_t> failed) {
+  if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
+  const auto received = receive_some();
+  if (!received) return std::unexpected(received.error());
+  if (*received) {
+    ++sequence_; // nobody waits: every answer that comes now is an old one
+    if (const auto sorted = sort_inbox(); !sorted) return std::unexpected(sorted.error());
+  }
+  const std::size_t count = std::min(failed.size(), noticed_.size());
+  std::copy_n(noticed_.begin(), count, failed.begin());
+  noticed_.erase(noticed_.begin(), noticed_.begin() + static_cast<std::ptrdiff_t>(count));
+  return count;
+}
+
+Result<void> Client::leave(Deadline deadline) {
+  const auto answer = ask(FrameWriter(Kind::goodbye, ++sequence_).finish(), Kind::done, deadline);
+  socket_.reset();
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+Result<Bytes> Client::ask(Bytes request, Kind expected, Deadline deadline) {
+  if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
+  if (auto sent = send_all(request, deadline); !sent) return std::unexpected(std::move(sent).error());
+  while (true) {
+    auto sorted = sort_inbox();
+    if (!sorted) return std::unexpected(std::move(sorted).error());
+    if (std::optional<Reply>& reply = *sorted) {
+      if (reply->kind == Kind::refused) return std::unexpected(decode_refusal(reply->body));
+      if (reply->kind != expected) return std::unexpected(broken("the store gave an answer of the wrong kind"));
+      return std::move(reply->body);
+    }
+    if (!wait_for(socket_.number(), POLLIN, deadline)) {
+      if (auto sent =
+              send_all(FrameWriter(Kind::withdraw, sequence_).finish(), base::deadline_in(std::chrono::seconds(1)));
+          !sent) {
+        return std::unexpected(std::move(sent).error());
+      }
+      return std::unexpected(timed_out());
+    }
+    if (const auto received = receive_some(); !received) return std::unexpected(received.error());
+  }
+}
+
+Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      // Half a request cannot be taken back, so the connection is of no use after this.
+      if (!wait_for(socket_.number(), POLLOUT, deadline)) return std::unexpected(broken("the store takes no requests"));
+    } else if (errno != EINTR) {
+      return std::unexpected(broken("the store is gone: its launcher has ended", errno));
+    }
+  }
+  return {};
+}
+
+Result<bool> Client::receive_some() {
+  const ssize_t count = ::recv(socket_.number(), inbox_.data() + filled_, inbox_.size() - filled_, MSG_DONTWAIT);
+  if (count > 0) {
+    filled_ += static_cast<std::size_t>(count);
+    return true;
+  }
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  return std::unexpected(broken("the store is gone: its launcher has ended", count < 0 ? errno : 0));
+}
+
+Result<std::optional<Client::Reply>> Client::sort_inbox() {
+  std::optional<Reply> reply;
+  std::size_t used = 0;
+  while (!reply) {
+    const Cut cut = cut_frame(std::span<const std::byte>(inbox_).subspan(used, filled_ - used), largest_answer_);
+    if (cut.state == Cut::State::malformed) return std::unexpected(broken("the store sent what cannot be read"));
+    if (cut.state == Cut::State::incomplete) {
+      if (cut.length > inbox_.size()) inbox_.resize(cut.length);
+      break;
+    }
+    used += cut.length;
+    if (cut.frame.kind == Kind::notice) {
+      const auto rank = BodyReader(cut.frame.body).u32();
+      if (rank && noticed_.size() < size_) noticed_.push_back(*rank);
+    } else if (cut.frame.sequence == sequence_) {
+      reply = {cut.frame.kind, Bytes(cut.frame.body.begin(), cut.frame.body.end())};
+    }
+  }
+  std::memmove(inbox_.data(), inbox_.data() + used, filled_ - used);
+  filled_ -= used;
+  return reply;
+}
+
+Error Client::broken(std::string fact, int system_code) {
+  socket_.reset();
+  return store_error(std::move(fact), system_code);
+}
+
+} // namespace heddle::store

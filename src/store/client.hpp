@@ -1,0 +1,61 @@
+// The built-in store as one process of a job sees it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "store/store.hpp"
+#include "store/wire.hpp"
+
+namespace heddle::store {
+
+class Client final : public Store {
+ public:
+  struct Target {
+    std::string address; // unix:@NAME or unix:PATH
+    std::string job;
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1; // must be what the server says
+  };
+  // Joins the store under that rank. already_joined where the rank is taken; store_failed where nobody listens.
+  static Result<std::unique_ptr<Client>> connect(const Target& target, Deadline deadline);
+
+  [[nodiscard]] std::uint32_t rank() const override { return rank_; }
+  [[nodiscard]] std::uint32_t size() const override { return size_; }
+  Result<void> put(std::string_view key, std::span<const std::byte> value, Deadline deadline) override;
+  Result<Bytes> get(std::string_view key, std::int64_t from, Deadline deadline) override;
+  Result<void> fence(Deadline deadline) override;
+  Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
+  Result<std::size_t> take_notices(std::span<std::uint32_t> failed) override;
+  Result<void> leave(Deadline deadline) override;
+
+ private:
+  Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size);
+
+  // Sends one request and waits for its answer of the kind expected; the body is a copy.
+  Result<Bytes> ask(Bytes request, Kind expected, Deadline deadline);
+  Result<void> send_all(std::span<const std::byte> bytes, Deadline deadline);
+  // One non-blocking receive into the inbox. False when nothing was there.
+  Result<bool> receive_some();
+  struct Reply {
+    Kind kind;
+    Bytes body;
+  };
+  // Takes complete frames up to the answer to `sequence_`: notices are kept, answers to older requests dropped.
+  Result<std::optional<Reply>> sort_inbox();
+  Error broken(std::string fact, int system_code = 0);
+
+  base::Descriptor socket_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::uint32_t sequence_ = 0;
+  Bytes inbox_; // its size is the room; what has arrived is the first filled_ bytes
+  std::size_t filled_ = 0;
+  std::vector<std::uint32_t> noticed_; // reserved for all ranks, so that a notice never allocates
+  std::size_t largest_answer_;
+};
+
+} // namespace heddle::store

@@ -1,0 +1,253 @@
+#include "store/ledger.hpp"
+
+namespace heddle::store {
+namespace {
+
+constexpr std::size_t kLargestTotal = 256 << 20; // of all keys and values: a thousand ranks with a full value each fit
+
+Error malformed(std::string fact) {
+  return {.code = ErrorCode::bad_argument, .fact = std::move(fact)};
+}
+
+void answer(Answers& answers, ClientId to, Bytes frame) {
+  answers.push_back({to, std::make_shared<const Bytes>(std::move(frame))});
+}
+
+void done(Answers& answers, ClientId to, std::uint32_t sequence) {
+  answer(answers, to, FrameWriter(Kind::done, sequence).finish());
+}
+
+void refuse(Answers& answers, ClientId to, std::uint32_t sequence, const Error& error) {
+  answer(answers, to, encode_refusal(sequence, error));
+}
+
+Bytes notice_of(std::uint32_t rank) {
+  return FrameWriter(Kind::notice, 0).u32(rank).finish();
+}
+
+bool is_gone(Presence presence) {
+  return presence == Presence::left || presence == Presence::failed;
+}
+
+} // namespace
+
+Ledger::Ledger(std::uint32_t size, std::string job) : job_(std::move(job)), ranks_(size) {}
+
+Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answers) {
+  if (frame.kind == Kind::hello) return hello(client, frame, answers);
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return std::unexpected(malformed("a request came before hello"));
+  ClientState& state = found->second;
+  if (frame.kind == Kind::withdraw) {
+    withdraw(state);
+    return {};
+  }
+  if (state.waiting.what != Waiting::For::nothing) {
+    return std::unexpected(malformed("a second request came while one waits"));
+  }
+  switch (frame.kind) {
+    case Kind::put: return put(client, frame, answers);
+    case Kind::get: return get(client, state, frame, answers);
+    case Kind::fence:
+    case Kind::allgather: return arrive(client, state, frame, answers);
+    case Kind::goodbye: goodbye(client, frame, answers); return {};
+    case Kind::hello:
+    case Kind::withdraw:
+    case Kind::done:
+    case Kind::value:
+    case Kind::gathered:
+    case Kind::refused:
+    case Kind::notice: break;
+  }
+  return std::unexpected(malformed("message kind " + std::to_string(static_cast<int>(frame.kind)) + " is no request"));
+}
+
+Result<void> Ledger::hello(ClientId client, const Frame& frame, Answers& answers) {
+  BodyReader reader(frame.body);
+  const auto version = reader.u32();
+  const auto rank = reader.u32();
+  const auto job = reader.text();
+  if (!reader.finished() || clients_.contains(client)) return std::unexpected(malformed("hello cannot be read"));
+  std::string fact;
+  if (*version != kWireVersion) {
+    fact = "the store speaks version " + std::to_string(kWireVersion) + ", this process " + std::to_string(*version);
+  } else if (as_characters(*job) != job_) {
+    fact = "the store serves another job";
+  } else if (*rank >= size()) {
+    fact = "rank " + std::to_string(*rank) + " is outside the job of " + std::to_string(size());
+  }
+  if (!fact.empty()) {
+    refuse(answers, client, frame.sequence, {.code = ErrorCode::store_failed, .fact = fact});
+    return {};
+  }
+  RankState& state = ranks_[*rank];
+  if (state.presence != Presence::expected) {
+    refuse(
+        answers, client, frame.sequence,
+        {.code = ErrorCode::already_joined, .fact = "rank " + std::to_string(*rank) + " has already joined this job"});
+    return {};
+  }
+  state.presence = Presence::joined;
+  state.client = client;
+  clients_[client].rank = *rank;
+  answer(answers, client, FrameWriter(Kind::done, frame.sequence).u32(size()).finish());
+  for (std::uint32_t other = 0; other < size(); ++other) {
+    if (ranks_[other].presence == Presence::failed) answer(answers, client, notice_of(other));
+  }
+  return {};
+}
+
+Result<void> Ledger::put(ClientId client, const Frame& frame, Answers& answers) {
+  BodyReader reader(frame.body);
+  const auto key_bytes = reader.text();
+  const auto value = reader.text();
+  if (!reader.finished() || key_bytes->empty() || key_bytes->size() > kLargestKey || value->size() > kLargestValue) {
+    return std::unexpected(malformed("put cannot be read"));
+  }
+  const std::string key(as_characters(*key_bytes));
+  const auto old = values_.find(key);
+  const std::size_t before = old == values_.end() ? 0 : key.size() + old->second.size();
+  const std::size_t total = value_bytes_ - before + key.size() + value->size();
+  if (total > kLargestTotal) {
+    refuse(answers, client, frame.sequence,
+           {.code = ErrorCode::out_of_memory, .fact = "the store holds no more than 256MiB, and they are used"});
+    return {};
+  }
+  value_bytes_ = total;
+  values_[key] = Bytes(value->begin(), value->end());
+  done(answers, client, frame.sequence);
+  for (auto& [id, state] : clients_) {
+    if (state.waiting.what != Waiting::For::key || state.waiting.key != key) continue;
+    answer(answers, id, FrameWriter(Kind::value, state.waiting.sequence).text(*value).finish());
+    state.waiting = {};
+  }
+  return {};
+}
+
+Result<void> Ledger::get(ClientId client, ClientState& state, const Frame& frame, Answers& answers) {
+  BodyReader reader(frame.body);
+  const auto key = reader.text();
+  const auto from = reader.i64();
+  if (!reader.finished() || key->empty() || key->size() > kLargestKey || *from < kNoPeer ||
+      *from >= static_cast<std::int64_t>(size())) {
+    return std::unexpected(malformed("get cannot be read"));
+  }
+  std::string name(as_characters(*key));
+  if (const auto found = values_.find(name); found != values_.end()) {
+    answer(answers, client, FrameWriter(Kind::value, frame.sequence).text(found->second).finish());
+    return {};
+  }
+  state.waiting = {.what = Waiting::For::key, .sequence = frame.sequence, .key = std::move(name), .from = *from};
+  refuse_impossible(answers);
+  return {};
+}
+
+Result<void> Ledger::arrive(ClientId client, ClientState& state, const Frame& frame, Answers& answers) {
+  BodyReader reader(frame.body);
+  std::span<const std::byte> blob;
+  if (frame.kind == Kind::allgather) blob = reader.text().value_or(std::span<const std::byte>{});
+  if (!reader.finished() || blob.size() > kLargestBlob) return std::unexpected(malformed("a fence cannot be read"));
+  if (arrived_count_ > 0 && round_kind_ != frame.kind) {
+    refuse(answers, client, frame.sequence,
+           {.code = ErrorCode::bad_argument, .fact = "some ranks call fence where others call allgather"});
+    return {};
+  }
+  round_kind_ = frame.kind;
+  ranks_[state.rank].blob.assign(blob.begin(), blob.end());
+  ++arrived_count_;
+  state.waiting = {.what = Waiting::For::round, .sequence = frame.sequence, .key = {}, .from = kNoPeer};
+  if (arrived_count_ == size()) {
+    finish_round(answers);
+  } else {
+    refuse_impossible(answers);
+  }
+  return {};
+}
+
+void Ledger::finish_round(Answers& answers) {
+  for (auto& [id, state] : clients_) {
+    if (state.waiting.what != Waiting::For::round) continue;
+    if (round_kind_ == Kind::fence) {
+      done(answers, id, state.waiting.sequence);
+    } else {
+      FrameWriter writer(Kind::gathered, state.waiting.sequence);
+      for (const RankState& rank : ranks_) writer.text(rank.blob);
+      answer(answers, id, writer.finish());
+    }
+    withdraw(state);
+  }
+}
+
+void Ledger::withdraw(ClientState& state) {
+  if (state.waiting.what == Waiting::For::round) --arrived_count_;
+  state.waiting = {};
+}
+
+void Ledger::goodbye(ClientId client, const Frame& frame, Answers& answers) {
+  done(answers, client, frame.sequence);
+  gone(clients_.at(client).rank, Presence::left, answers);
+}
+
+void Ledger::disconnected(ClientId client, Answers& answers) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  gone(found->second.rank, Presence::failed, answers);
+}
+
+void Ledger::declare(std::uint32_t rank, Presence how, Answers& answers) {
+  if (rank < size()) gone(rank, how, answers);
+}
+
+void Ledger::gone(std::uint32_t rank, Presence how, Answers& answers) {
+  RankState& state = ranks_[rank];
+  if (is_gone(state.presence)) return;
+  if (const auto found = clients_.find(state.client); state.presence == Presence::joined && found != clients_.end()) {
+    withdraw(found->second);
+    clients_.erase(found);
+  }
+  state.presence = how;
+  state.blob = {};
+  ++gone_count_;
+  if (first_gone_ == kNoPeer) first_gone_ = rank;
+  if (how == Presence::failed) {
+    for (const auto& [id, other] : clients_) answer(answers, id, notice_of(rank));
+  }
+  refuse_impossible(answers);
+}
+
+void Ledger::refuse_impossible(Answers& answers) {
+  for (auto& [id, state] : clients_) {
+    if (state.waiting.what == Waiting::For::nothing) continue;
+    const Error error = impossible(state);
+    if (error.code == ErrorCode::ok) continue;
+    refuse(answers, id, state.waiting.sequence, error);
+    withdraw(state);
+  }
+}
+
+Error Ledger::impossible(const ClientState& state) const {
+  const Waiting& waiting = state.waiting;
+  if (waiting.what == Waiting::For::round) {
+    if (first_gone_ == kNoPeer) return {};
+    return gone_error(static_cast<std::uint32_t>(first_gone_), "so a fence of all ranks can never complete");
+  }
+  const std::string meanwhile = "without putting '" + waiting.key + "'";
+  if (waiting.from != kNoPeer) {
+    const auto from = static_cast<std::uint32_t>(waiting.from);
+    return is_gone(ranks_[from].presence) ? gone_error(from, meanwhile) : Error{};
+  }
+  if (gone_count_ + 1 < size()) return {};
+  if (first_gone_ == kNoPeer)
+    return {.code = ErrorCode::timed_out, .fact = "nobody else is in the job to put '" + waiting.key + "'"};
+  return gone_error(static_cast<std::uint32_t>(first_gone_), meanwhile);
+}
+
+Error Ledger::gone_error(std::uint32_t rank, const std::string& meanwhile) const {
+  const bool failed = ranks_[rank].presence == Presence::failed;
+  return {.code = ErrorCode::peer_failed,
+          .fact = "rank " + std::to_string(rank) + (failed ? " failed, " : " left the job, ") + meanwhile,
+          .remedy = "",
+          .peer = rank};
+}
+
+} // namespace heddle::store

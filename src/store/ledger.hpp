@@ -1,0 +1,88 @@
+// What the built-in store knows and how it answers: keys, the current fence, who waits for what, who is gone.
+// Pure: frames in, answers out as data; sockets are the server's (server.hpp), so any history can be tested.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/wire.hpp"
+
+namespace heddle::store {
+
+// Where a rank stands. expected -> joined -> left | failed, or expected -> left | failed by word of the launcher.
+enum class Presence : std::uint8_t { expected, joined, left, failed };
+
+using ClientId = std::uint64_t;
+
+// One frame to send. Shared, because the answer to an allgather is the same for all.
+struct Answer {
+  ClientId to;
+  std::shared_ptr<const Bytes> frame;
+};
+using Answers = std::vector<Answer>;
+
+class Ledger {
+ public:
+  Ledger(std::uint32_t size, std::string job);
+
+  // One request of a client. An error means the client broke the protocol and must be closed (then call disconnected()).
+  Result<void> receive(ClientId client, const Frame& frame, Answers& answers);
+
+  // The client's connection ended; without a goodbye before, its rank failed.
+  void disconnected(ClientId client, Answers& answers);
+
+  // The launcher's word on a rank; no effect on one that already left or failed.
+  void declare(std::uint32_t rank, Presence gone, Answers& answers);
+
+  [[nodiscard]] Presence presence(std::uint32_t rank) const { return ranks_[rank].presence; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
+
+ private:
+  struct RankState {
+    Presence presence = Presence::expected;
+    ClientId client = 0;
+    Bytes blob; // given to the current round of allgather
+  };
+  // What a client waits for; at most one thing.
+  struct Waiting {
+    enum class For : std::uint8_t { nothing, key, round };
+    For what = For::nothing;
+    std::uint32_t sequence = 0;
+    std::string key;
+    std::int64_t from = kNoPeer;
+  };
+  struct ClientState {
+    std::uint32_t rank = 0;
+    Waiting waiting;
+  };
+  using Clients = std::map<ClientId, ClientState>; // ordered, so that answers come in the same order every time
+
+  Result<void> hello(ClientId client, const Frame& frame, Answers& answers);
+  Result<void> put(ClientId client, const Frame& frame, Answers& answers);
+  Result<void> get(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
+  Result<void> arrive(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
+  void goodbye(ClientId client, const Frame& frame, Answers& answers);
+  void withdraw(ClientState& state);
+  void finish_round(Answers& answers);
+  void gone(std::uint32_t rank, Presence how, Answers& answers);
+  void refuse_impossible(Answers& answers);
+  // Why this wait can never end well; ok where it still can.
+  [[nodiscard]] Error impossible(const ClientState& state) const;
+  [[nodiscard]] Error gone_error(std::uint32_t rank, const std::string& meanwhile) const;
+
+  std::string job_;
+  std::vector<RankState> ranks_;
+  Clients clients_;
+  std::unordered_map<std::string, Bytes> values_;
+  std::size_t value_bytes_ = 0;
+  std::int64_t first_gone_ = kNoPeer;
+  std::uint32_t gone_count_ = 0;
+  std::uint32_t arrived_count_ = 0;
+  Kind round_kind_ = Kind::fence;
+};
+
+} // namespace heddle::store

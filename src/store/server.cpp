@@ -1,0 +1,215 @@
+#include "store/server.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+#include "store/address.hpp"
+
+namespace heddle::store {
+namespace {
+
+constexpr ClientId kListener = 0;
+constexpr std::size_t kSpareConnections = 64; // beyond one per rank: refused hellos on their way out
+constexpr std::size_t kReadAtOnce = 64 << 10;
+
+Error system_error(std::string fact, int code) {
+  const bool descriptors = code == EMFILE || code == ENFILE;
+  return {.code = descriptors ? ErrorCode::out_of_descriptors : ErrorCode::store_failed,
+          .fact = std::move(fact),
+          .remedy = descriptors ? "raise the limit on open files (ulimit -n)" : "",
+          .peer = kNoPeer,
+          .system_code = code};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Server>> Server::start(Config config) {
+  std::string address = address_of_job(config.job);
+  const auto parsed = parse_address(address);
+  if (!parsed) return std::unexpected(parsed.error());
+  base::Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.open()) return std::unexpected(system_error("the store's socket cannot be made", errno));
+  if (::bind(listener.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
+      ::listen(listener.number(), SOMAXCONN) != 0) {
+    return std::unexpected(system_error("the store cannot listen on " + address, errno));
+  }
+  base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poller.open()) return std::unexpected(system_error("the store's poller cannot be made", errno));
+  std::unique_ptr<Server> server(
+      new Server(std::move(config), std::move(address), std::move(listener), std::move(poller)));
+  server->watch(kListener, server->listener_.number(), false, EPOLL_CTL_ADD);
+  return server;
+}
+
+Server::Server(Config config, std::string address, base::Descriptor listener, base::Descriptor poller)
+    : log_(std::move(config.log)),
+      address_(std::move(address)),
+      listener_(std::move(listener)),
+      poller_(std::move(poller)),
+      ledger_(config.size, std::move(config.job)) {}
+
+void Server::watch(ClientId id, int socket, bool writable, int operation) const {
+  epoll_event event{};
+  event.events = writable ? EPOLLOUT : EPOLLIN;
+  event.data.u64 = id;
+  ::epoll_ctl(poller_.number(), operation, socket, &event);
+}
+
+bool Server::wait(base::Deadline deadline) {
+  pollfd entry{.fd = descriptor(), .events = POLLIN, .revents = 0};
+  if (::poll(&entry, 1, base::milliseconds_until(deadline)) <= 0) return false;
+  serve();
+  return true;
+}
+
+void Server::serve() {
+  std::array<epoll_event, 64> events{};
+  const int count = ::epoll_wait(poller_.number(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 == kListener) {
+      accept_all();
+      continue;
+    }
+    const auto found = connections_.find(event.data.u64);
+    if (found == connections_.end()) continue; // closed by an earlier event of this batch
+    if (found->second.waits_to_write) {
+      write_to(found->first, found->second);
+    } else {
+      read_from(found->first, found->second);
+    }
+    bury();
+  }
+}
+
+void Server::accept_all() {
+  while (true) {
+    base::Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.open()) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+        pause_accepting("out of descriptors");
+      return;
+    }
+    if (!same_user(socket.number())) {
+      log_.warning("store: a process of another user was turned away");
+      continue;
+    }
+    if (connections_.size() >= ledger_.size() + kSpareConnections) {
+      log_.warning("store: more connections than processes; one was turned away");
+      continue;
+    }
+    const ClientId id = next_id_++;
+    watch(id, socket.number(), false, EPOLL_CTL_ADD);
+    connections_[id].socket = std::move(socket);
+  }
+}
+
+void Server::pause_accepting(const char* why) {
+  log_.error(std::string("store: cannot take further processes for now: ") + why + " (raise ulimit -n)");
+  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
+  accepting_ = false;
+}
+
+void Server::read_from(ClientId id, Connection& connection) {
+  const std::size_t before = connection.inbox.size();
+  connection.inbox.resize(before + kReadAtOnce);
+  const ssize_t count = ::recv(connection.socket.number(), connection.inbox.data() + before, kReadAtOnce, 0);
+  connection.inbox.resize(before + (count > 0 ? static_cast<std::size_t>(count) : 0));
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
+    doomed_.push_back(id);
+    return;
+  }
+  take_frames(id, connection);
+}
+
+// Stops at the first answer that cannot be sent at once: a client that does not read its answers is not read from, so
+// what it can pile up here stays bounded by one read.
+void Server::take_frames(ClientId id, Connection& connection) {
+  std::size_t used = 0;
+  while (!connection.waits_to_write) {
+    const Cut cut = cut_frame(std::span<const std::byte>(connection.inbox).subspan(used), kLargestRequest);
+    if (cut.state == Cut::State::incomplete) break;
+    Answers answers;
+    Result<void> taken;
+    if (cut.state == Cut::State::malformed) {
+      taken = std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a message has no valid length or kind"});
+    } else {
+      taken = ledger_.receive(id, cut.frame, answers);
+    }
+    if (!taken) {
+      log_.warning("store: a client is closed because it broke the protocol: " + taken.error().fact);
+      doomed_.push_back(id);
+      break;
+    }
+    used += cut.length;
+    deliver(answers);
+  }
+  connection.inbox.erase(connection.inbox.begin(), connection.inbox.begin() + static_cast<std::ptrdiff_t>(used));
+}
+
+void Server::deliver(const Answers& answers) {
+  for (const Answer& answer : answers) {
+    const auto found = connections_.find(answer.to);
+    if (found == connections_.end()) continue;
+    found->second.outbox.push_back(answer.frame);
+    if (!found->second.waits_to_write) write_to(found->first, found->second);
+  }
+}
+
+void Server::write_to(ClientId id, Connection& connection) {
+  const bool waited = connection.waits_to_write;
+  while (!connection.outbox.empty()) {
+    const Bytes& frame = *connection.outbox.front();
+    const ssize_t count = ::send(connection.socket.number(), frame.data() + connection.sent,
+                                 frame.size() - connection.sent, MSG_NOSIGNAL);
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) {
+        connection.outbox.clear();
+        doomed_.push_back(id);
+        return;
+      }
+      connection.waits_to_write = true;
+      if (!waited) watch(id, connection.socket.number(), true, EPOLL_CTL_MOD);
+      return;
+    }
+    connection.sent += static_cast<std::size_t>(count);
+    if (connection.sent < frame.size()) continue;
+    connection.outbox.pop_front();
+    connection.sent = 0;
+  }
+  if (!waited) return;
+  connection.waits_to_write = false;
+  watch(id, connection.socket.number(), false, EPOLL_CTL_MOD);
+  take_frames(id, connection);
+}
+
+void Server::declare(std::uint32_t rank, Presence gone) {
+  Answers answers;
+  ledger_.declare(rank, gone, answers);
+  deliver(answers);
+  bury();
+}
+
+// Closing one may show that others cannot be written to either, which dooms them in turn.
+void Server::bury() {
+  while (!doomed_.empty()) {
+    const ClientId id = doomed_.back();
+    doomed_.pop_back();
+    if (connections_.erase(id) == 0) continue;
+    Answers answers;
+    ledger_.disconnected(id, answers);
+    deliver(answers);
+    if (!accepting_) {
+      watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
+      accepting_ = true;
+    }
+  }
+}
+
+} // namespace heddle::store

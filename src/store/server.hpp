@@ -1,0 +1,78 @@
+// The built-in store's server: sockets around a Ledger. Runs inside the launcher, without a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/log.hpp"
+#include "store/ledger.hpp"
+
+namespace heddle::store {
+
+// Accepts processes of the same user only. A client that breaks the protocol is closed with one line in the log, and its
+// rank counts as failed; no client can make the server block, crash or hold more than bounded memory.
+class Server {
+ public:
+  struct Config {
+    std::uint32_t size = 1;
+    std::string job; // see new_job_id()
+    base::Log log{};
+  };
+  static Result<std::unique_ptr<Server>> start(Config config);
+
+  // What clients connect to; goes into HEDDLE_STORE.
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+  // Readable (poll, epoll) whenever serve() has something to do.
+  [[nodiscard]] int descriptor() const { return poller_.number(); }
+
+  // Does all that can be done now; never blocks.
+  void serve();
+
+  // serve() after waiting for work, until the deadline at most. False when the deadline came first.
+  bool wait(base::Deadline deadline);
+
+  // The launcher's word on a rank whose process ended.
+  void declare_failed(std::uint32_t rank) { declare(rank, Presence::failed); }
+  void declare_left(std::uint32_t rank) { declare(rank, Presence::left); }
+
+  [[nodiscard]] Presence presence(std::uint32_t rank) const { return ledger_.presence(rank); }
+
+ private:
+  struct Connection {
+    base::Descriptor socket;
+    Bytes inbox;
+    std::deque<std::shared_ptr<const Bytes>> outbox;
+    std::size_t sent = 0; // of outbox.front()
+    bool waits_to_write = false;
+  };
+
+  Server(Config config, std::string address, base::Descriptor listener, base::Descriptor poller);
+  void accept_all();
+  void pause_accepting(const char* why);
+  void read_from(ClientId id, Connection& connection);
+  void take_frames(ClientId id, Connection& connection);
+  void write_to(ClientId id, Connection& connection);
+  void deliver(const Answers& answers);
+  void declare(std::uint32_t rank, Presence gone);
+  void bury();
+  void watch(ClientId id, int socket, bool writable, int operation) const;
+
+  base::Log log_;
+  std::string address_;
+  base::Descriptor listener_;
+  base::Descriptor poller_;
+  Ledger ledger_;
+  std::unordered_map<ClientId, Connection> connections_;
+  std::vector<ClientId> doomed_; // to be closed when no reference into connections_ is held
+  ClientId next_id_ = 1;         // 0 is the listener
+  bool accepting_ = true;
+};
+
+} // namespace heddle::store

@@ -1,0 +1,234 @@
+#include "store/server.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "store/address.hpp"
+#include "store/client.hpp"
+
+namespace heddle::store {
+namespace {
+
+using std::chrono::seconds;
+
+base::Deadline soon() {
+  return base::deadline_in(seconds(60));
+}
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+// A server in a thread of its own, as it would be in the launcher's process.
+class ServerTest : public testing::Test {
+ protected:
+  void start(std::uint32_t size) {
+    job_ = new_job_id();
+    auto server =
+        Server::start({.size = size, .job = job_, .log = base::Log(LogLevel::debug, kNoPeer, [this](auto line) {
+                                                    const std::lock_guard lock(log_mutex_);
+                                                    log_.append(line);
+                                                  })});
+    ASSERT_TRUE(server) << server.error().message();
+    server_ = std::move(*server);
+    size_ = size;
+    stop_ = base::Descriptor(::eventfd(0, EFD_CLOEXEC));
+    thread_ = std::jthread([this] {
+      pollfd entries[2] = {{server_->descriptor(), POLLIN, 0}, {stop_.number(), POLLIN, 0}};
+      while (::poll(entries, 2, -1) > 0 && entries[1].revents == 0) server_->serve();
+    });
+  }
+  void TearDown() override {
+    if (!thread_.joinable()) return;
+    ::eventfd_write(stop_.number(), 1);
+    thread_.join();
+  }
+  std::unique_ptr<Client> join(std::uint32_t rank) {
+    auto client = Client::connect({.address = server_->address(), .job = job_, .rank = rank, .size = size_}, soon());
+    EXPECT_TRUE(client) << client.error().message();
+    return client ? std::move(*client) : nullptr;
+  }
+  // Asks again until a notice is there: the server answers in its own time.
+  static std::uint32_t wait_notice(Client& client) {
+    std::uint32_t failed = 99;
+    while (true) {
+      const auto count = client.take_notices({&failed, 1});
+      if (!count || *count == 1) return failed;
+      std::this_thread::yield();
+    }
+  }
+  // A socket that says whatever bytes it is given.
+  base::Descriptor raw() {
+    const auto address = parse_address(server_->address());
+    base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address->address), address->length), 0);
+    return socket;
+  }
+
+  std::string job_;
+  std::unique_ptr<Server> server_;
+  std::uint32_t size_ = 0;
+  base::Descriptor stop_;
+  std::jthread thread_;
+  std::mutex log_mutex_;
+  std::string log_;
+};
+
+TEST_F(ServerTest, PassesValuesFromOneRankToAnother) {
+  start(2);
+  const auto a = join(0);
+  const auto b = join(1);
+  std::jthread putter([&] { EXPECT_TRUE(b->put("address", bytes_of("shm:1"), soon())); });
+  const auto value = a->get("address", 1, soon());
+  ASSERT_TRUE(value) << value.error().message();
+  EXPECT_EQ(as_characters(*value), "shm:1");
+}
+
+TEST_F(ServerTest, GathersTheBlobsOfAllRanksInOrder) {
+  static constexpr std::uint32_t kSize = 16;
+  start(kSize);
+  std::vector<std::jthread> threads;
+  for (std::uint32_t rank = 0; rank < kSize; ++rank) {
+    threads.emplace_back([this, rank] {
+      const auto client = join(rank);
+      for (int round = 0; round < 3; ++round) {
+        const Bytes blob(rank == 3 ? 0 : kLargestBlob, static_cast<std::byte>(rank));
+        const auto blobs = client->allgather(blob, soon());
+        ASSERT_TRUE(blobs) << blobs.error().message();
+        ASSERT_EQ(blobs->size(), kSize);
+        for (std::uint32_t i = 0; i < kSize; ++i) {
+          EXPECT_EQ((*blobs)[i], Bytes(i == 3 ? 0 : kLargestBlob, static_cast<std::byte>(i)));
+        }
+        ASSERT_TRUE(client->fence(soon()));
+      }
+      EXPECT_TRUE(client->leave(soon()));
+    });
+  }
+}
+
+TEST_F(ServerTest, TellsTheOthersWhenARankDies) {
+  start(3);
+  const auto a = join(0);
+  auto b = join(1);
+  const auto c = join(2);
+  std::jthread waiter([&] {
+    const auto fenced = c->fence(soon());
+    ASSERT_FALSE(fenced);
+    EXPECT_EQ(fenced.error().code, ErrorCode::peer_failed);
+    EXPECT_EQ(fenced.error().peer, 1);
+    EXPECT_EQ(wait_notice(*c), 1U);
+  });
+  b.reset();
+  EXPECT_EQ(wait_notice(*a), 1U);
+  const auto value = a->get("never", 1, soon());
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().peer, 1);
+}
+
+TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
+  start(2);
+  const auto a = join(0);
+  const auto b = join(1);
+  ASSERT_TRUE(b->leave(soon()));
+  EXPECT_FALSE(b->fence(soon()));
+  const auto fenced = a->fence(soon());
+  ASSERT_FALSE(fenced);
+  EXPECT_EQ(fenced.error().fact, "rank 1 left the job, so a fence of all ranks can never complete");
+  std::uint32_t failed = 0;
+  EXPECT_EQ(a->take_notices({&failed, 1}), 0U);
+}
+
+TEST_F(ServerTest, EndsAWaitAtItsDeadlineAndGoesOn) {
+  start(2);
+  const auto a = join(0);
+  const auto b = join(1);
+  const auto value = a->get("late", 1, base::deadline_in(std::chrono::milliseconds(1)));
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code, ErrorCode::timed_out);
+  EXPECT_EQ(a->fence(base::deadline_in(std::chrono::milliseconds(1))).error().code, ErrorCode::timed_out);
+  ASSERT_TRUE(b->put("late", bytes_of("now"), soon()));
+  EXPECT_EQ(as_characters(a->get("late", 1, soon()).value()), "now");
+}
+
+TEST_F(ServerTest, RefusesASecondProcessOfTheSameRank) {
+  start(2);
+  const auto a = join(0);
+  const auto again = Client::connect({.address = server_->address(), .job = job_, .rank = 0, .size = 2}, soon());
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::already_joined);
+  EXPECT_TRUE(a->put("k", bytes_of("v"), soon()));
+}
+
+TEST_F(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {
+  start(1);
+  const auto a = join(0);
+  EXPECT_EQ(a->put("", {}, soon()).error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(a->put(std::string(kLargestKey + 1, 'k'), {}, soon()).error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(a->put("k", Bytes(kLargestValue + 1), soon()).error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(a->allgather(Bytes(kLargestBlob + 1), soon()).error().code, ErrorCode::bad_argument);
+  EXPECT_TRUE(a->put(std::string(kLargestKey, 'k'), Bytes(kLargestValue), soon()));
+}
+
+TEST_F(ServerTest, ClosesTalkersOfRubbishAndServesTheOthers) {
+  start(1);
+  const std::uint64_t seed = 7;
+  RecordProperty("seed", static_cast<int>(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 100; ++i) {
+    const base::Descriptor socket = raw();
+    Bytes rubbish(64);
+    for (std::byte& byte : rubbish) byte = static_cast<std::byte>(random());
+    rubbish[3] = std::byte{0xff}; // a length beyond every bound, so that the server need not wait for more
+    ASSERT_EQ(::send(socket.number(), rubbish.data(), rubbish.size(), MSG_NOSIGNAL), 64);
+    char byte = 0;
+    EXPECT_LE(::recv(socket.number(), &byte, 1, 0), 0);
+  }
+  const auto a = join(0);
+  EXPECT_TRUE(a->fence(soon()));
+  const std::lock_guard lock(log_mutex_);
+  EXPECT_EQ(std::ranges::count(log_, '\n'), 100);
+}
+
+TEST_F(ServerTest, CountsARankThatBreaksTheProtocolAsFailed) {
+  start(2);
+  const auto a = join(0);
+  const base::Descriptor socket = raw();
+  Bytes text = FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(1).text(job_).finish();
+  const Bytes bad = FrameWriter(Kind::put, 2).u32(77).finish();
+  text.insert(text.end(), bad.begin(), bad.end());
+  ASSERT_EQ(::send(socket.number(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  EXPECT_EQ(wait_notice(*a), 1U);
+}
+
+TEST_F(ServerTest, TellsClientsWhenItIsGone) {
+  start(1);
+  const auto a = join(0);
+  TearDown();
+  server_.reset();
+  const auto fenced = a->fence(soon());
+  ASSERT_FALSE(fenced);
+  EXPECT_EQ(fenced.error().code, ErrorCode::store_failed);
+  std::uint32_t failed = 0;
+  EXPECT_FALSE(a->take_notices({&failed, 1}));
+  EXPECT_FALSE(Client::connect({.address = "unix:@heddle-none", .job = "", .rank = 0, .size = 1}, soon()));
+}
+
+TEST(StoreAddress, RefusesWhatIsNone) {
+  EXPECT_TRUE(parse_address("unix:@heddle-0"));
+  EXPECT_TRUE(parse_address("unix:/run/heddle"));
+  for (const auto& text :
+       {std::string("tcp:host"), std::string("unix:"), std::string("unix:@"), "unix:" + std::string(200, 'x')}) {
+    EXPECT_FALSE(parse_address(text)) << text;
+  }
+  EXPECT_EQ(new_job_id().size(), 16U);
+  EXPECT_NE(new_job_id(), new_job_id());
+}
+
+} // namespace
+} // namespace heddle::store

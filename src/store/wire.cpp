@@ -1,0 +1,131 @@
+#include "store/wire.hpp"
+
+#include <cstring>
+
+namespace heddle::store {
+namespace {
+
+constexpr std::size_t kLengthBytes = 4;
+constexpr std::size_t kHeaderBytes = kLengthBytes + 1 + 4; // length, kind, sequence
+
+bool known(std::uint8_t kind) {
+  return kind >= static_cast<std::uint8_t>(Kind::hello) && kind <= static_cast<std::uint8_t>(Kind::notice);
+}
+
+} // namespace
+
+FrameWriter::FrameWriter(Kind kind, std::uint32_t sequence) {
+  u32(0);
+  u8(static_cast<std::uint8_t>(kind));
+  u32(sequence);
+}
+
+void FrameWriter::append(const void* from, std::size_t bytes) {
+  const auto* begin = static_cast<const std::byte*>(from);
+  bytes_.insert(bytes_.end(), begin, begin + bytes);
+}
+
+FrameWriter& FrameWriter::u8(std::uint8_t value) {
+  append(&value, sizeof value);
+  return *this;
+}
+
+FrameWriter& FrameWriter::u32(std::uint32_t value) {
+  append(&value, sizeof value);
+  return *this;
+}
+
+FrameWriter& FrameWriter::i64(std::int64_t value) {
+  append(&value, sizeof value);
+  return *this;
+}
+
+FrameWriter& FrameWriter::text(std::span<const std::byte> bytes) {
+  u32(static_cast<std::uint32_t>(bytes.size()));
+  append(bytes.data(), bytes.size());
+  return *this;
+}
+
+Bytes FrameWriter::finish() {
+  const auto length = static_cast<std::uint32_t>(bytes_.size() - kLengthBytes);
+  std::memcpy(bytes_.data(), &length, sizeof length);
+  return std::move(bytes_);
+}
+
+bool BodyReader::take(void* to, std::size_t bytes) {
+  if (failed_ || rest_.size() < bytes) {
+    failed_ = true;
+    return false;
+  }
+  std::memcpy(to, rest_.data(), bytes);
+  rest_ = rest_.subspan(bytes);
+  return true;
+}
+
+std::optional<std::uint8_t> BodyReader::u8() {
+  std::uint8_t value = 0;
+  return take(&value, sizeof value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::uint32_t> BodyReader::u32() {
+  std::uint32_t value = 0;
+  return take(&value, sizeof value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> BodyReader::i64() {
+  std::int64_t value = 0;
+  return take(&value, sizeof value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::span<const std::byte>> BodyReader::text() {
+  const auto length = u32();
+  if (!length) return std::nullopt;
+  if (rest_.size() < *length) {
+    failed_ = true;
+    return std::nullopt;
+  }
+  const auto text = rest_.first(*length);
+  rest_ = rest_.subspan(*length);
+  return text;
+}
+
+std::string_view as_characters(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Cut cut_frame(std::span<const std::byte> arrived, std::size_t largest) {
+  if (arrived.size() < kLengthBytes) return {.length = kHeaderBytes};
+  std::uint32_t length = 0;
+  std::memcpy(&length, arrived.data(), sizeof length);
+  const std::size_t whole = kLengthBytes + std::size_t{length};
+  if (whole < kHeaderBytes || whole > largest) return {.state = Cut::State::malformed};
+  if (arrived.size() < whole) return {.length = whole};
+  const auto kind = static_cast<std::uint8_t>(arrived[kLengthBytes]);
+  if (!known(kind)) return {.state = Cut::State::malformed};
+  Frame frame{
+      .kind = static_cast<Kind>(kind), .sequence = 0, .body = arrived.subspan(kHeaderBytes, whole - kHeaderBytes)};
+  std::memcpy(&frame.sequence, arrived.data() + kLengthBytes + 1, sizeof frame.sequence);
+  return {.state = Cut::State::complete, .frame = frame, .length = whole};
+}
+
+Bytes encode_refusal(std::uint32_t sequence, const Error& error) {
+  return FrameWriter(Kind::refused, sequence)
+      .u8(static_cast<std::uint8_t>(error.code))
+      .i64(error.peer)
+      .text(error.fact)
+      .finish();
+}
+
+Error decode_refusal(std::span<const std::byte> body) {
+  BodyReader reader(body);
+  const auto code = reader.u8();
+  const auto peer = reader.i64();
+  const auto fact = reader.text();
+  if (!reader.finished() || *code > static_cast<std::uint8_t>(ErrorCode::system_failed)) {
+    return {.code = ErrorCode::store_failed, .fact = "the store sent an answer that cannot be read"};
+  }
+  return {
+      .code = static_cast<ErrorCode>(*code), .fact = std::string(as_characters(*fact)), .remedy = "", .peer = *peer};
+}
+
+} // namespace heddle::store
