@@ -14,8 +14,9 @@ namespace heddle::tool {
 namespace {
 
 // A new subcommand: a file of its own, a declaration in subcommands.hpp, a line here.
-constexpr std::array<AddSubcommand, 1> kSubcommands{
+constexpr std::array kSubcommands{
     add_run,
+    add_perf,
 };
 
 // Which subcommand's help to point to.
