@@ -267,7 +267,7 @@ std::size_t Connector::look_at_common_slot(Port& port) {
   const std::uint32_t before = link->peer_slot;
   link->peer_slot = request.slot;
   feed(*link, request.initiator < core_.rank ? Input::request_prevails : Input::request_yields);
-  if (link->state == State::awaiting_answer) link->peer_slot = before;
+  if (link->state != State::awaiting_information) link->peer_slot = before; // turned down: the own talk goes on
   return 1;
 }
 
