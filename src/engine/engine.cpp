@@ -292,8 +292,12 @@ std::size_t Engine::read_shared_ring(Port& port) {
   SharedRingReader& reader = port.shared.reader;
   while (done < kRecordsAtOnce) {
     const Claim claim = reader.peek();
-    if (!reader.current(claim) || claim.owner == 0) break;
+    if (claim.owner == 0) break;
     Link* link = claim.owner <= core_.size ? links_[claim.owner - 1] : nullptr;
+    if (!reader.current(claim)) {
+      if (link == nullptr || link->failed()) reader.restore();
+      break;
+    }
     if (link == nullptr || link->failed()) {
       reader.advance(); // nobody's, or a dead peer's: skipped
       ++done;
