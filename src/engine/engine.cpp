@@ -139,7 +139,7 @@ void Engine::peer_failed(std::uint32_t rank) {
 
 // --- sending ---
 
-Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
+Result<Request> Engine::send_slowly(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
   const auto rank = static_cast<std::uint32_t>(arguments.to);
   if (rank >= core_.size)
     return std::unexpected(Error{
@@ -150,7 +150,10 @@ Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
   if (!link.connected()) connector_.start(link);
-  return submit(kind, link, arguments, data);
+  Operation& operation = begin_send(kind, link, arguments, data);
+  const Request request = operation.request();
+  submit(operation, data);
+  return request;
 }
 
 Error Engine::failed_error(std::uint32_t rank) const {
