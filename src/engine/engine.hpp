@@ -76,8 +76,9 @@ class Engine final : private ConnectionHost {
       matching.post(operation);
     } else {
       matching.take(*message);
-      receiver_.take(operation, *message, *links_[message->source]);
-      pump_later(*links_[message->source]);
+      Link& link = *links_[message->source];
+      receiver_.take(operation, *message, link);
+      pump_later(link);
     }
     return request;
   }
