@@ -139,7 +139,7 @@ void Engine::peer_failed(std::uint32_t rank) {
 
 // --- sending ---
 
-Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
+Result<Request> Engine::send_slowly(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
   const auto rank = static_cast<std::uint32_t>(arguments.to);
   if (rank >= core_.size)
     return std::unexpected(Error{
@@ -150,7 +150,10 @@ Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
   if (!link.connected()) connector_.start(link);
-  return submit(kind, link, arguments, data);
+  Operation& operation = begin_send(kind, link, arguments, data);
+  const Request request = operation.request();
+  submit(operation, data);
+  return request;
 }
 
 Error Engine::failed_error(std::uint32_t rank) const {
@@ -292,8 +295,12 @@ std::size_t Engine::read_shared_ring(Port& port) {
   SharedRingReader& reader = port.shared.reader;
   while (done < kRecordsAtOnce) {
     const Claim claim = reader.peek();
-    if (!reader.current(claim) || claim.owner == 0) break;
+    if (claim.owner == 0) break;
     Link* link = claim.owner <= core_.size ? links_[claim.owner - 1] : nullptr;
+    if (!reader.current(claim)) {
+      if (link == nullptr || link->failed()) reader.restore();
+      break;
+    }
     if (link == nullptr || link->failed()) {
       reader.advance(); // nobody's, or a dead peer's: skipped
       ++done;

@@ -53,11 +53,11 @@ class Engine final : private ConnectionHost {
                      ? links_[static_cast<std::uint32_t>(arguments.to)]
                      : nullptr;
     if (link == nullptr || !link->connected()) [[unlikely]]
-      return send_unconnected(OperationKind::send, arguments, data);
-    return submit(OperationKind::send, *link, arguments, data);
+      return send_slowly(OperationKind::send, arguments, data);
+    return send_connected(*link, arguments, data);
   }
   Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) {
-    return send_unconnected(OperationKind::unsolicited_send, arguments, data);
+    return send_slowly(OperationKind::unsolicited_send, arguments, data);
   }
 
   Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program) {
@@ -131,8 +131,9 @@ class Engine final : private ConnectionHost {
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
 
-  Result<Request> send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data);
-  Result<Request> submit(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
+  // Checks everything, and connects first where that is missing.
+  Result<Request> send_slowly(OperationKind kind, const SendArguments& arguments, const ConstLayout& data);
+  Operation& begin_send(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
     Operation& operation = core_.begin(kind, Stage::queued, arguments.notify);
     operation.channel = arguments.channel;
     operation.mode = arguments.mode;
@@ -142,9 +143,14 @@ class Engine final : private ConnectionHost {
     operation.completion.tag = arguments.tag;
     operation.completion.bytes = data.bytes();
     operation.completion.message_bytes = data.bytes();
+    return operation;
+  }
+  // A tagged send on a connected link.
+  Request send_connected(Link& link, const SendArguments& arguments, const ConstLayout& data) {
+    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
     const Request request = operation.request();
     const bool simple = data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-                        kind == OperationKind::send && data.bytes() <= link.eager_limit && link.waiting.empty();
+                        data.bytes() <= link.eager_limit && link.waiting.empty();
     if (simple) [[likely]] {
       const Outgoing record{.kind = RecordKind::eager,
                             .channel = arguments.channel,
@@ -157,10 +163,15 @@ class Engine final : private ConnectionHost {
         return request;
       }
     }
+    submit(operation, data);
+    return request;
+  }
+  // Sends in any way that suits, now or later.
+  void submit(Operation& operation, const ConstLayout& data) {
+    Link& link = *operation.link;
     operation.source = data;
     sender_.submit(operation);
     pump_later(link);
-    return request;
   }
 
   [[nodiscard]] bool wrong(const Match& match) const {

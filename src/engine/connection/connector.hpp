@@ -62,8 +62,10 @@ class Connector {
   void free_slot(Port& port, std::int32_t& slot);
   // Ring, endpoint and reporting word for this side; false when memory is short.
   bool prepare(Link& link);
-  // Reads the peer's side out of the slot and readies this side for it; false when it makes no sense.
-  bool adopt(Link& link);
+  // Reads the peer's side out of the slot; false when it makes no sense.
+  static bool hear(Link& link, SlotBody& told);
+  // Readies this side for what the peer told; false when its endpoint cannot be connected to.
+  bool adopt(Link& link, const SlotBody& told);
   // Writes a word into the peer's slot, with link.outgoing behind it where the word has a body.
   void write_slot(Link& link, SlotVerb verb, bool with_body);
   void put_word(Link& link, std::uint64_t offset, std::uint64_t word);
