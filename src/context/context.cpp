@@ -75,6 +75,7 @@ std::optional<Completion> Context::test(Request request) {
 }
 
 Completion Context::wait(Request request) {
+  if (const auto completion = state_->engine().take_completion(request)) return *completion;
   state_->wait_until([this, request] { return state_->engine().ended(request); });
   return *state_->engine().take_completion(request);
 }
@@ -88,8 +89,9 @@ Completion Context::wait(Request request, std::chrono::nanoseconds limit) {
 ErrorCode Context::wait_all(std::span<const Request> requests) {
   ErrorCode first = ErrorCode::ok;
   for (const Request request : requests) {
-    const ErrorCode code = wait(request).code;
-    if (first == ErrorCode::ok) first = code;
+    std::optional<ErrorCode> code = state_->engine().take_code(request);
+    if (!code) code = wait(request).code;
+    if (first == ErrorCode::ok) first = *code;
   }
   return first;
 }

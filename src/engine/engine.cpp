@@ -9,12 +9,8 @@ namespace heddle::engine {
 
 namespace {
 
-// Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
-constexpr std::size_t kRingsAtOnce = 16;
 // Records taken from one ring before the others get their turn.
 constexpr std::size_t kRecordsAtOnce = 64;
-// A translator with nothing under way is asked for events only now and then: only a failure could come.
-constexpr std::uint64_t kIdlePollInterval = 64;
 
 std::uint64_t load_tag(const std::byte* record) {
   std::uint64_t tag = 0;
@@ -55,6 +51,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
     port->queue = queue;
     port->memory = *memory;
     port->area = new (memory->memory.data()) BootstrapArea{};
+    engine->busy_ports_.push_back(port.get());
     engine->ports_.push_back(std::move(port));
   }
   return engine;
@@ -232,9 +229,8 @@ void Engine::finish_collective(Request request, ErrorCode code) {
 
 // --- progress ---
 
-std::size_t Engine::progress() {
-  ++core_.progress_count;
-  std::size_t done = read_rings();
+std::size_t Engine::work_off() {
+  std::size_t done = 0;
   for (auto& port : ports_) {
     if (port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0) done += poll_events(*port);
     done += connector_.progress(*port);
@@ -242,19 +238,6 @@ std::size_t Engine::progress() {
   }
   done += fetcher_.progress();
   if (!to_pump_.empty()) pump_all();
-  return done;
-}
-
-std::size_t Engine::read_rings() {
-  // The ring that spoke last speaks again soon: it is always looked at. Of the others, some in turn.
-  std::size_t done = 0;
-  const std::size_t count = readable_.size();
-  const std::size_t looks = std::min(count, kRingsAtOnce);
-  for (std::size_t i = 0; i < looks && !readable_.empty(); ++i) {
-    if (next_ring_ >= readable_.size()) next_ring_ = 0;
-    Link& link = *readable_[next_ring_++];
-    done += read_ring(link);
-  }
   return done;
 }
 
@@ -272,6 +255,16 @@ std::size_t Engine::read_ring(Link& link) {
     }
     if (lead.kind == RecordKind::wrap) [[unlikely]] {
       link.reader.wrap();
+      continue;
+    }
+    if (lead.kind == RecordKind::eager) [[likely]] {
+      const std::byte* record = link.reader.record();
+      if (!receiver_.whole(link, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
+        lost(link, "no memory for its messages");
+        return done + 1;
+      }
+      link.reader.advance(span);
+      ++done;
       continue;
     }
     if (!dispatch(link, lead, link.reader.record())) [[unlikely]] {

@@ -30,6 +30,8 @@ class Connector {
   // A link of this process to itself: no protocol, its own ring at both ends. False when memory is short.
   bool connect_to_self(Link& link);
 
+  // No transaction is under way here.
+  [[nodiscard]] bool idle() const { return under_way_.empty(); }
   // Looks at the common slot and at the slots of transactions under way. Returns how much was done.
   std::size_t progress(Port& port);
   // The answer to the compare-and-swap on a common slot.

@@ -15,6 +15,7 @@ class Fetcher {
 
   // Takes over a matched receive in Stage::reading. Its link, place, partner and wanted are set.
   void start(Operation& receive);
+  [[nodiscard]] bool idle() const { return reads_.empty(); }
   // Posts further reads. Returns how many.
   std::size_t progress();
   // A read has ended.
