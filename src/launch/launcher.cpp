@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
@@ -185,14 +186,18 @@ void Run::forward_signals() {
 }
 
 void Run::collect_ended() {
+  std::vector<std::pair<std::uint32_t, Ending>> ended;
   for (std::uint32_t rank = 0; rank < job_.processes; ++rank) {
     if (running_[rank] == 0) continue;
     const auto ending = collect(running_[rank]);
     if (!ending) continue;
     running_[rank] = 0;
     --left_;
-    judge(rank, *ending);
+    ended.emplace_back(rank, *ending);
   }
+  // Of those seen at once, the killed ones are the cause and the failed ones the consequence, hardly ever the reverse.
+  std::ranges::stable_partition(ended, [](const auto& entry) { return entry.second.killed; });
+  for (const auto& [rank, ending] : ended) judge(rank, ending);
 }
 
 void Run::judge(std::uint32_t rank, const Ending& ending) {
