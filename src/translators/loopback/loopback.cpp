@@ -91,8 +91,7 @@ ir::Status Loopback::execute(const ir::Command& command, std::uint64_t& value) {
   switch (command.operation) {
     case ir::Operation::put: {
       std::byte* to = target->reach(command.remote, put_extent(command));
-      if (to == nullptr) return ir::Status::refused;
-      if (ir::has(command.flags, ir::Flags::lead_last) && !lead_is_sound(command, to)) return ir::Status::refused;
+      if (to == nullptr || !put_is_sound(command, to)) return ir::Status::refused;
       execute_put(command, to);
       return ir::Status::ok;
     }

@@ -176,7 +176,7 @@ void Shm::execute(Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
   if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
     std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && lead_is_sound(command, to)) execute_put(command, to);
+    if (to != nullptr && put_is_sound(command, to)) execute_put(command, to);
   } else {
     report(command, execute_other(peer, command));
   }
@@ -191,8 +191,7 @@ Shm::Outcome Shm::execute_other(const Attached& peer, const ir::Command& command
   switch (command.operation) {
     case ir::Operation::put: {
       std::byte* to = reach(peer, command.remote, put_extent(command));
-      const bool sound = to != nullptr && (!ir::has(command.flags, ir::Flags::lead_last) || lead_is_sound(command, to));
-      if (!sound) return {.status = ir::Status::refused};
+      if (to == nullptr || !put_is_sound(command, to)) return {.status = ir::Status::refused};
       execute_put(command, to);
       return {};
     }
