@@ -30,11 +30,11 @@ enum class Operation : std::uint8_t {
   fetch_and_add,    // 8 bytes at remote grow by `operand`; the event carries the old value
 };
 
-// A command wants no event unless it says so.
+// A command wants no event unless it says so. A put with lead_last or terminated, and an atomic, has an 8-aligned remote.
 enum class Flags : std::uint8_t {
   none = 0,
   signalled = 1,  // an Event `completed` with the cookie comes back
-  lead_last = 2,  // put: its first 8 bytes become visible at the target only after all its others. remote is 8-aligned.
+  lead_last = 2,  // put: its first 8 bytes, all in its head, become visible at the target only after all its others
   terminated = 4, // put: 8 zero bytes follow the data, at the next multiple of 8
 };
 constexpr Flags operator|(Flags a, Flags b) {
@@ -51,8 +51,8 @@ inline constexpr std::uint8_t kAnyEngine = 0xff;
 inline constexpr std::size_t kHeadBytes = 64;
 
 // The members that an operation does not use are not read.
-// `local` and `head` may be reused: for an unsignalled put of at most Capabilities::inline_bytes, when submit has taken it;
-// for every other command, when its event has come.
+// `local` may be reused: for an unsignalled put of at most Capabilities::inline_bytes, head included, when submit has taken
+// it; for every other command, when its event has come. The command itself may be reused when submit has taken it.
 struct Command {
   Operation operation{};
   Flags flags{};

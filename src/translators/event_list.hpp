@@ -18,13 +18,16 @@ class EventList {
     const std::size_t count = std::min(to.size(), events_.size() - next_);
     std::copy_n(events_.begin() + static_cast<std::ptrdiff_t>(next_), count, to.begin());
     next_ += count;
-    if (next_ == events_.size()) {
-      events_.clear(); // keeps its memory
+    // Rare enough that moving the rest costs less than one copy an event; so the list is never twice as long as needed.
+    if (next_ * 2 >= events_.size()) {
+      events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(next_)); // keeps its memory
       next_ = 0;
     }
     return count;
   }
   [[nodiscard]] bool empty() const { return next_ == events_.size(); }
+  // Events for which memory is in use, also those already given.
+  [[nodiscard]] std::size_t stored() const { return events_.size(); }
 
  private:
   std::vector<ir::Event> events_;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace heddle::translators {
 
@@ -28,19 +29,25 @@ inline void copy_short(std::byte* to, const std::byte* from, std::uint64_t bytes
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
-// Bytes from the command's remote place that the put writes, its terminator included.
+// Bytes from the command's remote place that the put writes, its terminator included. More than any memory has where the
+// sizes make no sense: a head longer than a command holds, data so large that sums would wrap.
 inline std::uint64_t put_extent(const ir::Command& command) {
+  constexpr std::uint64_t kSumsDoNotWrap = std::uint64_t{1} << 62U;
+  if (command.head_bytes > ir::kHeadBytes || command.bytes > kSumsDoNotWrap) [[unlikely]]
+    return std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t content = command.head_bytes + command.bytes;
   return ir::has(command.flags, ir::Flags::terminated) ? ((content + kWord - 1) & ~(kWord - 1)) + kWord : content;
 }
 
-// A put with lead_last needs at least its lead word, in the head, at an aligned place.
-inline bool lead_is_sound(const ir::Command& command, const std::byte* to) {
-  return command.head_bytes >= kWord && command.head_bytes <= ir::kHeadBytes &&
-         reinterpret_cast<std::uintptr_t>(to) % kWord == 0;
+// Lead and terminator are words and need an aligned place; the lead is in the head.
+inline bool put_is_sound(const ir::Command& command, const std::byte* to) {
+  const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
+  const bool has_words = lead_last || ir::has(command.flags, ir::Flags::terminated);
+  return (!lead_last || command.head_bytes >= kWord) &&
+         (!has_words || reinterpret_cast<std::uintptr_t>(to) % kWord == 0);
 }
 
-// `to` is the remote place, known to be put_extent bytes long; lead_is_sound where the flag is set.
+// `to` is the remote place, known to be put_extent bytes long; put_is_sound.
 inline void execute_put(const ir::Command& command, std::byte* to) {
   const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
   const std::uint64_t skip = lead_last ? kWord : 0;
@@ -67,7 +74,8 @@ inline void execute_record(const ir::Command& command, std::byte* to) {
   else
     std::memcpy(to + kWord, command.head.data() + kWord, command.head_bytes - kWord);
   copy_short(to + command.head_bytes, command.local, command.bytes);
-  std::memset(to + ((content + kWord - 1) & ~(kWord - 1)), 0, kWord);
+  std::byte* end = to + ((content + kWord - 1) & ~(kWord - 1));
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(end)).store(0, std::memory_order_relaxed);
   std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
 }
 

@@ -20,7 +20,8 @@ void LoopbackFabric::kill(ir::Peer peer) {
     if (member != nullptr) member->events_.push({.kind = ir::EventKind::peer_failed, .peer = peer});
 }
 
-Loopback::Loopback(LoopbackFabric& fabric, ir::Peer self) : fabric_(fabric), self_(self) {
+Loopback::Loopback(LoopbackFabric& fabric, ir::Peer self)
+    : fabric_(fabric), self_(self), attached_(fabric.members_.size(), false) {
   capabilities_ = {.needs_connection = true,
                    .announces_writes = false,
                    .orders_puts = true,
@@ -41,7 +42,9 @@ Loopback::~Loopback() {
 }
 
 Result<ir::ExposedMemory> Loopback::allocate(std::size_t bytes) {
-  auto* data = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
+  // The library rounds sizes up to the alignment, and does not notice when that wraps.
+  const bool possible = bytes <= std::numeric_limits<std::size_t>::max() / 2;
+  auto* data = possible ? static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)) : nullptr;
   if (data == nullptr)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "no memory for " + std::to_string(bytes) + " bytes that peers can reach",
@@ -68,13 +71,23 @@ void Loopback::withdraw(const ir::RemotePlace& place) {
   exposed_.erase(static_cast<std::uint64_t>(place.key));
 }
 
+Loopback* LoopbackFabric::member(ir::Peer peer) const {
+  const auto rank = static_cast<std::uint32_t>(peer);
+  return rank < members_.size() ? members_[rank] : nullptr;
+}
+
 Result<ir::RemotePlace> Loopback::attach(ir::Peer peer, const ir::Address&) {
-  if (fabric_.members_[static_cast<std::uint32_t>(peer)] == nullptr)
+  if (fabric_.member(peer) == nullptr)
     return std::unexpected(
         Error{.code = ErrorCode::unreachable,
               .fact = "peer " + std::to_string(static_cast<std::uint32_t>(peer)) + " is not on this loopback network",
               .peer = static_cast<std::int64_t>(peer)});
+  attached_[static_cast<std::uint32_t>(peer)] = true;
   return ir::RemotePlace{.key = ir::MemoryKey{kBootstrapKey}, .offset = 0};
+}
+
+void Loopback::detach(ir::Peer peer) {
+  if (static_cast<std::uint32_t>(peer) < attached_.size()) attached_[static_cast<std::uint32_t>(peer)] = false;
 }
 
 std::byte* Loopback::reach(const ir::RemotePlace& place, std::uint64_t bytes) const {
@@ -86,13 +99,13 @@ std::byte* Loopback::reach(const ir::RemotePlace& place, std::uint64_t bytes) co
 }
 
 ir::Status Loopback::execute(const ir::Command& command, std::uint64_t& value) {
-  const Loopback* target = fabric_.members_[static_cast<std::uint32_t>(command.peer)];
-  if (target == nullptr || fabric_.members_[static_cast<std::uint32_t>(self_)] != this) return ir::Status::peer_lost;
+  const Loopback* target = fabric_.member(command.peer);
+  const bool reachable = target != nullptr && attached_[static_cast<std::uint32_t>(command.peer)];
+  if (!reachable || fabric_.member(self_) != this) return ir::Status::peer_lost;
   switch (command.operation) {
     case ir::Operation::put: {
       std::byte* to = target->reach(command.remote, put_extent(command));
-      if (to == nullptr) return ir::Status::refused;
-      if (ir::has(command.flags, ir::Flags::lead_last) && !lead_is_sound(command, to)) return ir::Status::refused;
+      if (to == nullptr || !put_is_sound(command, to)) return ir::Status::refused;
       execute_put(command, to);
       return ir::Status::ok;
     }

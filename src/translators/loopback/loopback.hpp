@@ -21,6 +21,8 @@ class LoopbackFabric {
 
  private:
   friend class Loopback;
+  [[nodiscard]] Loopback* member(ir::Peer peer) const;
+
   std::vector<Loopback*> members_; // null: not there, or killed
 };
 
@@ -37,7 +39,7 @@ class Loopback final : public ir::Translator {
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
   void withdraw(const ir::RemotePlace& place) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
-  void detach(ir::Peer) override {}
+  void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override { return events_.pop(events); }
 
@@ -50,6 +52,7 @@ class Loopback final : public ir::Translator {
   LoopbackFabric& fabric_;
   ir::Peer self_;
   ir::Capabilities capabilities_;
+  std::vector<bool> attached_;                            // by rank
   std::map<std::uint64_t, std::span<std::byte>> exposed_; // by key; keys are not reused
   std::map<std::uint64_t, std::byte*> allocated_;         // by key
   std::uint64_t next_key_ = 1;

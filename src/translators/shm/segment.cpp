@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -15,7 +17,7 @@ namespace heddle::translators {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 Error failure(ErrorCode code, std::string fact, std::string remedy) {
   return {.code = code, .fact = std::move(fact), .remedy = std::move(remedy), .peer = kNoPeer, .system_code = errno};
@@ -34,6 +36,32 @@ Error no_memory(std::uint64_t bytes) {
 
 bool out_of_descriptors(int error) {
   return error == EMFILE || error == ENFILE;
+}
+
+// Growing a file beyond the process's limit ends the process by SIGXFSZ, so it is asked for beforehand.
+bool beyond_file_limit(std::size_t bytes) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+// Takes the memory from the system. Piece by piece, because a signal ends the call with nothing done: a large request
+// would never end under a steady stream of them.
+bool take_memory(int file, std::uint64_t offset, std::uint64_t bytes) {
+  constexpr std::uint64_t kPiece = 1U << 20U;
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t piece = std::min(kPiece, bytes - done);
+    if (::fallocate(file, 0, static_cast<off_t>(offset + done), static_cast<off_t>(piece)) == 0)
+      done += piece;
+    else if (errno != EINTR)
+      return false;
+  }
+  return true;
+}
+
+void give_back_memory(int file, std::uint64_t offset, std::uint64_t bytes) {
+  const int error = errno;
+  ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  errno = error;
 }
 
 } // namespace
@@ -56,8 +84,12 @@ Result<Segment> Segment::create(std::size_t bytes) {
   segment.file_ = base::Descriptor(::memfd_create("heddle", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!segment.file_.open())
     return std::unexpected(out_of_descriptors(errno) ? no_descriptor("the shared segment") : no_memory(bytes));
+  if (beyond_file_limit(bytes)) {
+    errno = EFBIG;
+    return std::unexpected(no_memory(bytes));
+  }
   if (::ftruncate(segment.file_.number(), static_cast<off_t>(bytes)) != 0) return std::unexpected(no_memory(bytes));
-  if (::fcntl(segment.file_.number(), F_ADD_SEALS, kSeals) != 0)
+  if (::fcntl(segment.file_.number(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0)
     return std::unexpected(
         failure(ErrorCode::system_failed, "the shared segment cannot be sealed", "use a kernel with memfd seals"));
   struct stat status{};
@@ -74,13 +106,17 @@ Result<Segment> Segment::create(std::size_t bytes) {
 }
 
 Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
-  const std::uint64_t needed = (bytes + kAlignment - 1) & ~(kAlignment - 1);
-  for (auto place = free_.begin(); place != free_.end(); ++place) {
+  const bool possible = bytes <= mapping_.bytes();
+  // Nothing takes a place of its own too, so that it can be given back.
+  const std::uint64_t needed = (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) & ~(kAlignment - 1);
+  for (auto place = free_.begin(); possible && place != free_.end(); ++place) {
     const auto [offset, available] = *place;
     if (available < needed) continue;
     // Taken from the system now: later it would end in a SIGBUS instead of an error.
-    if (::fallocate(file_.number(), 0, static_cast<off_t>(offset), static_cast<off_t>(needed)) != 0)
+    if (!take_memory(file_.number(), offset, needed)) {
+      give_back_memory(file_.number(), offset, needed);
       return std::unexpected(no_memory(needed));
+    }
     free_.erase(place);
     if (available > needed) free_[offset + needed] = available - needed;
     used_[offset] = needed;
@@ -89,7 +125,7 @@ Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
   }
   return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                .fact = "the shared segment of " + std::to_string(mapping_.bytes()) + " bytes has no " +
-                                       std::to_string(needed) + " left",
+                                       std::to_string(bytes) + " left",
                                .remedy = "raise ring_memory"});
 }
 
@@ -121,21 +157,22 @@ Result<Mapping> map_segment(const SegmentName& name) {
         "run all processes of a node as one user in one process-id namespace"));
   }
   struct stat status{};
-  const bool known =
-      ::fstat(file.number(), &status) == 0 && status.st_ino == name.inode &&
-      static_cast<std::uint64_t>(status.st_size) == name.bytes &&
-      (::fcntl(file.number(), F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW);
+  const int seals = ::fcntl(file.number(), F_GET_SEALS); // negative for a file that cannot be sealed
+  const bool known = ::fstat(file.number(), &status) == 0 && status.st_ino == name.inode &&
+                     static_cast<std::uint64_t>(status.st_size) == name.bytes && seals >= 0 &&
+                     (seals & kSizeSeals) == kSizeSeals;
   if (!known || name.bytes < sizeof(SegmentHeader))
     return std::unexpected(
-        failure(ErrorCode::unreachable,
-                "process " + std::to_string(name.process) + " is not the peer that published its segment", ""));
+        Error{.code = ErrorCode::unreachable,
+              .fact = "process " + std::to_string(name.process) + " is not the peer that published its segment",
+              .remedy = "restart the job: a process of it has ended"});
   void* data = ::mmap(nullptr, name.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number(), 0);
   if (data == MAP_FAILED) return std::unexpected(no_memory(name.bytes));
   Mapping mapping(static_cast<std::byte*>(data), name.bytes);
   if (mapping.header().mark != kSegmentMark)
-    return std::unexpected(failure(ErrorCode::unreachable,
-                                   "the peer's segment has another layout: it runs another version",
-                                   "use one version in a job"));
+    return std::unexpected(Error{.code = ErrorCode::unreachable,
+                                 .fact = "the peer's segment has another layout: it runs another version",
+                                 .remedy = "use one version in a job"});
   return mapping;
 }
 

@@ -117,12 +117,23 @@ void Shm::deallocate(const ir::ExposedMemory& memory) {
 }
 
 Result<ir::RemotePlace> Shm::expose(std::span<std::byte> memory) {
+  if (!capabilities_.reads_any_memory)
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = "peers cannot reach private memory: cross_memory is off or the kernel refuses it",
+              .remedy = "allocate the memory from the translator"});
   return ir::RemotePlace{.key = kPrivate, .offset = reinterpret_cast<std::uint64_t>(memory.data())};
 }
 
 Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   constexpr ir::RemotePlace kBootstrap{.key = kInSegment, .offset = sizeof(SegmentHeader)};
-  auto& slot = attached_[static_cast<std::uint32_t>(peer)];
+  const auto rank = static_cast<std::uint32_t>(peer);
+  if (rank >= attached_.size())
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "rank " + std::to_string(rank) + " is outside the job of " +
+                                         std::to_string(attached_.size()) + " processes",
+                                 .peer = rank});
+  auto& slot = attached_[rank];
   if (slot != nullptr) return kBootstrap;
   Published published;
   std::memcpy(&published, address.data(), sizeof published);
@@ -146,12 +157,17 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
 }
 
 void Shm::detach(ir::Peer peer) {
-  attached_[static_cast<std::uint32_t>(peer)].reset();
+  if (static_cast<std::uint32_t>(peer) < attached_.size()) attached_[static_cast<std::uint32_t>(peer)].reset();
+}
+
+Shm::Attached* Shm::find(ir::Peer peer) const {
+  const auto rank = static_cast<std::uint32_t>(peer);
+  return rank < attached_.size() ? attached_[rank].get() : nullptr;
 }
 
 bool Shm::reads_memory_of(ir::Peer peer) const {
-  const auto& slot = attached_[static_cast<std::uint32_t>(peer)];
-  return slot != nullptr && slot->cross_memory;
+  const Attached* found = find(peer);
+  return found != nullptr && found->cross_memory;
 }
 
 std::byte* Shm::reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes) {
@@ -162,7 +178,7 @@ std::byte* Shm::reach(const Attached& peer, const ir::RemotePlace& place, std::u
 
 std::size_t Shm::submit(std::span<const ir::Command> commands) {
   for (const ir::Command& command : commands) {
-    Attached* peer = attached_[static_cast<std::uint32_t>(command.peer)].get();
+    Attached* peer = find(command.peer);
     if (peer == nullptr) [[unlikely]] {
       report(command, {.status = ir::Status::peer_lost});
       continue;
@@ -176,7 +192,7 @@ void Shm::execute(Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
   if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
     std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && lead_is_sound(command, to)) execute_record(command, to);
+    if (to != nullptr && put_is_sound(command, to)) execute_record(command, to);
   } else {
     report(command, execute_other(peer, command));
   }
@@ -191,8 +207,7 @@ Shm::Outcome Shm::execute_other(const Attached& peer, const ir::Command& command
   switch (command.operation) {
     case ir::Operation::put: {
       std::byte* to = reach(peer, command.remote, put_extent(command));
-      const bool sound = to != nullptr && (!ir::has(command.flags, ir::Flags::lead_last) || lead_is_sound(command, to));
-      if (!sound) return {.status = ir::Status::refused};
+      if (to == nullptr || !put_is_sound(command, to)) return {.status = ir::Status::refused};
       execute_put(command, to);
       return {};
     }

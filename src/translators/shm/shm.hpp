@@ -56,6 +56,7 @@ class Shm final : public ir::Translator {
   };
 
   Shm(const Config& config, Segment segment);
+  [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
   void execute(Attached& peer, const ir::Command& command);
   Outcome execute_other(const Attached& peer, const ir::Command& command);
   void report(const ir::Command& command, const Outcome& outcome);

@@ -1,0 +1,42 @@
+// A translator over a translator: passes every call on. What changes some of them derives from it (trace, replay, faulty).
+#pragma once
+
+#include "ir/translator.hpp"
+
+namespace heddle::translators {
+
+class Decorator : public ir::Translator {
+ public:
+  // The inner translator outlives this one.
+  explicit Decorator(ir::Translator& inner) : inner_(inner) {}
+
+  [[nodiscard]] std::string_view name() const override { return inner_.name(); }
+  [[nodiscard]] const ir::Capabilities& capabilities() const override { return inner_.capabilities(); }
+  [[nodiscard]] ir::Address address() const override { return inner_.address(); }
+  Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+  void deallocate(const ir::ExposedMemory& memory) override { inner_.deallocate(memory); }
+  Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return inner_.expose(memory); }
+  void withdraw(const ir::RemotePlace& place) override { inner_.withdraw(place); }
+  Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override {
+    return inner_.attach(peer, address);
+  }
+  void detach(ir::Peer peer) override { inner_.detach(peer); }
+  Result<ir::Endpoint> prepare_endpoint(ir::Peer peer) override { return inner_.prepare_endpoint(peer); }
+  Result<void> connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) override {
+    return inner_.connect_endpoint(peer, endpoint);
+  }
+  std::size_t submit(std::span<const ir::Command> commands) override { return inner_.submit(commands); }
+  std::size_t poll(std::span<ir::Event> events) override { return inner_.poll(events); }
+  void announce_sleep() override { inner_.announce_sleep(); }
+  void cancel_sleep() override { inner_.cancel_sleep(); }
+  void sleep(std::chrono::nanoseconds limit) override { inner_.sleep(limit); }
+
+ protected:
+  [[nodiscard]] ir::Translator& inner() { return inner_; }
+  [[nodiscard]] const ir::Translator& inner() const { return inner_; }
+
+ private:
+  ir::Translator& inner_;
+};
+
+} // namespace heddle::translators

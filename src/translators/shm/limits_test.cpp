@@ -1,0 +1,114 @@
+// What shared memory says where the system's limits are too small. Each in a child, since limits cannot be taken back.
+#include "translators/shm/forked_test.hpp"
+#include "translators/shm/shm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+namespace heddle::translators {
+namespace {
+
+struct Complaint {
+  ErrorCode code{};
+  int system_code = 0;
+  std::array<char, 200> fact{};
+  std::array<char, 200> remedy{};
+};
+
+Complaint complaint_of(const std::optional<Error>& error) {
+  Complaint complaint;
+  if (!error) return complaint;
+  complaint.code = error->code;
+  complaint.system_code = error->system_code;
+  std::strncpy(complaint.fact.data(), error->fact.c_str(), complaint.fact.size() - 1);
+  std::strncpy(complaint.remedy.data(), error->remedy.c_str(), complaint.remedy.size() - 1);
+  return complaint;
+}
+
+void limit(__rlimit_resource resource, rlim_t value) {
+  const rlimit wanted{.rlim_cur = value, .rlim_max = value};
+  if (::setrlimit(resource, &wanted) != 0) std::abort();
+}
+
+std::optional<Error> error_of_creation(std::uint64_t ring_memory) {
+  auto made = Shm::create({.size = 2, .ring_memory = ring_memory});
+  if (made) return std::nullopt;
+  return made.error();
+}
+
+Complaint in_child(const std::function<std::optional<Error>()>& body) {
+  Child child([&](const Line& line) {
+    line.say(complaint_of(body()));
+    return 0;
+  });
+  const auto complaint = child.line().hear<Complaint>();
+  EXPECT_EQ(child.exit_code(), 0);
+  return complaint;
+}
+
+TEST(ShmLimits, NoDescriptorForTheSegmentIsSaidWithTheRemedy) {
+  const Complaint complaint = in_child([] {
+    limit(RLIMIT_NOFILE, 0);
+    return error_of_creation(1U << 20U);
+  });
+  EXPECT_EQ(complaint.code, ErrorCode::out_of_descriptors);
+  EXPECT_EQ(complaint.system_code, EMFILE);
+  EXPECT_STREQ(complaint.remedy.data(), "raise the limit with ulimit -n");
+}
+
+TEST(ShmLimits, NoDescriptorForAPeersSegmentIsSaidWithTheRemedy) {
+  const Complaint complaint = in_child([]() -> std::optional<Error> {
+    auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
+    limit(RLIMIT_NOFILE, 0);
+    const auto place = (*made)->attach(ir::Peer{1}, (*made)->address());
+    if (place) return std::nullopt;
+    return place.error();
+  });
+  EXPECT_EQ(complaint.code, ErrorCode::out_of_descriptors);
+  EXPECT_STREQ(complaint.remedy.data(), "raise the limit with ulimit -n");
+}
+
+TEST(ShmLimits, ATooSmallAddressSpaceIsSaidWithTheRemedy) {
+  const Complaint complaint = in_child([] {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    limit(RLIMIT_AS, pages * 4096 + (64U << 20U));
+    return error_of_creation(std::uint64_t{1} << 30U);
+  });
+  EXPECT_EQ(complaint.code, ErrorCode::out_of_memory);
+  EXPECT_EQ(complaint.system_code, ENOMEM);
+  EXPECT_NE(std::strstr(complaint.fact.data(), "bytes of shared memory"), nullptr);
+  EXPECT_NE(std::strstr(complaint.remedy.data(), "ring_memory"), nullptr);
+  EXPECT_NE(std::strstr(complaint.remedy.data(), "ulimit -v"), nullptr);
+}
+
+TEST(ShmLimits, ATooSmallFileSizeIsSaidWithTheRemedyAndDoesNotEndTheProcess) {
+  const Complaint complaint = in_child([] {
+    limit(RLIMIT_FSIZE, 4096);
+    return error_of_creation(1U << 20U);
+  });
+  EXPECT_EQ(complaint.code, ErrorCode::out_of_memory);
+  EXPECT_EQ(complaint.system_code, EFBIG);
+  EXPECT_NE(std::strstr(complaint.remedy.data(), "-f"), nullptr);
+}
+
+TEST(ShmLimits, AFileSizeThatIsJustEnoughServes) {
+  const Complaint complaint = in_child([]() -> std::optional<Error> {
+    limit(RLIMIT_FSIZE, 4U << 20U);
+    auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
+    if (!made) return made.error();
+    const auto memory = (*made)->allocate(1U << 20U);
+    if (!memory) return memory.error();
+    return std::nullopt;
+  });
+  EXPECT_EQ(complaint.code, ErrorCode::ok) << complaint.fact.data();
+}
+
+} // namespace
+} // namespace heddle::translators
