@@ -72,6 +72,7 @@ struct Operation {
   std::uint64_t chunk = 0;     // of a shared copy, bytes per claim
   std::int32_t cell = -1;      // of a shared copy
   bool exposed = false;
+  bool read_refused = false;   // a read of it was refused; no further one is posted
   std::byte* buffer = nullptr; // unsolicited receive: memory of the library
   std::uint64_t buffer_bytes = 0;
 
