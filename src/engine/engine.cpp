@@ -102,21 +102,28 @@ void Engine::fail(Link& link, bool dead) {
   std::erase(readable_, &link);
   sender_.peer_lost(link);
   receiver_.peer_lost(link);
-  Port& port = *link.port;
-  for (std::size_t cell = 0; dead && cell < kClaimCells; ++cell)
-    if (port.cell_taken[cell] && port.cell_peer[cell] == link.rank) port.cell_taken[cell] = false;
-  if (dead) {
-    // A peer that lives but broke the protocol could still write there: its ring stays unused.
-    core_.rings.give_back(link.queue().translator(), link.ring);
-    if (!link.consumed_word.memory.empty()) link.queue().translator().deallocate(link.consumed_word);
-    link.consumed_word = {};
-    link.ring = {};
-    link.queue().translator().detach(ir::Peer{link.rank});
-  }
+  // A peer that lives but broke the protocol could still write to its ring and cells: they stay unused.
+  if (dead)
+    take_back(link);
+  else
+    outbox_.leave(link);
   core_.events.push({.kind = Event::Kind::peer_failed,
                      .cookie = 0,
                      .completion = {.code = ErrorCode::peer_failed, .peer = Rank{link.rank}},
                      .arrival = {}});
+}
+
+void Engine::take_back(Link& link) {
+  link.dead = true;
+  Port& port = *link.port;
+  for (std::size_t cell = 0; cell < kClaimCells; ++cell)
+    if (port.cell_taken[cell] && port.cell_peer[cell] == link.rank) port.cell_taken[cell] = false;
+  ir::Translator& translator = link.queue().translator();
+  core_.rings.give_back(translator, link.ring);
+  if (!link.consumed_word.memory.empty()) translator.deallocate(link.consumed_word);
+  link.consumed_word = {};
+  link.ring = {};
+  translator.detach(ir::Peer{link.rank});
 }
 
 void Engine::peer_failed(std::uint32_t rank) {
@@ -127,9 +134,14 @@ void Engine::peer_failed(std::uint32_t rank) {
     link->rank = rank;
     link->port = ports_[contacts_[rank].port].get();
   }
-  if (link->failed()) return;
+  if (link->failed()) {
+    if (!link->dead) take_back(*link);
+    return;
+  }
   // What had arrived before the end is delivered.
   while (link->connected() && link->reader.exists() && read_ring(*link) > 0) {
+  }
+  while (link->connected() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
   }
   if (!link->failed()) fail(*link, true);
 }
@@ -351,9 +363,7 @@ bool Engine::dispatch_control(Link& link, const Lead& lead, const std::byte* con
     return true;
   }
   AssistDone body;
-  if (!load_body(body, lead, content)) return false;
-  fetcher_.assist_done(link, body);
-  return true;
+  return load_body(body, lead, content) && fetcher_.assist_done(link, body);
 }
 
 std::size_t Engine::poll_events(Port& port) {
@@ -376,6 +386,7 @@ void Engine::dispatch_event(Port& port, const ir::Event& event) {
     case CookieKind::lock: connector_.lock_answered(*link, event); break;
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event)) sender_.pump(*link);
+      if (event.status == ir::Status::refused && !link->failed()) lost(*link, "the ring it granted cannot be reached");
       break;
     case CookieKind::read: fetcher_.read_ended(event); break;
     case CookieKind::assist_claim: assistant_.claim_ended(event); break;

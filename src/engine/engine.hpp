@@ -245,6 +245,8 @@ class Engine final : private ConnectionHost {
   }
   void pump_all();
   void fail(Link& link, bool dead);
+  // The peer is dead: what it could reach here serves others again.
+  void take_back(Link& link);
 
   Core core_;
   Outbox outbox_;

@@ -69,6 +69,7 @@ struct alignas(64) Operation {
   std::uint64_t in_flight = 0; // commands whose event is not here
   std::uint64_t chunk = 0;     // of a shared copy, bytes per claim
   std::int32_t cell = -1;      // of a shared copy
+  bool read_refused = false;   // a read of it was refused; no further one is posted
   std::byte* buffer = nullptr; // unsolicited receive: memory of the library
   std::uint64_t buffer_bytes = 0;
 
