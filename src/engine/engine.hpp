@@ -165,22 +165,18 @@ class Engine final : private ConnectionHost {
   }
   // A tagged send on a connected link.
   Request send_connected(Link& link, const SendArguments& arguments, const ConstLayout& data) {
-    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
-    const Request request = operation.request();
     const bool simple = data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
                         data.bytes() <= link.eager_limit && link.waiting.empty();
-    if (simple) [[likely]] {
-      const Outgoing record{.kind = RecordKind::eager,
-                            .channel = arguments.channel,
-                            .tag = static_cast<std::uint64_t>(arguments.tag),
-                            .body = {},
-                            .payload = data.data(),
-                            .payload_bytes = data.bytes()};
-      if (outbox_.write(link, record)) [[likely]] {
-        core_.complete(operation, ErrorCode::ok);
-        return request;
-      }
-    }
+    const Outgoing record{.kind = RecordKind::eager,
+                          .channel = arguments.channel,
+                          .tag = static_cast<std::uint64_t>(arguments.tag),
+                          .body = {},
+                          .payload = data.data(),
+                          .payload_bytes = data.bytes()};
+    if (simple && outbox_.write(link, record)) [[likely]]
+      return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
+    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
+    const Request request = operation.request();
     submit(operation, data);
     return request;
   }

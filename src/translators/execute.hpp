@@ -64,6 +64,15 @@ inline void execute_put(const ir::Command& command, std::byte* to) {
   }
 }
 
+// Asks for a cache line that will soon be written, so that the write does not wait for its last reader to let it go.
+inline void prefetch_for_writing(const std::byte* at) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*at)); // the builtin would ask for reading unless the whole build targets newer machines
+#else
+  __builtin_prefetch(at, 1);
+#endif
+}
+
 // The commonest put: a message's record, lead word last and terminated. `to` is known to hold put_extent bytes.
 inline void execute_record(const ir::Command& command, std::byte* to) {
   const std::uint64_t content = command.head_bytes + command.bytes;

@@ -29,6 +29,10 @@ constexpr ir::MemoryKey kPrivate{2};
 constexpr std::uint64_t kFixedBytes = 64 << 10;
 constexpr std::uint64_t kBytesPerPeer = 64;
 
+// Records come one after the other: the lines that far ahead are asked for while the present one is written. Enough to
+// cover a line's way from the most distant core at some twenty small messages; past the segment's end it asks for nothing.
+constexpr std::size_t kAhead = 512;
+
 // How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
 constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
 
@@ -192,7 +196,10 @@ void Shm::execute(Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
   if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
     std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && put_is_sound(command, to)) execute_record(command, to);
+    if (to != nullptr && put_is_sound(command, to)) {
+      execute_record(command, to);
+      prefetch_for_writing(to + kAhead);
+    }
   } else {
     report(command, execute_other(peer, command));
   }
