@@ -56,15 +56,15 @@ class Core {
 
   Matching& matching_of(Channel channel) { return matching[static_cast<std::size_t>(channel)]; }
 
-  // A new operation; the members that every kind has are set, the others are as the last use left them.
+  // A new operation; the members that every kind has are set, the others are as the last use left them. What may take
+  // a while also sets `started`.
   Operation& begin(OperationKind kind, Stage stage, Notify notify) {
     Operation& operation = operations.take();
     operation.kind = kind;
     operation.stage = stage;
     operation.by_event = notify.by_event;
-    operation.cookie = notify.cookie;
+    if (notify.by_event) operation.cookie = notify.cookie;
     operation.completion = {};
-    operation.started = progress_count;
     return operation;
   }
   // Ends an operation: its completion is set, but for the code. The operation may be gone afterwards.

@@ -9,12 +9,8 @@ namespace heddle::engine {
 
 namespace {
 
-// Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
-constexpr std::size_t kRingsAtOnce = 16;
 // Records taken from one ring before the others get their turn.
 constexpr std::size_t kRecordsAtOnce = 64;
-// A translator with nothing under way is asked for events only now and then: only a failure could come.
-constexpr std::uint64_t kIdlePollInterval = 64;
 
 std::uint64_t load_tag(const std::byte* record) {
   std::uint64_t tag = 0;
@@ -55,6 +51,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
     port->queue = queue;
     port->memory = *memory;
     port->area = new (memory->memory.data()) BootstrapArea{};
+    engine->busy_ports_.push_back(port.get());
     engine->ports_.push_back(std::move(port));
   }
   return engine;
@@ -105,21 +102,28 @@ void Engine::fail(Link& link, bool dead) {
   std::erase(readable_, &link);
   sender_.peer_lost(link);
   receiver_.peer_lost(link);
-  Port& port = *link.port;
-  for (std::size_t cell = 0; dead && cell < kClaimCells; ++cell)
-    if (port.cell_taken[cell] && port.cell_peer[cell] == link.rank) port.cell_taken[cell] = false;
-  if (dead) {
-    // A peer that lives but broke the protocol could still write there: its ring stays unused.
-    core_.rings.give_back(link.queue().translator(), link.ring);
-    if (!link.consumed_word.memory.empty()) link.queue().translator().deallocate(link.consumed_word);
-    link.consumed_word = {};
-    link.ring = {};
-    link.queue().translator().detach(ir::Peer{link.rank});
-  }
+  // A peer that lives but broke the protocol could still write to its ring and cells: they stay unused.
+  if (dead)
+    take_back(link);
+  else
+    outbox_.leave(link);
   core_.events.push({.kind = Event::Kind::peer_failed,
                      .cookie = 0,
                      .completion = {.code = ErrorCode::peer_failed, .peer = Rank{link.rank}},
                      .arrival = {}});
+}
+
+void Engine::take_back(Link& link) {
+  link.dead = true;
+  Port& port = *link.port;
+  for (std::size_t cell = 0; cell < kClaimCells; ++cell)
+    if (port.cell_taken[cell] && port.cell_peer[cell] == link.rank) port.cell_taken[cell] = false;
+  ir::Translator& translator = link.queue().translator();
+  core_.rings.give_back(translator, link.ring);
+  if (!link.consumed_word.memory.empty()) translator.deallocate(link.consumed_word);
+  link.consumed_word = {};
+  link.ring = {};
+  translator.detach(ir::Peer{link.rank});
 }
 
 void Engine::peer_failed(std::uint32_t rank) {
@@ -130,16 +134,21 @@ void Engine::peer_failed(std::uint32_t rank) {
     link->rank = rank;
     link->port = ports_[contacts_[rank].port].get();
   }
-  if (link->failed()) return;
+  if (link->failed()) {
+    if (!link->dead) take_back(*link);
+    return;
+  }
   // What had arrived before the end is delivered.
   while (link->connected() && link->reader.exists() && read_ring(*link) > 0) {
+  }
+  while (link->connected() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
   }
   if (!link->failed()) fail(*link, true);
 }
 
 // --- sending ---
 
-Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
+Result<Request> Engine::send_slowly(OperationKind kind, const SendArguments& arguments, const ConstLayout& data) {
   const auto rank = static_cast<std::uint32_t>(arguments.to);
   if (rank >= core_.size)
     return std::unexpected(Error{
@@ -150,7 +159,10 @@ Result<Request> Engine::send_unconnected(OperationKind kind, const SendArguments
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
   if (!link.connected()) connector_.start(link);
-  return submit(kind, link, arguments, data);
+  Operation& operation = begin_send(kind, link, arguments, data);
+  const Request request = operation.request();
+  submit(operation, data);
+  return request;
 }
 
 Error Engine::failed_error(std::uint32_t rank) const {
@@ -229,9 +241,8 @@ void Engine::finish_collective(Request request, ErrorCode code) {
 
 // --- progress ---
 
-std::size_t Engine::progress() {
-  ++core_.progress_count;
-  std::size_t done = read_rings();
+std::size_t Engine::work_off() {
+  std::size_t done = 0;
   for (auto& port : ports_) {
     if (port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0) done += poll_events(*port);
     done += connector_.progress(*port);
@@ -239,19 +250,6 @@ std::size_t Engine::progress() {
   }
   done += fetcher_.progress();
   if (!to_pump_.empty()) pump_all();
-  return done;
-}
-
-std::size_t Engine::read_rings() {
-  // The ring that spoke last speaks again soon: it is always looked at. Of the others, some in turn.
-  std::size_t done = 0;
-  const std::size_t count = readable_.size();
-  const std::size_t looks = std::min(count, kRingsAtOnce);
-  for (std::size_t i = 0; i < looks && !readable_.empty(); ++i) {
-    if (next_ring_ >= readable_.size()) next_ring_ = 0;
-    Link& link = *readable_[next_ring_++];
-    done += read_ring(link);
-  }
   return done;
 }
 
@@ -269,6 +267,16 @@ std::size_t Engine::read_ring(Link& link) {
     }
     if (lead.kind == RecordKind::wrap) [[unlikely]] {
       link.reader.wrap();
+      continue;
+    }
+    if (lead.kind == RecordKind::eager) [[likely]] {
+      const std::byte* record = link.reader.record();
+      if (!receiver_.whole(link, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
+        lost(link, "no memory for its messages");
+        return done + 1;
+      }
+      link.reader.advance(span);
+      ++done;
       continue;
     }
     if (!dispatch(link, lead, link.reader.record())) [[unlikely]] {
@@ -292,8 +300,12 @@ std::size_t Engine::read_shared_ring(Port& port) {
   SharedRingReader& reader = port.shared.reader;
   while (done < kRecordsAtOnce) {
     const Claim claim = reader.peek();
-    if (!reader.current(claim) || claim.owner == 0) break;
+    if (claim.owner == 0) break;
     Link* link = claim.owner <= core_.size ? links_[claim.owner - 1] : nullptr;
+    if (!reader.current(claim)) {
+      if (link == nullptr || link->failed()) reader.restore();
+      break;
+    }
     if (link == nullptr || link->failed()) {
       reader.advance(); // nobody's, or a dead peer's: skipped
       ++done;
@@ -351,9 +363,7 @@ bool Engine::dispatch_control(Link& link, const Lead& lead, const std::byte* con
     return true;
   }
   AssistDone body;
-  if (!load_body(body, lead, content)) return false;
-  fetcher_.assist_done(link, body);
-  return true;
+  return load_body(body, lead, content) && fetcher_.assist_done(link, body);
 }
 
 std::size_t Engine::poll_events(Port& port) {
@@ -376,6 +386,7 @@ void Engine::dispatch_event(Port& port, const ir::Event& event) {
     case CookieKind::lock: connector_.lock_answered(*link, event); break;
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event)) sender_.pump(*link);
+      if (event.status == ir::Status::refused && !link->failed()) lost(*link, "the ring it granted cannot be reached");
       break;
     case CookieKind::read: fetcher_.read_ended(event); break;
     case CookieKind::assist_claim: assistant_.claim_ended(event); break;

@@ -14,6 +14,7 @@
 
 #include <heddle/heddle.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,11 +54,11 @@ class Engine final : private ConnectionHost {
                      ? links_[static_cast<std::uint32_t>(arguments.to)]
                      : nullptr;
     if (link == nullptr || !link->connected()) [[unlikely]]
-      return send_unconnected(OperationKind::send, arguments, data);
-    return submit(OperationKind::send, *link, arguments, data);
+      return send_slowly(OperationKind::send, arguments, data);
+    return send_connected(*link, arguments, data);
   }
   Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) {
-    return send_unconnected(OperationKind::unsolicited_send, arguments, data);
+    return send_slowly(OperationKind::unsolicited_send, arguments, data);
   }
 
   Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program) {
@@ -71,13 +72,15 @@ class Engine final : private ConnectionHost {
     operation.channel = channel;
     operation.match = match;
     operation.target = into;
+    operation.started = core_.progress_count;
     const Request request = operation.request();
     if (message == nullptr) [[likely]] {
       matching.post(operation);
     } else {
       matching.take(*message);
-      receiver_.take(operation, *message, *links_[message->source]);
-      pump_later(*links_[message->source]);
+      Link& link = *links_[message->source];
+      receiver_.take(operation, *message, link);
+      pump_later(link);
     }
     return request;
   }
@@ -92,7 +95,13 @@ class Engine final : private ConnectionHost {
   void finish_collective(Request request, ErrorCode code);
 
   // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
-  std::size_t progress();
+  std::size_t progress() {
+    const std::uint64_t round = ++core_.progress_count;
+    const std::size_t done = read_rings();
+    if (round % kIdlePollInterval != 0 && nothing_else_to_do()) [[likely]]
+      return done;
+    return done + work_off();
+  }
 
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request) {
@@ -103,6 +112,16 @@ class Engine final : private ConnectionHost {
     const Completion completion = operation->completion;
     core_.operations.give_back(*operation);
     return completion;
+  }
+  // The same, but for all except the code.
+  std::optional<ErrorCode> take_code(Request request) {
+    Operation* operation = core_.operations.find(request.index, request.generation);
+    if (operation == nullptr) [[unlikely]]
+      return ErrorCode::stale_request;
+    if (operation->stage != Stage::done) return std::nullopt;
+    const ErrorCode code = operation->completion.code;
+    core_.operations.give_back(*operation);
+    return code;
   }
   [[nodiscard]] bool ended(Request request) const {
     const Operation* operation = core_.operations.find(request.index, request.generation);
@@ -130,8 +149,9 @@ class Engine final : private ConnectionHost {
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
 
-  Result<Request> send_unconnected(OperationKind kind, const SendArguments& arguments, const ConstLayout& data);
-  Result<Request> submit(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
+  // Checks everything, and connects first where that is missing.
+  Result<Request> send_slowly(OperationKind kind, const SendArguments& arguments, const ConstLayout& data);
+  Operation& begin_send(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
     Operation& operation = core_.begin(kind, Stage::queued, arguments.notify);
     operation.channel = arguments.channel;
     operation.mode = arguments.mode;
@@ -141,9 +161,14 @@ class Engine final : private ConnectionHost {
     operation.completion.tag = arguments.tag;
     operation.completion.bytes = data.bytes();
     operation.completion.message_bytes = data.bytes();
+    return operation;
+  }
+  // A tagged send on a connected link.
+  Request send_connected(Link& link, const SendArguments& arguments, const ConstLayout& data) {
+    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
     const Request request = operation.request();
     const bool simple = data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-                        kind == OperationKind::send && data.bytes() <= link.eager_limit && link.waiting.empty();
+                        data.bytes() <= link.eager_limit && link.waiting.empty();
     if (simple) [[likely]] {
       const Outgoing record{.kind = RecordKind::eager,
                             .channel = arguments.channel,
@@ -156,10 +181,16 @@ class Engine final : private ConnectionHost {
         return request;
       }
     }
+    submit(operation, data);
+    return request;
+  }
+  // Sends in any way that suits, now or later.
+  void submit(Operation& operation, const ConstLayout& data) {
+    Link& link = *operation.link;
     operation.source = data;
+    operation.started = core_.progress_count;
     sender_.submit(operation);
     pump_later(link);
-    return request;
   }
 
   [[nodiscard]] bool wrong(const Match& match) const {
@@ -174,6 +205,31 @@ class Engine final : private ConnectionHost {
   }
   [[nodiscard]] Error failed_error(std::uint32_t rank) const;
 
+  // A translator with nothing under way is asked for events only now and then: only a failure could come.
+  static constexpr std::uint64_t kIdlePollInterval = 64;
+  // Whether, beside the rings, everything rests: a look at some words.
+  [[nodiscard]] bool nothing_else_to_do() const {
+    for (const Port* port : busy_ports_)
+      if (port->queue->outstanding() != 0 || port->area->common.request.load(std::memory_order_relaxed) != 0 ||
+          port->shared.reader.exists())
+        return false;
+    return connector_.idle() && fetcher_.idle() && to_pump_.empty();
+  }
+  std::size_t work_off();
+  std::size_t read_rings() {
+    std::size_t done = 0;
+    for (std::size_t looks = std::min(readable_.size(), kRingsAtOnce); looks > 0; --looks) {
+      if (next_ring_ >= readable_.size()) next_ring_ = 0;
+      Link& link = *readable_[next_ring_++];
+      if (link.reader.peek() != 0) {
+        done += read_ring(link);
+        if (readable_.empty()) break; // its peer has failed
+      }
+    }
+    return done;
+  }
+  // Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
+  static constexpr std::size_t kRingsAtOnce = 16;
   std::size_t read_ring(Link& link);
   std::size_t read_shared_ring(Port& port);
   // One record; false: it makes no sense.
@@ -181,7 +237,6 @@ class Engine final : private ConnectionHost {
   bool dispatch_control(Link& link, const Lead& lead, const std::byte* content);
   std::size_t poll_events(Port& port);
   void dispatch_event(Port& port, const ir::Event& event);
-  std::size_t read_rings();
   void pump_later(Link& link) {
     if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
       return;
@@ -190,6 +245,8 @@ class Engine final : private ConnectionHost {
   }
   void pump_all();
   void fail(Link& link, bool dead);
+  // The peer is dead: what it could reach here serves others again.
+  void take_back(Link& link);
 
   Core core_;
   Outbox outbox_;
@@ -199,6 +256,7 @@ class Engine final : private ConnectionHost {
   Receiver receiver_;
   Connector connector_;
   std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
   std::vector<Contact> contacts_;
   std::vector<Link*> links_; // by rank; null: never talked to
   std::vector<std::unique_ptr<Link>> owned_links_;

@@ -35,8 +35,9 @@ struct Port {
   SharedRing shared;
   std::array<bool, kCommandSlots> slot_taken{};
   std::array<bool, kClaimCells> cell_taken{};
-  std::array<std::uint32_t, kClaimCells> cell_peer{}; // whose help was asked for
-  std::array<Operation*, kClaimCells> cell_owner{};   // null while only the sender's last word is awaited
+  std::array<std::uint32_t, kClaimCells> cell_peer{};    // whose help was asked for
+  std::array<Operation*, kClaimCells> cell_owner{};      // null while only the sender's last word is awaited
+  std::array<ir::RemotePlace, kClaimCells> cell_place{}; // the receive's memory as exposed to the helper
 };
 
 struct Link {
@@ -44,6 +45,7 @@ struct Link {
   Port* port = nullptr;
   connection::State state = connection::State::idle;
   bool attached = false;
+  bool dead = false; // its process is gone, not only its word: what it could reach is taken back
 
   // Connecting.
   ir::RemotePlace peer_area;

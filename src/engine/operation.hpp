@@ -35,7 +35,8 @@ enum class Stage : std::uint8_t {
   done,    // the completion waits to be fetched
 };
 
-struct Operation {
+// In the order of use: a whole message touches the first cache line when sent, the first three when received.
+struct alignas(64) Operation {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
   OperationKind kind{};
@@ -43,24 +44,21 @@ struct Operation {
   Channel channel{};
   SendMode mode{};
   bool by_event = false;
-  std::uint64_t cookie = 0;
-  Completion completion;
-  std::uint64_t started = 0; // progress count when it began, for its age
-
+  bool exposed = false; // its memory is open to the peer, at `place`
   Link* link = nullptr; // the peer it is under way with, if any
+  Completion completion;
+  Operation* next = nullptr; // in the one OperationList it stands in, or among the free ones
 
-  // The caller's memory: of the kind's direction.
-  ConstLayout source;
-  Layout target;
-
-  // Receive: what it accepts, and its place among the posted ones.
+  // Receive: what it accepts, its place among the posted ones, the caller's memory.
   Match match;
   std::uint64_t order = 0;
   Hook<Operation> posted;
+  Layout target;
 
-  // In the one OperationList it stands in, or among the free ones.
-  Operation* next = nullptr;
+  std::uint64_t cookie = 0;
+  std::uint64_t started = 0; // progress count when it began, for its age
   Operation* previous = nullptr;
+  ConstLayout source; // send: the caller's memory
 
   // Rendezvous.
   OperationName partner = 0;   // the sender's name for it
@@ -71,7 +69,7 @@ struct Operation {
   std::uint64_t in_flight = 0; // commands whose event is not here
   std::uint64_t chunk = 0;     // of a shared copy, bytes per claim
   std::int32_t cell = -1;      // of a shared copy
-  bool exposed = false;
+  bool read_refused = false;   // a read of it was refused; no further one is posted
   std::byte* buffer = nullptr; // unsolicited receive: memory of the library
   std::uint64_t buffer_bytes = 0;
 

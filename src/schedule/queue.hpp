@@ -17,7 +17,7 @@ class Queue {
   // Passes the command on if the translator takes it now; otherwise false, and nothing has happened.
   // For puts whose memory is the caller's to reuse, so that nobody holds them.
   [[nodiscard]] bool try_post(const ir::Command& command) {
-    if (!held_.empty() || translator_.submit({&command, 1}) == 0) [[unlikely]]
+    if (held_count_ != 0 || translator_.submit({&command, 1}) == 0) [[unlikely]]
       return false;
     outstanding_ += ir::has(command.flags, ir::Flags::signalled) ? 1U : 0U;
     return true;
@@ -25,7 +25,7 @@ class Queue {
 
   // Passes the command on now or, under back-pressure, later and in order. Its memory must live until its event comes.
   void post(const ir::Command& command) {
-    if (!try_post(command)) held_.push_back(command);
+    if (!try_post(command)) hold(command);
   }
 
   // Tries again what back-pressure had held.
@@ -40,14 +40,17 @@ class Queue {
   }
 
   // Signalled commands whose event has not come yet.
-  [[nodiscard]] std::size_t outstanding() const { return outstanding_ + held_.size(); }
+  [[nodiscard]] std::size_t outstanding() const { return outstanding_ + held_count_; }
   [[nodiscard]] ir::Translator& translator() { return translator_; }
   [[nodiscard]] const ir::Capabilities& capabilities() const { return capabilities_; }
 
  private:
+  void hold(const ir::Command& command);
+
   ir::Translator& translator_;
   const ir::Capabilities capabilities_; // a copy: asked on the hot path, without a virtual call
   std::size_t outstanding_ = 0;
+  std::size_t held_count_ = 0; // of held_: asked on the hot path
   std::deque<ir::Command> held_;
 };
 

@@ -146,8 +146,8 @@ Result<std::size_t> Client::take_notices(std::span<std::uint32_t> failed) {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
   const auto received = receive_some();
   if (!received) return std::unexpected(received.error());
-  if (*received) {
-    ++sequence_; // nobody waits: every answer that comes now is an old one
+  if (filled_ > 0) { // also where nothing came now: a notice may have come right behind an answer
+    ++sequence_;     // nobody waits: every answer that comes now is an old one
     if (const auto sorted = sort_inbox(); !sorted) return std::unexpected(sorted.error());
   }
   const std::size_t count = std::min(failed.size(), noticed_.size());

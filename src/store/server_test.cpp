@@ -131,6 +131,19 @@ TEST_F(ServerTest, TellsTheOthersWhenARankDies) {
   EXPECT_EQ(value.error().peer, 1);
 }
 
+TEST_F(ServerTest, TellsLateComersOfEarlierFailures) {
+  constexpr std::uint32_t kSize = 40; // many, because the notice must arrive together with the welcome to be missed
+  start(kSize);
+  const auto a = join(0);
+  join(1).reset();
+  EXPECT_EQ(wait_notice(*a), 1U);
+  for (std::uint32_t rank = 2; rank < kSize; ++rank) {
+    const auto late = join(rank);
+    EXPECT_EQ(wait_notice(*late), 1U);
+    ASSERT_TRUE(late->leave(soon()));
+  }
+}
+
 TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
   start(2);
   const auto a = join(0);

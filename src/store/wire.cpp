@@ -21,8 +21,10 @@ FrameWriter::FrameWriter(Kind kind, std::uint32_t sequence) {
 }
 
 void FrameWriter::append(const void* from, std::size_t bytes) {
-  const auto* begin = static_cast<const std::byte*>(from);
-  bytes_.insert(bytes_.end(), begin, begin + bytes);
+  if (bytes == 0) return; // from may be null
+  const std::size_t before = bytes_.size();
+  bytes_.resize(before + bytes);
+  std::memcpy(bytes_.data() + before, from, bytes);
 }
 
 FrameWriter& FrameWriter::u8(std::uint8_t value) {

@@ -11,19 +11,10 @@
 
 namespace heddle::translators {
 
-// memcpy that avoids a call for a few words.
+// memcpy that avoids a call for up to 16 bytes, the payload of most small messages.
 inline void copy_short(std::byte* to, const std::byte* from, std::uint64_t bytes) {
-  if (bytes > 32) {
+  if (bytes > 16) {
     std::memcpy(to, from, bytes);
-    return;
-  }
-  if (bytes >= 16) {
-    std::byte first[16];
-    std::byte last[16];
-    std::memcpy(first, from, 16);
-    std::memcpy(last, from + bytes - 16, 16);
-    std::memcpy(to, first, 16);
-    std::memcpy(to + bytes - 16, last, 16);
   } else if (bytes >= 8) {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
@@ -71,6 +62,21 @@ inline void execute_put(const ir::Command& command, std::byte* to) {
     std::memcpy(&lead, command.head.data(), sizeof lead);
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
   }
+}
+
+// The commonest put: a message's record, lead word last and terminated. `to` is known to hold put_extent bytes.
+inline void execute_record(const ir::Command& command, std::byte* to) {
+  const std::uint64_t content = command.head_bytes + command.bytes;
+  std::uint64_t lead = 0;
+  std::memcpy(&lead, command.head.data(), kWord);
+  if (command.head_bytes == 2 * kWord) [[likely]]
+    std::memcpy(to + kWord, command.head.data() + kWord, kWord);
+  else
+    std::memcpy(to + kWord, command.head.data() + kWord, command.head_bytes - kWord);
+  copy_short(to + command.head_bytes, command.local, command.bytes);
+  std::byte* end = to + ((content + kWord - 1) & ~(kWord - 1));
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(end)).store(0, std::memory_order_relaxed);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
 }
 
 // The old value of the word at `at`, which is 8-aligned.

@@ -14,10 +14,12 @@ namespace {
 
 // Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few.
 constexpr std::uint32_t kLockRetry = 4;
+// Slots that own attempts leave free for answers. An answered initiator needs nothing more to go on, so these always come
+// free again; without them, processes whose slots are all taken by attempts would wait for each other.
+constexpr std::ptrdiff_t kSlotsForAnswers = kCommandSlots / 2;
 // Bounds on what a peer may grant: anything else is a broken peer.
 constexpr std::uint64_t kSmallestRing = 1024;
 constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 30U;
-constexpr std::uint64_t kSmallestSlot = 128;
 
 bool plausible(const RingGrant& grant) {
   if (!std::has_single_bit(grant.bytes) || grant.bytes < kSmallestRing || grant.bytes > kLargestRing) return false;
@@ -89,7 +91,11 @@ void Connector::lock(Link& link) {
     --link.lock_retry;
     return;
   }
-  if (link.slot < 0 && (link.slot = take_slot(*link.port)) < 0) return;
+  if (link.slot < 0) {
+    const auto& taken = link.port->slot_taken;
+    if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
+    link.slot = take_slot(*link.port);
+  }
   ir::Command command;
   command.operation = ir::Operation::compare_and_swap;
   command.flags = ir::Flags::signalled;
@@ -183,13 +189,16 @@ void Connector::turn_down(Link& link) {
   free_common_slot(*link.port);
 }
 
-bool Connector::adopt(Link& link) {
+bool Connector::hear(Link& link, SlotBody& told) {
   const SlotBody& body = link.port->area->slots[link.slot].body;
-  SlotBody told;
   std::memcpy(&told, &body, sizeof told); // read once: the peer could still write it
   if (told.peer != link.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
-  if (!link.queue().translator().connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
   link.peer_slot = told.slot;
+  return true;
+}
+
+bool Connector::adopt(Link& link, const SlotBody& told) {
+  if (!link.queue().translator().connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
   link.grant = told.grant;
   link.peer_consumed = told.consumed;
   link.writes_shared = told.grant.type == RingType::shared;
@@ -209,22 +218,24 @@ bool Connector::adopt(Link& link) {
 }
 
 void Connector::inform(Link& link) {
-  if (!prepare(link)) {
-    write_slot(link, SlotVerb::refused, false);
-    link.state = State::failed;
-    host_.lost(link, "no memory for its ring");
-    return;
-  }
-  if (!adopt(link)) {
+  SlotBody told;
+  if (!hear(link, told)) {
     link.state = State::failed;
     host_.lost(link, "its answer makes no sense");
+    return;
+  }
+  if (!prepare(link) || !adopt(link, told)) {
+    write_slot(link, SlotVerb::refused, false);
+    link.state = State::failed;
+    host_.lost(link, "no memory for its ring, or no endpoint");
     return;
   }
   write_slot(link, SlotVerb::information, true);
 }
 
 void Connector::acknowledge(Link& link) {
-  if (!adopt(link)) {
+  SlotBody told;
+  if (!hear(link, told) || !adopt(link, told)) {
     link.state = State::failed;
     host_.lost(link, "its information makes no sense");
     return;
@@ -261,13 +272,15 @@ std::size_t Connector::look_at_common_slot(Port& port) {
     free_common_slot(port);
     return 1;
   }
-  const bool needs_slot = link->slot < 0 || link->requested;
+  const Input input = request.initiator < core_.rank ? Input::request_prevails : Input::request_yields;
+  const bool answered = connection::step(link->state, input).next == State::awaiting_information;
+  const bool needs_slot = answered && (link->slot < 0 || link->requested);
   if (needs_slot && std::find(port.slot_taken.begin(), port.slot_taken.end(), false) == port.slot_taken.end())
     return 0; // every transaction that ends frees one
   const std::uint32_t before = link->peer_slot;
   link->peer_slot = request.slot;
-  feed(*link, request.initiator < core_.rank ? Input::request_prevails : Input::request_yields);
-  if (link->state == State::awaiting_answer) link->peer_slot = before;
+  feed(*link, input);
+  if (link->state != State::awaiting_information) link->peer_slot = before; // turned down: the own talk goes on
   return 1;
 }
 
@@ -321,14 +334,7 @@ void Connector::free_slot(Port& port, std::int32_t& slot) {
 }
 
 bool Connector::connect_to_self(Link& link) {
-  link.slot = 0;
-  if (!prepare(link)) return false;
-  // The slot serves as the place where adopt finds what the other side said.
-  link.slot = take_slot(*link.port);
-  if (link.slot < 0) return false;
-  link.port->area->slots[link.slot].body = link.outgoing;
-  if (!adopt(link)) return false;
-  free_slot(*link.port, link.slot);
+  if (!prepare(link) || !adopt(link, link.outgoing)) return false;
   link.state = State::connected;
   return true;
 }

@@ -30,6 +30,8 @@ class Connector {
   // A link of this process to itself: no protocol, its own ring at both ends. False when memory is short.
   bool connect_to_self(Link& link);
 
+  // No transaction is under way here.
+  [[nodiscard]] bool idle() const { return under_way_.empty(); }
   // Looks at the common slot and at the slots of transactions under way. Returns how much was done.
   std::size_t progress(Port& port);
   // The answer to the compare-and-swap on a common slot.
@@ -62,8 +64,10 @@ class Connector {
   void free_slot(Port& port, std::int32_t& slot);
   // Ring, endpoint and reporting word for this side; false when memory is short.
   bool prepare(Link& link);
-  // Reads the peer's side out of the slot and readies this side for it; false when it makes no sense.
-  bool adopt(Link& link);
+  // Reads the peer's side out of the slot; false when it makes no sense.
+  static bool hear(Link& link, SlotBody& told);
+  // Readies this side for what the peer told; false when its endpoint cannot be connected to.
+  bool adopt(Link& link, const SlotBody& told);
   // Writes a word into the peer's slot, with link.outgoing behind it where the word has a body.
   void write_slot(Link& link, SlotVerb verb, bool with_body);
   void put_word(Link& link, std::uint64_t offset, std::uint64_t word);

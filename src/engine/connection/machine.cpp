@@ -11,8 +11,8 @@ Step otherwise(State state, Input input) {
     case Input::refused: return {State::failed, state == State::failed ? Effect::none : Effect::give_up};
     case Input::start:
     case Input::lock_busy: return {state, Effect::none};
-    case Input::lock_taken: return {state, state == State::failed ? Effect::none : Effect::unlock};
-    case Input::superseded: return {state, Effect::none}; // the last word to an attempt that was given up
+    case Input::lock_taken: return {state, Effect::unlock}; // in `failed` too: the peer may live, and others want in
+    case Input::superseded: return {state, Effect::none};   // the last word to an attempt that was given up
     case Input::request_prevails:
     case Input::request_yields:
     case Input::answer:
@@ -52,8 +52,11 @@ Step step(State state, Input input) {
       break;
     case State::awaiting_acknowledge:
       if (input == Input::acknowledge) return {State::connected, Effect::establish};
+      if (input == Input::request_yields) return {state, Effect::turn_down};
       break;
     case State::connected:
+      if (input == Input::request_yields) return {state, Effect::turn_down};
+      break;
     case State::failed: break;
   }
   return otherwise(state, input);

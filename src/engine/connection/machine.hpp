@@ -13,7 +13,8 @@
 //
 // Both start at once: who sees a request while it still tries to lock gives its own attempt up and answers. When both
 // requests are written, that of the lower rank stands: the lower rank answers the other's request with `superseded`, the
-// higher rank answers as a responder and forgets its own.
+// higher rank answers as a responder and forgets its own. The higher rank's answer may be seen before the request that it
+// had written earlier, so the lower rank turns that request down even when it has gone on, up to `connected`.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct Hook {
 template <typename Item, auto HookMember, auto KeyOf>
 class KeyTable {
  public:
-  KeyTable() : buckets_(kFirstBuckets) {}
+  KeyTable() : buckets_(std::size_t{1} << kFirstBits) {}
 
   void push_back(Item& item) {
     if (++count_ > buckets_.size() * 2) grow();
@@ -44,18 +44,25 @@ class KeyTable {
     return item;
   }
   [[nodiscard]] std::size_t size() const { return count_; }
+  // Items that a find of that key compares at most. For tests.
+  [[nodiscard]] std::size_t chain_length(const MatchKey& key) const {
+    std::size_t length = 0;
+    for (Item* item = buckets_[bucket_of(key)].head; item != nullptr; item = (item->*HookMember).next) ++length;
+    return length;
+  }
 
  private:
-  static constexpr std::size_t kFirstBuckets = 256;
+  static constexpr unsigned kFirstBits = 8;
   struct Bucket {
     Item* head = nullptr;
     Item* tail = nullptr;
   };
 
   [[nodiscard]] std::size_t bucket_of(const MatchKey& key) const {
-    // Fibonacci hashing: the top bits of the product depend on all bits of the key.
-    const std::uint64_t mixed = (key.tag ^ (static_cast<std::uint64_t>(key.source) << 40U)) * 0x9e37'79b9'7f4a'7c15ULL;
-    return static_cast<std::size_t>(mixed >> 32U) & (buckets_.size() - 1);
+    // Fibonacci hashing: only the top bits of the product depend on all bits of the key. The source is spread over the
+    // whole word first, so that it meets no tag that is made of a rank in some field.
+    const std::uint64_t mixed = key.tag ^ (key.source * 0xc2b2'ae3d'27d4'eb4fULL);
+    return static_cast<std::size_t>((mixed * 0x9e37'79b9'7f4a'7c15ULL) >> shift_);
   }
   static void append(Bucket& bucket, Item& item) {
     Hook<Item>& hook = item.*HookMember;
@@ -67,6 +74,7 @@ class KeyTable {
   void grow() {
     std::vector<Bucket> old(buckets_.size() * 2);
     old.swap(buckets_);
+    --shift_;
     for (Bucket& bucket : old)
       for (Item* item = bucket.head; item != nullptr;) {
         Item* next = (item->*HookMember).next;
@@ -75,7 +83,8 @@ class KeyTable {
       }
   }
 
-  std::vector<Bucket> buckets_; // a power of two
+  std::vector<Bucket> buckets_;      // a power of two
+  unsigned shift_ = 64 - kFirstBits; // leaves as many bits as number them
   std::size_t count_ = 0;
 };
 

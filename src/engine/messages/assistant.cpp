@@ -37,7 +37,9 @@ void Assistant::claim_ended(const ir::Event& event) {
   Assist& assist = assists_[number];
   const AssistRequest& request = assist.request;
   const bool beyond = event.value >= (request.bytes + request.chunk - 1) / request.chunk;
-  if (event.status != ir::Status::ok || assist.link->failed() || beyond) {
+  // The message's memory is the program's again once the send has ended: a peer that says so too early gets nothing.
+  if (event.status != ir::Status::ok || assist.link->failed() || beyond ||
+      core_.operations.find(request.sender) == nullptr) {
     end(assist, 0);
     return;
   }

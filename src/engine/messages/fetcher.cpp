@@ -19,6 +19,10 @@ constexpr std::uint64_t read_number(std::uint32_t index, std::uint64_t chunk) {
   return (chunk << kIndexBits) | index;
 }
 
+std::uint64_t chunks(const Operation& receive) {
+  return receive.wanted / receive.chunk + (receive.wanted % receive.chunk != 0 ? 1 : 0);
+}
+
 } // namespace
 
 void Fetcher::start(Operation& receive) {
@@ -26,6 +30,7 @@ void Fetcher::start(Operation& receive) {
   receive.claimed = 0;
   receive.in_flight = 0;
   receive.cell = -1;
+  receive.read_refused = false;
   // The number of a chunk has 32 bits in the cookie: enough for 2^32 chunks of any size.
   receive.chunk = std::min(core_.limits.chunk_bytes, receive.link->queue().capabilities().largest_transfer);
   reads_.push_back(receive);
@@ -44,18 +49,17 @@ std::size_t Fetcher::progress() {
 }
 
 bool Fetcher::post_next(Operation& receive) {
-  if (receive.stage != Stage::reading) return false;
+  if (receive.stage != Stage::reading || receive.read_refused || receive.link->failed()) return false;
   std::uint64_t chunk_number = receive.claimed / receive.chunk;
   if (receive.cell >= 0)
     chunk_number = receive.link->port->area->cells[receive.cell].next.fetch_add(1, std::memory_order_relaxed);
-  const std::uint64_t offset = chunk_number * receive.chunk;
-  if (offset >= receive.wanted) {
+  if (chunk_number >= chunks(receive)) { // numbers are compared, not offsets: the peer can write the counter
     if (receive.cell >= 0 && receive.in_flight == 0) receive.stage = *step(receive.stage, ReceiveInput::none_left);
     return false;
   }
   // The first read goes alone: it shows whether this peer's memory can be read at all.
   if (receive.moved == 0 && receive.in_flight > 0) return false;
-  receive.claimed = offset + receive.chunk;
+  receive.claimed = (chunk_number + 1) * receive.chunk;
   post_chunk(receive, chunk_number);
   return true;
 }
@@ -84,7 +88,7 @@ void Fetcher::read_ended(const ir::Event& event) {
     fail(*receive);
     return;
   }
-  if (event.status != ir::Status::ok) {
+  if (event.status != ir::Status::ok || receive->read_refused) {
     refused(*receive);
     return;
   }
@@ -109,6 +113,7 @@ void Fetcher::ask_for_help(Operation& receive) {
   *free = true;
   port.cell_owner[cell] = &receive;
   port.cell_peer[cell] = link.rank;
+  port.cell_place[cell] = *place;
   receive.cell = static_cast<std::int32_t>(cell);
   port.area->cells[cell].next.store(receive.claimed / receive.chunk, std::memory_order_relaxed);
   outbox_.write_control(link, RecordKind::assist,
@@ -120,21 +125,26 @@ void Fetcher::ask_for_help(Operation& receive) {
                                       .chunk = receive.chunk});
 }
 
-void Fetcher::assist_done(Link& link, const AssistDone& done) {
+bool Fetcher::assist_done(Link& link, const AssistDone& done) {
   Port& port = *link.port;
-  if (done.cell >= kClaimCells || !port.cell_taken[done.cell] || port.cell_peer[done.cell] != link.rank) return;
+  if (done.cell >= kClaimCells || !port.cell_taken[done.cell] || port.cell_peer[done.cell] != link.rank) return false;
   Operation* receive = port.cell_owner[done.cell];
+  if (receive != nullptr) leave_cell(*receive);
   port.cell_taken[done.cell] = false;
-  port.cell_owner[done.cell] = nullptr;
-  if (receive == nullptr || receive->link != &link) return;
-  receive->cell = -1;
-  receive->claimed = port.area->cells[done.cell].next.load(std::memory_order_relaxed) * receive->chunk;
-  receive->moved += std::min(done.bytes, receive->wanted - receive->moved);
-  if (done.lost != 0 && (done.lost - 1) * receive->chunk < receive->wanted) {
+  if (receive == nullptr) return true;
+  const std::uint64_t claimed = port.area->cells[done.cell].next.load(std::memory_order_relaxed);
+  receive->claimed = std::min(claimed, chunks(*receive)) * receive->chunk;
+  if (done.bytes > receive->wanted - std::min(receive->wanted, receive->moved)) return false;
+  receive->moved += done.bytes;
+  if (done.lost != 0) {
+    if (done.lost > chunks(*receive)) return false;
     receive->stage = *step(receive->stage, ReceiveInput::chunk_lost);
     post_chunk(*receive, done.lost - 1);
   }
+  const bool nothing_to_come = receive->stage == Stage::awaiting_assist && receive->moved < receive->wanted;
+  if (nothing_to_come) return false; // it has claimed chunks and says nothing of them
   check_all_here(*receive);
+  return true;
 }
 
 void Fetcher::check_all_here(Operation& receive) {
@@ -146,7 +156,10 @@ void Fetcher::check_all_here(Operation& receive) {
 
 void Fetcher::leave_cell(Operation& receive) {
   // The counter stays taken until the sender has said that it will not touch it any more.
-  if (receive.cell >= 0) receive.link->port->cell_owner[static_cast<std::size_t>(receive.cell)] = nullptr;
+  if (receive.cell < 0) return;
+  const auto cell = static_cast<std::size_t>(receive.cell);
+  receive.link->queue().translator().withdraw(receive.link->port->cell_place[cell]);
+  receive.link->port->cell_owner[cell] = nullptr;
   receive.cell = -1;
 }
 
@@ -159,7 +172,11 @@ void Fetcher::finish(Operation& receive) {
 
 void Fetcher::refused(Operation& receive) {
   core_.recorder.record("read refused", receive.link->rank, receive.wanted);
+  receive.read_refused = true;
+  if (receive.in_flight > 0) return; // the last of its reads decides
   if (receive.moved > 0 || receive.cell >= 0) {
+    // Some of it could be read, so the memory changed under way. The sender's part ends here too.
+    outbox_.write_control(*receive.link, RecordKind::finished, Finished{.sender = receive.partner, .bytes = 0});
     fail(receive);
     return;
   }
@@ -170,9 +187,9 @@ void Fetcher::refused(Operation& receive) {
 }
 
 void Fetcher::fail(Operation& receive) {
+  leave_cell(receive);
   if (receive.in_flight > 0) return;
   reads_.remove(receive);
-  leave_cell(receive);
   receive.completion.bytes = 0;
   core_.complete(receive, ErrorCode::peer_failed);
 }

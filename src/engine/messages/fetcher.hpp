@@ -15,12 +15,13 @@ class Fetcher {
 
   // Takes over a matched receive in Stage::reading. Its link, place, partner and wanted are set.
   void start(Operation& receive);
+  [[nodiscard]] bool idle() const { return reads_.empty(); }
   // Posts further reads. Returns how many.
   std::size_t progress();
   // A read has ended.
   void read_ended(const ir::Event& event);
-  // The sender has copied what it had claimed.
-  void assist_done(Link& link, const AssistDone& done);
+  // The sender has copied what it had claimed. False: the record makes no sense.
+  bool assist_done(Link& link, const AssistDone& done);
   // The peer is gone: its receives end, those with reads under way when these have.
   void peer_lost(Link& link);
 

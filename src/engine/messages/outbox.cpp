@@ -51,13 +51,32 @@ void Outbox::ask_claim(Link& link) {
 
 bool Outbox::claim_answered(Link& link, const ir::Event& event) {
   link.claim = ClaimState::none;
-  if (event.status != ir::Status::ok || link.failed()) return false;
-  switch (link.cursor.judge(event.value)) {
-    case SharedRingCursor::Outcome::claimed: link.claim = ClaimState::held; return true;
-    case SharedRingCursor::Outcome::try_next: ask_claim(link); return false;
-    case SharedRingCursor::Outcome::full: return false; // asked again when the next write is tried
+  if (event.status != ir::Status::ok) return false;
+  const SharedRingCursor::Outcome outcome = link.cursor.judge(event.value);
+  if (outcome == SharedRingCursor::Outcome::claimed) link.claim = ClaimState::held;
+  if (link.failed()) {
+    leave(link);
+    return false;
   }
-  return false;
+  // When it is full, it is asked again as the next write is tried.
+  if (outcome == SharedRingCursor::Outcome::try_next) ask_claim(link);
+  return outcome == SharedRingCursor::Outcome::claimed;
+}
+
+void Outbox::leave(Link& link) {
+  if (link.claim != ClaimState::held) return;
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::lead_last;
+  command.peer = ir::Peer{link.rank};
+  command.remote = link.grant.place.at(link.cursor.slot() * link.grant.slot_bytes);
+  const std::uint64_t claim = Claim{.lap = link.cursor.lap(), .owner = core_.rank + 1, .ready = true}.pack();
+  std::memcpy(command.head.data(), &claim, sizeof claim);
+  std::memset(command.head.data() + sizeof claim, 0, kRecordHeadBytes); // a lead word of 0 is no record
+  command.head_bytes = sizeof claim + kRecordHeadBytes;
+  command.bytes = 0;
+  link.queue().post(command);
+  link.claim = ClaimState::none;
 }
 
 bool Outbox::flush_control(Link& link) {
@@ -79,7 +98,8 @@ void Outbox::report_consumed(Link& link) {
   std::memcpy(command.head.data(), &consumed, sizeof consumed);
   command.head_bytes = sizeof consumed;
   command.bytes = 0;
-  if (link.queue().try_post(command)) link.reader.reported();
+  link.queue().post(command); // never dropped: the writer may be waiting for just this
+  link.reader.reported();
 }
 
 } // namespace heddle::engine

@@ -51,6 +51,10 @@ class Outbox {
   // The answer to the compare-and-swap on a slot of the peer's shared ring. True when the slot is now held.
   bool claim_answered(Link& link, const ir::Event& event);
 
+  // The link has failed while its peer may live: a slot held in the peer's shared ring would block it for all others, so a
+  // record is written there that the peer takes as the end of this link.
+  void leave(Link& link);
+
  private:
   bool write_exclusive(Link& link, const Outgoing& record) {
     const std::uint64_t content = record.body.size() + record.payload_bytes;

@@ -1,27 +1,11 @@
 #include "engine/messages/receiver.hpp"
 
-#include "engine/layout_cursor.hpp"
 #include "engine/messages/machines.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace heddle::engine {
-
-void Receiver::deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data,
-                       std::uint64_t bytes) {
-  const std::uint64_t room = receive.target.bytes();
-  const std::uint64_t taken = std::min(bytes, room);
-  if (receive.target.shape() == Layout::Shape::contiguous) [[likely]]
-    copy_bytes(receive.target.data(), data, taken);
-  else
-    scatter(receive.target, 0, data, taken);
-  receive.completion.peer = Rank{source};
-  receive.completion.tag = Tag{tag};
-  receive.completion.bytes = taken;
-  receive.completion.message_bytes = bytes;
-  core_.complete(receive, bytes > room ? ErrorCode::truncated : ErrorCode::ok);
-}
 
 bool Receiver::keep(Link& link, const Lead& lead, std::uint64_t tag, const Announcement& announcement,
                     const std::byte* data, std::uint64_t bytes) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "engine/core.hpp"
+#include "engine/layout_cursor.hpp"
 #include "engine/messages/fetcher.hpp"
 #include "engine/messages/outbox.hpp"
+
+#include <algorithm>
 
 namespace heddle::engine {
 
@@ -34,7 +37,20 @@ class Receiver {
 
  private:
   // A message is copied into place: the receive has ended.
-  void deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data, std::uint64_t bytes);
+  void deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data,
+               std::uint64_t bytes) {
+    const std::uint64_t room = receive.target.bytes();
+    const std::uint64_t taken = std::min(bytes, room);
+    if (receive.target.shape() == Layout::Shape::contiguous) [[likely]]
+      copy_bytes(receive.target.data(), data, taken);
+    else
+      scatter(receive.target, 0, data, taken);
+    receive.completion.peer = Rank{source};
+    receive.completion.tag = Tag{tag};
+    receive.completion.bytes = taken;
+    receive.completion.message_bytes = bytes;
+    core_.complete(receive, bytes > room ? ErrorCode::truncated : ErrorCode::ok);
+  }
   // A message for which no receive is posted is kept.
   bool keep(Link& link, const Lead& lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
             std::uint64_t bytes);

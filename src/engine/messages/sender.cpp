@@ -165,8 +165,8 @@ void Sender::end(Operation& send, ErrorCode code) {
 
 void Sender::peer_lost(Link& link) {
   link.control.clear();
-  while (Operation* send = link.waiting.pop_front()) end(*send, ErrorCode::peer_failed);
-  while (Operation* send = link.streams.pop_front()) end(*send, ErrorCode::peer_failed);
+  link.waiting = {};
+  link.streams = {};
   core_.operations.visit_all([this, &link](Operation& operation) {
     if (operation.link == &link && step(operation.stage, SendInput::peer_lost)) {
       operation.completion.bytes = 0;

@@ -18,7 +18,7 @@ RingBudget::Ring RingBudget::take_shared(ir::Translator& translator, SharedRing&
     if (!memory) return {};
     used_ += ring_bytes_;
     shared.memory = *memory;
-    shared.reader = SharedRingReader(shared.memory.memory.data(), kSharedSlots, slot_bytes);
+    shared.reader = SharedRingReader(shared.memory.memory.data(), ring_bytes_ / slot_bytes, slot_bytes);
   }
   return {
       .grant = {.type = RingType::shared, .place = shared.memory.place, .bytes = ring_bytes_, .slot_bytes = slot_bytes},

@@ -4,6 +4,8 @@
 // writer takes a slot with compare-and-swap from "free in this lap" to "mine in this lap", then puts the record, whose
 // first word is "mine and ready". The reader frees a slot for the next lap when it has copied the record out. A claim word
 // carries its lap, so old contents are never taken for new ones; a slot claimed by a peer that died is skipped.
+// A writer moves on only past slots that are claimed or already read, so that the claimed slots are without holes: the
+// reader, which goes slot by slot, would wait at a hole for ever.
 #pragma once
 
 #include "engine/record.hpp"
@@ -15,24 +17,30 @@
 namespace heddle::engine {
 
 struct Claim {
-  std::uint32_t lap = 0;
+  std::uint32_t lap = 0;   // mod 2^31
   std::uint32_t owner = 0; // rank + 1
   bool ready = false;
 
+  static constexpr std::uint32_t kLapMask = 0x7fff'ffffU;
+  // How many laps this claim is ahead of `other` (negative: behind), as laps are counted mod 2^31.
+  [[nodiscard]] constexpr std::int32_t laps_ahead_of(std::uint32_t other) const {
+    return static_cast<std::int32_t>((lap - other) << 1U) >> 1U;
+  }
   [[nodiscard]] constexpr std::uint64_t pack() const {
-    return (static_cast<std::uint64_t>(ready) << 63U) | (static_cast<std::uint64_t>(lap & 0x7fff'ffffU) << 32U) | owner;
+    return (static_cast<std::uint64_t>(ready) << 63U) | (static_cast<std::uint64_t>(lap & kLapMask) << 32U) | owner;
   }
   static constexpr Claim unpack(std::uint64_t word) {
-    return {.lap = static_cast<std::uint32_t>((word >> 32U) & 0x7fff'ffffU),
+    return {.lap = static_cast<std::uint32_t>((word >> 32U) & kLapMask),
             .owner = static_cast<std::uint32_t>(word),
             .ready = (word >> 63U) != 0};
   }
 };
 
-// Slots of a shared ring: small enough that many peers find one, large enough that control records and small messages fit.
+// Slots of a shared ring: so many that many peers find one, and never so small that a control record would not fit.
 inline constexpr std::uint64_t kSharedSlots = 64;
+inline constexpr std::uint64_t kSmallestSlot = 128;
 constexpr std::uint64_t shared_slot_bytes(std::uint64_t ring_bytes) {
-  return ring_bytes / kSharedSlots;
+  return ring_bytes / kSharedSlots < kSmallestSlot ? kSmallestSlot : ring_bytes / kSharedSlots;
 }
 // Payload that one slot holds.
 constexpr std::uint64_t shared_payload(std::uint64_t slot_bytes) {
@@ -43,20 +51,23 @@ constexpr std::uint64_t shared_payload(std::uint64_t slot_bytes) {
 class SharedRingCursor {
  public:
   SharedRingCursor() = default;
-  explicit SharedRingCursor(std::uint64_t slots) : slots_(slots) {}
+  // `position` is that of the first slot to try: 0 in a new ring.
+  explicit SharedRingCursor(std::uint64_t slots, std::uint64_t position = 0) : slots_(slots), position_(position) {}
 
   [[nodiscard]] std::uint64_t slot() const { return position_ % slots_; }
-  [[nodiscard]] std::uint32_t lap() const { return static_cast<std::uint32_t>(position_ / slots_); }
+  [[nodiscard]] std::uint32_t lap() const { return static_cast<std::uint32_t>(position_ / slots_) & Claim::kLapMask; }
   [[nodiscard]] std::uint64_t expected() const { return Claim{.lap = lap()}.pack(); }
 
   enum class Outcome : std::uint8_t { claimed, try_next, full };
   // `old` is what compare-and-swap found. try_next: the cursor has moved on; full: the slot is still of an earlier lap.
   Outcome judge(std::uint64_t old) {
     const Claim found = Claim::unpack(old);
-    if (found.lap == lap() && found.owner == 0 && !found.ready) return Outcome::claimed;
-    if (found.lap < lap()) return Outcome::full;
-    if (found.lap > lap()) position_ = found.lap * slots_ + slot();
-    if (found.lap == lap() && found.owner != 0) ++position_;
+    const std::int32_t ahead = found.laps_ahead_of(lap());
+    if (ahead < 0) return Outcome::full;
+    if (ahead == 0 && found.owner == 0) return Outcome::claimed;
+    // Claimed in the lap found: the next slot follows. Free in that lap: read in the lap before, and the first slot that
+    // can be free is the one after it in that earlier lap.
+    position_ += static_cast<std::uint64_t>(ahead) * slots_ + 1 - (found.owner == 0 ? slots_ : 0);
     return Outcome::try_next;
   }
   void advance() { ++position_; }
@@ -69,26 +80,27 @@ class SharedRingCursor {
 class SharedRingReader {
  public:
   SharedRingReader() = default;
-  SharedRingReader(std::byte* memory, std::uint64_t slots, std::uint64_t slot_bytes)
-      : memory_(memory), slots_(slots), slot_bytes_(slot_bytes) {}
+  // `position` is that of the first slot to read: 0 in a new ring.
+  SharedRingReader(std::byte* memory, std::uint64_t slots, std::uint64_t slot_bytes, std::uint64_t position = 0)
+      : memory_(memory), slots_(slots), slot_bytes_(slot_bytes), position_(position) {}
 
   [[nodiscard]] bool exists() const { return memory_ != nullptr; }
   // The claim word of the slot that comes next in order.
   [[nodiscard]] Claim peek() const { return Claim::unpack(word().load(std::memory_order_acquire)); }
-  [[nodiscard]] bool current(const Claim& claim) const {
-    return claim.lap == static_cast<std::uint32_t>(position_ / slots_);
-  }
+  [[nodiscard]] bool current(const Claim& claim) const { return claim.lap == lap(); }
   // The record behind the claim word.
   [[nodiscard]] const std::byte* record() const { return here() + kLeadBytes; }
   [[nodiscard]] std::uint64_t record_bytes() const { return slot_bytes_ - kLeadBytes; }
   // Frees the slot for the next lap.
   void advance() {
-    const auto lap = static_cast<std::uint32_t>(position_ / slots_);
-    word().store(Claim{.lap = lap + 1}.pack(), std::memory_order_release);
+    word().store(Claim{.lap = lap() + 1}.pack(), std::memory_order_release);
     ++position_;
   }
+  // Frees the slot again for this lap: for a word that a peer thought dead has left there since.
+  void restore() { word().store(Claim{.lap = lap()}.pack(), std::memory_order_release); }
 
  private:
+  [[nodiscard]] std::uint32_t lap() const { return static_cast<std::uint32_t>(position_ / slots_) & Claim::kLapMask; }
   [[nodiscard]] std::byte* here() const { return memory_ + (position_ % slots_) * slot_bytes_; }
   [[nodiscard]] std::atomic_ref<std::uint64_t> word() const {
     return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(here()));

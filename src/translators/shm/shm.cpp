@@ -192,7 +192,7 @@ void Shm::execute(Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
   if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
     std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && put_is_sound(command, to)) execute_put(command, to);
+    if (to != nullptr && put_is_sound(command, to)) execute_record(command, to);
   } else {
     report(command, execute_other(peer, command));
   }

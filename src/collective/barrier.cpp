@@ -1,0 +1,74 @@
+#include "collective/barrier.hpp"
+
+namespace heddle::collective {
+
+namespace {
+
+constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
+  return Tag{(number << 8U) | round};
+}
+
+} // namespace
+
+Request Barriers::start(Notify notify) {
+  const Request request = engine_.begin_collective(notify);
+  if (spare_.empty()) spare_.push_back(std::make_unique<Plan>());
+  auto plan = std::move(spare_.back());
+  spare_.pop_back();
+  *plan = {.request = request, .number = ++number_, .failed = failed_};
+  running_.push_back(std::move(plan));
+  begin_round(*running_.back());
+  advance_all();
+  return request;
+}
+
+void Barriers::begin_round(Plan& plan) {
+  const std::uint32_t size = engine_.size();
+  const std::uint32_t distance = std::uint32_t{1} << plan.round;
+  if (distance >= size) return;
+  const Rank to{(engine_.rank() + distance) % size};
+  const Rank from{(engine_.rank() + size - distance) % size};
+  const Tag tag = tag_of(plan.number, plan.round);
+  plan.failed = plan.failed || failed_;
+  plan.news_out = std::byte{plan.failed};
+  // A dead neighbour is news like any other: the round goes on with those that live, so that all learn of it.
+  const auto sent =
+      engine_.send({.to = to, .tag = tag, .channel = engine::Channel::collective}, ConstLayout(&plan.news_out, 1));
+  const auto received =
+      engine_.receive({.source = from, .tag = tag}, Layout(&plan.news_in, 1), {}, engine::Channel::collective);
+  plan.failed = plan.failed || !sent || !received;
+  plan.send = sent.value_or(Request{});
+  plan.receive = received.value_or(Request{});
+}
+
+bool Barriers::advance(Plan& plan) {
+  if ((std::uint32_t{1} << plan.round) >= engine_.size()) return false;
+  if (!engine_.ended(plan.send) || !engine_.ended(plan.receive)) return false;
+  const auto sent = engine_.take_completion(plan.send);
+  const auto received = engine_.take_completion(plan.receive);
+  plan.failed =
+      plan.failed || sent->code != ErrorCode::ok || received->code != ErrorCode::ok || plan.news_in != std::byte{0};
+  ++plan.round;
+  begin_round(plan);
+  return true;
+}
+
+std::size_t Barriers::advance_all() {
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < running_.size();) {
+    Plan& plan = *running_[i];
+    while (advance(plan)) ++steps;
+    if ((std::uint64_t{1} << plan.round) < engine_.size()) {
+      ++i;
+      continue;
+    }
+    engine_.finish_collective(plan.request, plan.failed || failed_ ? ErrorCode::peer_failed : ErrorCode::ok);
+    spare_.push_back(std::move(running_[i]));
+    running_[i] = std::move(running_.back());
+    running_.pop_back();
+    ++steps;
+  }
+  return steps;
+}
+
+} // namespace heddle::collective

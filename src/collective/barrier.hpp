@@ -1,0 +1,49 @@
+// Barriers by dissemination: in round k every process tells the one 2^k further on, and waits for the one 2^k before.
+// After ceil(log2 n) rounds each knows of all. Non-blocking: a barrier is a plan that progress works off.
+// Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
+#pragma once
+
+#include "engine/engine.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace heddle::collective {
+
+class Barriers {
+ public:
+  explicit Barriers(engine::Engine& engine) : engine_(engine) {}
+
+  // Starts the next barrier of this process. All processes start theirs in the same order.
+  Request start(Notify notify);
+  // Works off what can be. Returns how many steps were made.
+  std::size_t progress() { return running_.empty() ? 0 : advance_all(); }
+
+  // From now on barriers end with peer_failed.
+  void peer_failed() { failed_ = true; }
+
+ private:
+  struct Plan {
+    Request request;
+    std::uint64_t number = 0;
+    std::uint32_t round = 0;
+    bool failed = false;
+    Request send;
+    Request receive;
+    std::byte news_out{}; // 1: a process has failed
+    std::byte news_in{};
+  };
+
+  std::size_t advance_all();
+  bool advance(Plan& plan);
+  void begin_round(Plan& plan);
+
+  engine::Engine& engine_;
+  std::vector<std::unique_ptr<Plan>> running_;
+  std::vector<std::unique_ptr<Plan>> spare_;
+  std::uint64_t number_ = 0;
+  bool failed_ = false;
+};
+
+} // namespace heddle::collective

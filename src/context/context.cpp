@@ -1,0 +1,122 @@
+// The public calls, and the one place where store, translators, queues and engine are put together.
+#include "context/state.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <utility>
+
+namespace heddle {
+
+Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Context::~Context() = default;
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+
+Result<Context> Context::join(const Options& options) {
+  auto state = State::create(options);
+  if (!state) return std::unexpected(std::move(state.error()));
+  return Context(std::move(*state));
+}
+
+Rank Context::rank() const {
+  return Rank{state_->engine().rank()};
+}
+std::uint32_t Context::size() const {
+  return state_->engine().size();
+}
+
+Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMode mode, Notify notify) {
+  return state_->engine().send({.to = to, .tag = tag, .mode = mode, .notify = notify}, data);
+}
+
+Result<Request> Context::receive(const Match& match, const Layout& into, Notify notify) {
+  return state_->engine().receive(match, into, notify);
+}
+
+Result<std::optional<Envelope>> Context::probe(const Match& match) {
+  state_->progress();
+  return state_->engine().probe(match);
+}
+
+Result<std::optional<Message>> Context::matched_probe(const Match& match) {
+  state_->progress();
+  return state_->engine().matched_probe(match);
+}
+
+Result<Request> Context::receive_matched(const Message& message, const Layout& into, Notify notify) {
+  return state_->engine().receive_matched(message, into, notify);
+}
+
+bool Context::cancel(Request request) {
+  return state_->engine().cancel(request);
+}
+
+Result<Request> Context::send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify) {
+  return state_->engine().send_unsolicited({.to = to, .tag = label, .notify = notify}, data);
+}
+
+void Context::release(const Arrival& arrival) {
+  state_->engine().release(arrival.handle);
+}
+
+std::size_t Context::poll(std::span<Event> events) {
+  state_->progress();
+  return state_->engine().take_events(events);
+}
+
+std::size_t Context::wait_events(std::span<Event> events, std::chrono::nanoseconds limit) {
+  state_->wait_until([this] { return state_->engine().has_events(); }, limit);
+  return state_->engine().take_events(events);
+}
+
+std::optional<Completion> Context::test(Request request) {
+  state_->progress();
+  return state_->engine().take_completion(request);
+}
+
+Completion Context::wait(Request request) {
+  if (const auto completion = state_->engine().take_completion(request)) return *completion;
+  state_->wait_until([this, request] { return state_->engine().ended(request); });
+  return *state_->engine().take_completion(request);
+}
+
+Completion Context::wait(Request request, std::chrono::nanoseconds limit) {
+  if (!state_->wait_until([this, request] { return state_->engine().ended(request); }, limit))
+    return {.code = ErrorCode::timed_out};
+  return *state_->engine().take_completion(request);
+}
+
+ErrorCode Context::wait_all(std::span<const Request> requests) {
+  ErrorCode first = ErrorCode::ok;
+  for (const Request request : requests) {
+    std::optional<ErrorCode> code = state_->engine().take_code(request);
+    if (!code) code = wait(request).code;
+    if (first == ErrorCode::ok) first = *code;
+  }
+  return first;
+}
+
+Result<Request> Context::start_barrier(Notify notify) {
+  return state_->barriers().start(notify);
+}
+
+Result<void> Context::barrier() {
+  const auto request = start_barrier();
+  const Completion completion = wait(*request);
+  if (completion.code == ErrorCode::ok) return {};
+  return std::unexpected(Error{.code = completion.code,
+                               .fact = "the barrier ended without all processes: at least one has failed",
+                               .remedy = "poll for peer_failed events to learn which"});
+}
+
+Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {
+  return state_->why(to, bytes);
+}
+std::string Context::waiting_for() const {
+  return state_->engine().waiting_for();
+}
+std::vector<Context::Figure> Context::figures() const {
+  return state_->engine().figures();
+}
+
+} // namespace heddle

@@ -1,0 +1,248 @@
+#include "context/state.hpp"
+
+#include "context/node.hpp"
+#include "context/registry.hpp"
+#include "launch/identity.hpp"
+#include "options_file/options_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace heddle {
+
+namespace {
+
+// How often the store is asked for news, and how long a sleep lasts at most, so that news are not late.
+constexpr std::uint64_t kLookInterval = 20'000'000; // ns
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// What a process publishes: where it is, and its address on each translator of the registry that it uses.
+struct Card {
+  std::uint64_t node = 0;
+  std::array<ir::Address, 8> addresses{};
+  std::array<std::uint8_t, 8> used{};
+  context::ProcessorSet processors{};
+};
+
+engine::Limits limits_of(const base::Settings& settings) {
+  return {.eager_limit = settings.eager_limit,
+          .ring_bytes = settings.ring_bytes,
+          .ring_memory = settings.ring_memory,
+          .chunk_bytes = settings.chunk_bytes,
+          .assist = settings.assist};
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  std::size_t from = 0;
+  while (from <= list.size()) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    if (comma > from) names.push_back(list.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return names;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Context::State>> Context::State::create(const Options& options) {
+  const base::Environment environment = base::Environment::of_process();
+  auto resolved = options_file::resolve_with_file(options, environment);
+  if (!resolved) return std::unexpected(std::move(resolved.error()));
+  std::unique_ptr<State> state(new State());
+  state->options_ = std::move(*resolved);
+  const base::Settings& settings = state->options_.settings;
+  auto identity = launch::detect(environment, settings);
+  if (!identity) return std::unexpected(std::move(identity.error()));
+  state->log_ = base::Log(settings.log_level, identity->rank);
+  state->recorder_ = std::make_unique<base::FlightRecorder>(settings.flight_records);
+
+  const auto deadline = base::deadline_in(std::chrono::seconds(settings.join_timeout_s));
+  auto store = launch::open_store(*identity, deadline);
+  if (!store) return std::unexpected(std::move(store.error()));
+  state->store_ = std::move(*store);
+  if (auto chosen = state->choose_translators(); !chosen) return std::unexpected(std::move(chosen.error()));
+  if (auto met = state->meet(); !met) return std::unexpected(std::move(met.error()));
+  if (settings.announce && state->store_->rank() == 0) state->announce();
+  return state;
+}
+
+Result<void> Context::State::choose_translators() {
+  const std::uint32_t rank = store_->rank();
+  const std::uint32_t size = store_->size();
+  self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
+  translators_.push_back(std::make_unique<translators::Loopback>(*self_fabric_, ir::Peer{rank}));
+  const auto registry = context::registry();
+  for (const std::string& name : split(options_.settings.translators)) {
+    const auto entry =
+        std::find_if(registry.begin(), registry.end(), [&](const auto& known) { return known.name == name; });
+    if (entry == registry.end()) {
+      std::string known;
+      for (const auto& other : registry) known += (known.empty() ? "" : ", ") + std::string(other.name);
+      return std::unexpected(Error{.code = ErrorCode::bad_option,
+                                   .fact = "option translators names '" + name + "', which is no translator",
+                                   .remedy = "use some of: " + known});
+    }
+    auto translator = entry->make({.rank = rank, .size = size, .settings = &options_.settings, .log = log_});
+    if (!translator) return std::unexpected(std::move(translator.error()));
+    translators_.push_back(std::move(*translator));
+  }
+  std::vector<schedule::Queue*> queues;
+  for (const auto& translator : translators_)
+    queues.push_back(queues_.emplace_back(std::make_unique<schedule::Queue>(*translator)).get());
+  auto engine = engine::Engine::create(rank, size, limits_of(options_.settings), queues, *recorder_);
+  if (!engine) return std::unexpected(std::move(engine.error()));
+  engine_ = std::move(*engine);
+  barriers_ = std::make_unique<collective::Barriers>(*engine_);
+  return {};
+}
+
+Result<void> Context::State::meet() {
+  Card own{.node = context::node_identity(), .processors = context::usable_processors()};
+  for (std::size_t i = 1; i < translators_.size(); ++i) {
+    own.addresses[i] = translators_[i]->address();
+    own.used[i] = 1;
+  }
+  const auto deadline = base::deadline_in(std::chrono::seconds(options_.settings.join_timeout_s));
+  auto cards = store_->allgather(std::as_bytes(std::span(&own, 1)), deadline);
+  if (!cards) return std::unexpected(std::move(cards.error()));
+
+  std::vector<engine::Contact> contacts(store_->size());
+  unsigned neighbours = 0; // processes on this machine, and the processors that they may use together
+  context::ProcessorSet processors{};
+  for (std::uint32_t rank = 0; rank < store_->size(); ++rank) {
+    Card card;
+    if ((*cards)[rank].size() != sizeof card)
+      return std::unexpected(
+          Error{.code = ErrorCode::store_failed,
+                .fact = "rank " + std::to_string(rank) + " published something else: it runs another version",
+                .remedy = "use one version of Heddle in a job",
+                .peer = rank});
+    std::memcpy(&card, (*cards)[rank].data(), sizeof card);
+    if (card.node == own.node) {
+      ++neighbours;
+      for (std::size_t i = 0; i < processors.size(); ++i) processors[i] |= card.processors[i];
+    }
+    if (rank == store_->rank()) continue; // port 0, loopback
+    std::size_t port = 1;
+    while (port < translators_.size() && (card.used[port] == 0 || card.node != own.node)) ++port;
+    if (port == translators_.size())
+      return std::unexpected(
+          Error{.code = ErrorCode::unreachable,
+                .fact = "rank " + std::to_string(rank) +
+                        (card.node == own.node ? " uses none of the translators in use here"
+                                               : " is on another machine, which no translator in use here reaches"),
+                .remedy = "allow more in option translators",
+                .peer = rank});
+    contacts[rank] = {.address = card.addresses[port], .port = static_cast<std::uint8_t>(port)};
+  }
+  engine_->set_contacts(std::move(contacts));
+
+  int processor_count = 0;
+  for (const std::uint64_t word : processors) processor_count += std::popcount(word);
+  std::vector<ir::Translator*> sleepers;
+  for (std::size_t i = 1; i < translators_.size(); ++i) sleepers.push_back(translators_[i].get());
+  waiter_ = std::make_unique<context::Waiter>(
+      context::Waiter::Config{.waiting = options_.settings.waiting,
+                              .spin = std::chrono::microseconds(options_.settings.spin_us),
+                              .crowded = neighbours > static_cast<unsigned>(processor_count)},
+      std::move(sleepers));
+  return {};
+}
+
+Context::State::~State() {
+  if (store_ != nullptr && engine_ != nullptr)
+    static_cast<void>(store_->leave(base::deadline_in(std::chrono::seconds(1))));
+}
+
+void Context::State::announce() const {
+  std::string text = std::to_string(store_->size()) + " processes;";
+  for (std::size_t i = 1; i < translators_.size(); ++i) text += " " + std::string(translators_[i]->name());
+  text += translators_.size() > 1 && translators_[1]->capabilities().reads_any_memory
+              ? " serves all peers of this machine, large messages by one copy through the kernel"
+              : " serves all peers of this machine, large messages copied through the rings";
+  log_.announce(text);
+}
+
+void Context::State::sleep(std::uint64_t end) {
+  // Between announcing and sleeping: whatever came before is seen here, whatever comes later ends the sleep.
+  if (progress() > 0) {
+    waiter_->cancel();
+    return;
+  }
+  const std::uint64_t now = base::steady_ns();
+  const std::uint64_t left = end > now ? end - now : 0;
+  waiter_->sleep(std::chrono::nanoseconds(std::min(left, kLookInterval)));
+  look_around();
+}
+
+void Context::State::look_around() {
+  const std::uint64_t now = base::steady_ns();
+  if (now - last_look_ns_ < kLookInterval) return;
+  last_look_ns_ = now;
+  watch(now);
+  if (store_lost_) return;
+  std::array<std::uint32_t, 16> failed{};
+  for (;;) {
+    const auto count = store_->take_notices(failed);
+    if (!count) {
+      store_lost_ = true;
+      log_.error("news of failed peers can no longer be had: " + count.error().message());
+      return;
+    }
+    for (std::size_t i = 0; i < *count; ++i) {
+      engine_->peer_failed(failed[i]);
+      barriers_->peer_failed();
+    }
+    if (*count < failed.size()) return;
+  }
+}
+
+void Context::State::watch(std::uint64_t now) {
+  if (options_.settings.watchdog_s == 0) return;
+  if (last_progress_ns_ == 0) {
+    last_progress_ns_ = now;
+    reported_stall_ = false;
+    return;
+  }
+  if (reported_stall_ || now - last_progress_ns_ < options_.settings.watchdog_s * kSecond) return;
+  const std::string waiting = engine_->waiting_for();
+  if (waiting.empty()) return;
+  reported_stall_ = true;
+  log_.warning("nothing has moved for " + std::to_string(options_.settings.watchdog_s) + " s; waiting:");
+  for (std::size_t from = 0; from < waiting.size();) {
+    const std::size_t line_end = waiting.find('\n', from);
+    log_.warning("  " + waiting.substr(from, line_end - from));
+    from = line_end + 1;
+  }
+  constexpr std::size_t kLastMoments = 16;
+  log_.warning("last moments: " + recorder_->dump(kLastMoments));
+}
+
+Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
+  const auto rank = static_cast<std::uint32_t>(to);
+  if (rank >= engine_->size())
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "rank " + std::to_string(rank) + " is outside the job of " +
+                                         std::to_string(engine_->size()) + " processes"});
+  const std::string size_text = std::to_string(bytes) + " bytes";
+  const std::string limit = "eager_limit " + std::to_string(options_.settings.eager_limit);
+  const std::string translator(translators_[engine_->contact(rank).port]->name());
+  switch (engine_->path(rank, bytes)) {
+    case engine::Path::eager:
+      return Protocol{.name = "eager", .reason = size_text + " <= " + limit, .translator = translator};
+    case engine::Path::announced_readable:
+      return Protocol{.name = "rendezvous by read",
+                      .reason = size_text + " > " + limit + ", and the receiver can read the sender's memory",
+                      .translator = translator};
+    case engine::Path::announced_streamed:
+      return Protocol{.name = "rendezvous by fragments",
+                      .reason = size_text + " > " + limit + ", and the receiver cannot read the sender's memory",
+                      .translator = translator};
+  }
+  return std::unexpected(Error{});
+}
+
+} // namespace heddle

@@ -1,0 +1,106 @@
+// Everything a context owns, and how it makes progress and waits.
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/flight_recorder.hpp"
+#include "base/log.hpp"
+#include "base/options.hpp"
+#include "collective/barrier.hpp"
+#include "context/waiter.hpp"
+#include "engine/engine.hpp"
+#include "ir/translator.hpp"
+#include "schedule/queue.hpp"
+#include "store/store.hpp"
+#include "translators/loopback/loopback.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+class Context::State {
+ public:
+  static Result<std::unique_ptr<State>> create(const Options& options);
+  ~State();
+
+  [[nodiscard]] engine::Engine& engine() { return *engine_; }
+  [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
+
+  // One round of work. Returns how much was done.
+  std::size_t progress() {
+    const std::size_t done = engine_->progress() + barriers_->progress();
+    if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
+      look_around();
+    return done;
+  }
+
+  // Makes progress until `done()`.
+  template <typename Done>
+  void wait_until(Done&& done) {
+    while (!done()) pass_time(progress());
+    waiter_->busy();
+  }
+  // The same, within the time given. False when it was over first.
+  template <typename Done>
+  bool wait_until(Done&& done, std::chrono::nanoseconds limit) {
+    const std::uint64_t end = base::steady_ns() + static_cast<std::uint64_t>(std::max<std::int64_t>(limit.count(), 0));
+    while (!done()) {
+      if (base::steady_ns() >= end) {
+        progress();
+        return done();
+      }
+      pass_time(progress(), end);
+    }
+    waiter_->busy();
+    return true;
+  }
+
+  [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes);
+
+ private:
+  // The clock and the store are looked at once in so many rounds: often enough to learn of a death in milliseconds, rarely
+  // enough to cost nothing.
+  static constexpr std::uint64_t kRoundsPerLook = 4096;
+  static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
+
+  State() = default;
+  Result<void> choose_translators();
+  Result<void> meet();
+  void announce() const;
+  void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
+    if (done > 0) [[likely]] {
+      waiter_->busy();
+      last_progress_ns_ = 0;
+      return;
+    }
+    if (waiter_->idle() == context::Waiter::Advice::check_then_sleep) [[unlikely]]
+      sleep(end);
+  }
+  void sleep(std::uint64_t end);
+  void look_around();
+  void watch(std::uint64_t now);
+
+  base::ResolvedOptions options_;
+  base::Log log_;
+  std::unique_ptr<base::FlightRecorder> recorder_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<translators::LoopbackFabric> self_fabric_;
+  std::vector<std::unique_ptr<ir::Translator>> translators_; // the first is loopback, for this process alone
+  std::vector<std::string> refusals_;                        // why others are not used
+  std::vector<std::unique_ptr<schedule::Queue>> queues_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<collective::Barriers> barriers_;
+  std::unique_ptr<context::Waiter> waiter_;
+
+  std::uint64_t rounds_ = 0;
+  std::uint64_t last_look_ns_ = 0;
+  std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
+  bool reported_stall_ = false;
+  bool store_lost_ = false;
+};
+
+} // namespace heddle

@@ -1,0 +1,55 @@
+// How this process passes the time while nothing arrives: spins while it may have a core to itself, otherwise gives the
+// core to others soon, and sleeps when even that brings nothing.
+#pragma once
+
+#include "ir/translator.hpp"
+
+#include <heddle/options.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::context {
+
+class Waiter {
+ public:
+  struct Config {
+    Waiting waiting = Waiting::automatic;
+    std::chrono::microseconds spin{2000};
+    bool crowded = false; // more processes than cores
+  };
+  // Sleeps on the first translator; the others are looked at when it wakes.
+  Waiter(const Config& config, std::vector<ir::Translator*> translators);
+
+  // Something was done: the next wait begins with spinning again.
+  void busy() { idle_polls_ = 0; }
+
+  enum class Advice : std::uint8_t { poll, check_then_sleep };
+  // Nothing was to be done. check_then_sleep: poll once more, then call sleep, or cancel if that brought something.
+  Advice idle() {
+    ++idle_polls_;
+    if (idle_polls_ <= spins_before_pause_) return Advice::poll;
+    return idle_long();
+  }
+  void sleep(std::chrono::nanoseconds limit);
+  void cancel();
+
+ private:
+  Advice idle_long();
+
+  Config config_;
+  std::vector<ir::Translator*> translators_;
+  std::uint64_t spins_before_pause_;
+  std::uint64_t idle_polls_ = 0;
+  std::chrono::steady_clock::time_point idle_since_;
+  std::uint32_t yields_ = 0;
+  bool yielding_ = false;
+};
+
+// The processors that a process may run on, one bit each.
+using ProcessorSet = std::array<std::uint64_t, 16>;
+ProcessorSet usable_processors();
+
+} // namespace heddle::context

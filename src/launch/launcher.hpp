@@ -1,0 +1,38 @@
+// `heddle run` as a library: starts the processes of a job on this machine, serves their store, sees them end.
+// Not here: the command line (tools/heddle/run.cpp).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "heddle/error.hpp"
+
+namespace heddle::launch {
+
+enum class Binding : std::uint8_t {
+  automatic, // one cpu each where there are at least as many cpus as processes, none otherwise
+  always,    // round robin over the allowed cpus
+  never,
+};
+
+struct Job {
+  std::vector<std::string> command;
+  std::uint32_t processes = 1;
+  std::chrono::milliseconds grace{5000}; // for the rest to end on their own after one died
+  bool survive = false;                  // the rest goes on when one dies
+  Binding bind = Binding::automatic;
+};
+
+inline constexpr std::uint32_t kMostProcesses = 65536;
+
+// Runs the job to its end and returns the exit status to pass on: that of the first process that did not succeed, 128 +
+// signal where it was killed, 0 when all succeeded. When this returns, no process and no socket of the job is left; and
+// none survives this process even if it is killed. Forwards SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2, which it blocks
+// in the calling thread for the time. An error means that the job was not started: bad_argument where the program cannot
+// be. For programs with one thread; the log gets one line per cause, not per process.
+Result<int> run(const Job& job, const base::Log& log);
+
+} // namespace heddle::launch

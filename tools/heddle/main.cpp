@@ -1,0 +1,94 @@
+// The program `heddle`: finds the subcommand, reports bad usage in one line.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/nearest.hpp"
+#include "subcommands.hpp"
+
+namespace heddle::tool {
+namespace {
+
+// A new subcommand: a file of its own, a declaration in subcommands.hpp, a line here.
+constexpr std::array kSubcommands{
+    add_run,
+    add_perf,
+};
+
+// Which subcommand's help to point to.
+std::string command_of(const CLI::App& program) {
+  const auto chosen = program.get_subcommands();
+  return chosen.empty() ? "" : chosen.front()->get_name();
+}
+
+// Cuts PROGRAM ARGS... off the arguments of `run`: all after `--`, or from the first that is neither an option of `run` nor
+// the value of one.
+std::vector<std::string> cut_program(const CLI::App& run, std::vector<std::string>& arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const bool separator = argument == "--";
+    if (argument.starts_with("-") && !separator) {
+      const CLI::Option* option = run.get_option_no_throw(argument);
+      if (option != nullptr && option->get_items_expected_max() > 0) ++i;
+      continue;
+    }
+    const auto cut = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+    std::vector<std::string> program(cut + (separator ? 1 : 0), arguments.end());
+    arguments.erase(cut, arguments.end());
+    return program;
+  }
+  return {};
+}
+
+int unknown_command(CLI::App& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands({})) names.push_back(command->get_name());
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return bad_usage("", fmt::format("no command is called '{}', did you mean {}?", name, base::nearest(name, views)));
+}
+
+int run_program(std::vector<std::string> arguments) {
+  CLI::App program("Communication for parallel programs, with planned paths.", "heddle");
+  program.set_version_flag("--version", HEDDLE_VERSION);
+  program.require_subcommand(1);
+  program.footer("Example: heddle run -n 2 ./my_program");
+  Invocation invocation;
+  for (const AddSubcommand add : kSubcommands) add(program, invocation);
+  if (!arguments.empty() && !arguments.front().starts_with("-")) {
+    const auto commands = program.get_subcommands({});
+    const auto chosen = std::ranges::find(commands, arguments.front(), [](CLI::App* a) { return a->get_name(); });
+    if (chosen == commands.end()) return unknown_command(program, arguments.front());
+    if (arguments.front() == "run") invocation.program = cut_program(**chosen, arguments);
+  }
+  try {
+    std::ranges::reverse(arguments); // as CLI11 wants them
+    program.parse(std::move(arguments));
+  } catch (const CLI::Success& asked) { // --help, --version
+    return program.exit(asked);
+  } catch (const CLI::Error& error) {
+    return bad_usage(command_of(program), error.what());
+  }
+  return invocation.exit_status;
+}
+
+} // namespace
+
+int bad_usage(std::string_view command, std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (c == '\n') c = ' ';
+  }
+  const std::string name = command.empty() ? "heddle" : fmt::format("heddle {}", command);
+  fmt::print(stderr, "{}: {} (see {} --help)\n", name, line, name);
+  return kBadUsage;
+}
+
+} // namespace heddle::tool
+
+int main(int argc, char** argv) {
+  return heddle::tool::run_program({argv + 1, argv + argc});
+}

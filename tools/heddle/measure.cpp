@@ -1,0 +1,212 @@
+#include "measure.hpp"
+
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+
+namespace heddle::tool {
+namespace {
+
+constexpr Tag kTag{1};
+constexpr Tag kAcknowledgeTag{2};
+constexpr std::size_t kAcknowledgeBytes = 4;
+constexpr std::size_t kLargestWindow = 64;
+constexpr std::size_t kPage = 4096;
+constexpr std::uint64_t kShortWindowFrom = 1 << 20;
+
+struct FreePages {
+  void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{kPage}); }
+};
+using Pages = std::unique_ptr<std::byte, FreePages>;
+
+Pages pages(std::uint64_t bytes) {
+  Pages memory(static_cast<std::byte*>(::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kPage})));
+  std::memset(memory.get(), 1, bytes);
+  return memory;
+}
+
+double seconds_since(std::uint64_t start) {
+  return static_cast<double>(base::steady_ns() - start) * 1e-9;
+}
+
+// One of the two processes that measure.
+class Pair {
+ public:
+  Pair(Context& context, std::uint64_t bytes)
+      : context_(context),
+        first_(context.rank() == Rank{0}),
+        peer_(first_ ? Rank{1} : Rank{0}),
+        bytes_(bytes),
+        buffer_(pages(bytes)) {}
+
+  ErrorCode round_trips(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (const ErrorCode code = round_trip(); code != ErrorCode::ok) return code;
+    return ErrorCode::ok;
+  }
+  ErrorCode round_trip() {
+    ErrorCode code = first_ ? send() : receive();
+    if (code == ErrorCode::ok) code = first_ ? receive() : send();
+    return code;
+  }
+  ErrorCode windows(std::uint64_t count, std::size_t window) {
+    std::array<Request, kLargestWindow> requests;
+    std::array<std::byte, kAcknowledgeBytes> acknowledge{};
+    for (std::uint64_t w = 0; w < count; ++w) {
+      for (std::size_t i = 0; i < window; ++i) {
+        const auto request = first_ ? context_.send(peer_, kTag, ConstLayout(buffer_.get(), bytes_))
+                                    : context_.receive({.source = peer_, .tag = kTag}, Layout(buffer_.get(), bytes_));
+        if (!request) return request.error().code;
+        requests[i] = *request;
+      }
+      if (const ErrorCode code = context_.wait_all(std::span(requests).first(window)); code != ErrorCode::ok)
+        return code;
+      const auto last = first_ ? context_.receive({.source = peer_, .tag = kAcknowledgeTag}, acknowledge)
+                               : context_.send(peer_, kAcknowledgeTag, acknowledge);
+      if (!last) return last.error().code;
+      if (const ErrorCode code = context_.wait(*last).code; code != ErrorCode::ok) return code;
+    }
+    return ErrorCode::ok;
+  }
+
+ private:
+  ErrorCode send() {
+    const auto request = context_.send(peer_, kTag, ConstLayout(buffer_.get(), bytes_));
+    return request ? context_.wait(*request).code : request.error().code;
+  }
+  ErrorCode receive() {
+    const auto request = context_.receive({.source = peer_, .tag = kTag}, Layout(buffer_.get(), bytes_));
+    return request ? context_.wait(*request).code : request.error().code;
+  }
+
+  Context& context_;
+  bool first_;
+  Rank peer_;
+  std::uint64_t bytes_;
+  Pages buffer_;
+};
+
+// Every process sends its block to every other, at distance 1, 2, ..., and receives from the mirror.
+class AllToAll {
+ public:
+  AllToAll(Context& context, std::uint64_t bytes)
+      : context_(context), bytes_(bytes), out_(pages(bytes)), in_(pages(bytes)) {}
+
+  ErrorCode exchange() {
+    const std::uint32_t size = context_.size();
+    const auto rank = static_cast<std::uint32_t>(context_.rank());
+    for (std::uint32_t distance = 1; distance < size; ++distance) {
+      const Rank from{(rank + size - distance) % size};
+      const auto received = context_.receive({.source = from, .tag = kTag}, Layout(in_.get(), bytes_));
+      const auto sent = context_.send(Rank{(rank + distance) % size}, kTag, ConstLayout(out_.get(), bytes_));
+      if (!received || !sent) return !received ? received.error().code : sent.error().code;
+      const std::array requests{*received, *sent};
+      if (const ErrorCode code = context_.wait_all(requests); code != ErrorCode::ok) return code;
+    }
+    return ErrorCode::ok;
+  }
+
+ private:
+  Context& context_;
+  std::uint64_t bytes_;
+  Pages out_;
+  Pages in_;
+};
+
+Error interrupted(ErrorCode code) {
+  return {.code = code, .fact = "the measurement was interrupted: " + std::string(to_string(code)), .remedy = ""};
+}
+
+// One repetition: the figure it gives.
+using Repetition = std::function<Result<double>()>;
+
+Result<Figure> repeat(std::uint64_t bytes, int repetitions, const Repetition& once) {
+  std::vector<double> values;
+  for (int i = 0; i <= repetitions; ++i) {
+    const auto value = once();
+    if (!value) return std::unexpected(value.error());
+    if (i > 0) values.push_back(*value); // the first warms up
+  }
+  std::sort(values.begin(), values.end());
+  return Figure{
+      .bytes = bytes, .median = values[values.size() / 2], .lowest = values.front(), .highest = values.back()};
+}
+
+// The time that 99 of 100 single messages take at most.
+Result<double> tail(Pair& pair, std::uint64_t count) {
+  std::vector<std::uint64_t> times(count);
+  for (std::uint64_t& time : times) {
+    const std::uint64_t start = base::steady_ns();
+    if (const ErrorCode code = pair.round_trip(); code != ErrorCode::ok) return std::unexpected(interrupted(code));
+    time = base::steady_ns() - start;
+  }
+  const auto place = times.begin() + static_cast<std::ptrdiff_t>(count * 99 / 100);
+  std::nth_element(times.begin(), place, times.end());
+  return static_cast<double>(*place) * 1e-3 / 2;
+}
+
+Result<Figure> measure_latency(Context& context, std::uint64_t bytes, const Effort& effort) {
+  Pair pair(context, bytes);
+  auto figure = repeat(bytes, effort.repetitions, [&]() -> Result<double> {
+    const std::uint64_t start = base::steady_ns();
+    if (const ErrorCode code = pair.round_trips(effort.round_trips); code != ErrorCode::ok)
+      return std::unexpected(interrupted(code));
+    return seconds_since(start) * 1e6 / static_cast<double>(effort.round_trips) / 2;
+  });
+  if (!figure) return figure;
+  const auto p99 = tail(pair, effort.round_trips);
+  if (!p99) return std::unexpected(p99.error());
+  figure->p99 = *p99;
+  return figure;
+}
+
+Result<Figure> measure_windows(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
+  Pair pair(context, bytes);
+  const std::size_t window = bytes >= kShortWindowFrom ? 16 : kLargestWindow;
+  const std::uint64_t per_window = std::max<std::uint64_t>(bytes * window, 1);
+  const std::uint64_t count =
+      what == Measure::rate ? effort.windows : std::max<std::uint64_t>(effort.volume / per_window, 1);
+  return repeat(bytes, effort.repetitions, [&, count, window]() -> Result<double> {
+    const std::uint64_t start = base::steady_ns();
+    if (const ErrorCode code = pair.windows(count, window); code != ErrorCode::ok)
+      return std::unexpected(interrupted(code));
+    const double messages = static_cast<double>(count * window) / seconds_since(start);
+    return what == Measure::rate ? messages : messages * static_cast<double>(bytes) * 1e-6;
+  });
+}
+
+Result<Figure> measure_alltoall(Context& context, std::uint64_t bytes, const Effort& effort) {
+  AllToAll exchange(context, bytes);
+  const std::uint64_t per_exchange = std::max<std::uint64_t>(bytes * (context.size() - 1), 1);
+  const std::uint64_t count = std::clamp<std::uint64_t>(effort.volume / 8 / per_exchange, 1, effort.windows);
+  return repeat(bytes, effort.repetitions, [&, count]() -> Result<double> {
+    if (const auto ready = context.barrier(); !ready) return std::unexpected(ready.error());
+    const std::uint64_t start = base::steady_ns();
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (const ErrorCode code = exchange.exchange(); code != ErrorCode::ok) return std::unexpected(interrupted(code));
+    if (const auto done = context.barrier(); !done) return std::unexpected(done.error());
+    return seconds_since(start) * 1e6 / static_cast<double>(count);
+  });
+}
+
+} // namespace
+
+Result<Figure> measure(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
+  Figure idle{.bytes = bytes};
+  Result<Figure> figure = idle;
+  if (what == Measure::alltoall)
+    figure = measure_alltoall(context, bytes, effort);
+  else if (static_cast<std::uint32_t>(context.rank()) < 2)
+    figure = what == Measure::latency ? measure_latency(context, bytes, effort)
+                                      : measure_windows(context, what, bytes, effort);
+  if (!figure) return figure;
+  if (const auto together = context.barrier(); !together) return std::unexpected(together.error());
+  return figure;
+}
+
+} // namespace heddle::tool

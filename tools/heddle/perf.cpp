@@ -1,0 +1,161 @@
+// heddle perf: measures the library between processes, under `heddle run` or with processes of its own.
+#include "base/log.hpp"
+#include "base/size_text.hpp"
+#include "launch/launcher.hpp"
+#include "measure.hpp"
+#include "subcommands.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+namespace heddle::tool {
+namespace {
+
+struct PerfArguments {
+  std::string what;
+  std::string via = "shm";
+  std::string bytes;
+  std::uint32_t processes = 2;
+  bool json = false;
+  Effort effort;
+};
+
+const std::map<std::string, Measure> kMeasures{{"latency", Measure::latency},
+                                               {"rate", Measure::rate},
+                                               {"bandwidth", Measure::bandwidth},
+                                               {"alltoall", Measure::alltoall}};
+
+const char* default_sizes(Measure what) {
+  switch (what) {
+    case Measure::latency: return "8,1KiB,8KiB,64KiB";
+    case Measure::rate: return "8";
+    case Measure::bandwidth: return "8KiB,64KiB,512KiB,1MiB,4MiB";
+    case Measure::alltoall: return "8,1KiB,64KiB";
+  }
+  return "8";
+}
+
+struct Unit {
+  const char* name;   // for people
+  const char* member; // of the JSON result
+  double scale;       // from the JSON's unit to the one for people
+};
+
+Unit unit_of(Measure what) {
+  switch (what) {
+    case Measure::latency: return {"us", "median_us", 1};
+    case Measure::rate: return {"million/s", "median_per_s", 1e-6};
+    case Measure::bandwidth: return {"MB/s", "median_mb_s", 1};
+    case Measure::alltoall: return {"us", "median_us", 1};
+  }
+  return {};
+}
+
+void print_table(Measure what, const PerfArguments& arguments, const std::vector<Figure>& figures) {
+  const Unit unit = unit_of(what);
+  fmt::print("{} over {}, {}, median of {}\n", arguments.what, arguments.via, unit.name, arguments.effort.repetitions);
+  fmt::print("{:>8} {:>12} {:>12} {:>12}{}\n", "bytes", "median", "lowest", "highest",
+             what == Measure::latency ? "          p99" : "");
+  for (const Figure& figure : figures) {
+    fmt::print("{:>8} {:>12.3f} {:>12.3f} {:>12.3f}", base::print_size(figure.bytes), figure.median * unit.scale,
+               figure.lowest * unit.scale, figure.highest * unit.scale);
+    if (what == Measure::latency) fmt::print(" {:>12.3f}", figure.p99);
+    fmt::print("\n");
+  }
+}
+
+void print_json(Measure what, const PerfArguments& arguments, const std::vector<Figure>& figures) {
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  for (const Figure& figure : figures) {
+    nlohmann::ordered_json result{{"bytes", figure.bytes}, {unit_of(what).member, figure.median}};
+    if (what == Measure::latency) result["p99_us"] = figure.p99;
+    result["lowest"] = figure.lowest;
+    result["highest"] = figure.highest;
+    results.push_back(std::move(result));
+  }
+  fmt::print("{}\n", nlohmann::ordered_json{{"via", arguments.via}, {"results", std::move(results)}}.dump());
+}
+
+int failed(const Error& error) {
+  fmt::print(stderr, "heddle perf: {}\n", error.message());
+  return error.code == ErrorCode::bad_option || error.code == ErrorCode::bad_argument ? kBadUsage : 1;
+}
+
+int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {
+  const Measure what = kMeasures.at(arguments.what);
+  auto context = Context::join({.translators = arguments.via});
+  if (!context) return failed(context.error());
+  if (context->size() < 2)
+    return bad_usage("perf", fmt::format("needs 2 processes or more, the job has {}", context->size()));
+  std::vector<Figure> figures;
+  for (const std::uint64_t bytes : sizes) {
+    const auto figure = measure(*context, what, bytes, arguments.effort);
+    if (!figure) return failed(figure.error());
+    figures.push_back(*figure);
+  }
+  if (context->rank() != Rank{0}) return 0;
+  if (arguments.json)
+    print_json(what, arguments, figures);
+  else
+    print_table(what, arguments, figures);
+  return 0;
+}
+
+// Starts the same command again as a job of its own.
+int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes) {
+  launch::Job job;
+  job.processes = arguments.processes;
+  job.command = {"/proc/self/exe",
+                 "perf",
+                 arguments.what,
+                 "--via",
+                 arguments.via,
+                 "--bytes",
+                 sizes,
+                 "--repetitions",
+                 std::to_string(arguments.effort.repetitions)};
+  if (arguments.json) job.command.emplace_back("--json");
+  const auto status = launch::run(job, base::Log());
+  return status ? *status : failed(status.error());
+}
+
+int run_perf(const PerfArguments& arguments) {
+  const std::string text = arguments.bytes.empty() ? default_sizes(kMeasures.at(arguments.what)) : arguments.bytes;
+  const auto sizes = base::parse_size_list(text);
+  if (!sizes) return bad_usage("perf", "--bytes: " + sizes.error().fact);
+  return std::getenv("HEDDLE_RANK") != nullptr ? measure_here(arguments, *sizes) : measure_in_own_job(arguments, text);
+}
+
+} // namespace
+
+void add_perf(CLI::App& program, Invocation& invocation) {
+  auto arguments = std::make_shared<PerfArguments>();
+  CLI::App* perf =
+      program.add_subcommand("perf", "Measure messages between processes, under heddle run or in a job of its own");
+  perf->add_option("what", arguments->what, "latency, rate, bandwidth or alltoall")
+      ->required()
+      ->check(CLI::IsMember(kMeasures).description(""))
+      ->type_name("WHAT");
+  perf->add_option("--via", arguments->via, "Translator to use")->capture_default_str()->type_name("NAME");
+  perf->add_option("--bytes", arguments->bytes, "Message sizes, such as 8,64KiB,1MiB")->type_name("LIST");
+  perf->add_option("-n", arguments->processes, "Processes of a job of its own")
+      ->check(CLI::Range(2U, launch::kMostProcesses))
+      ->capture_default_str()
+      ->type_name("N");
+  perf->add_option("--repetitions", arguments->effort.repetitions, "Repetitions, of which the median is shown")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->type_name("COUNT");
+  perf->add_flag("--json", arguments->json, "One JSON object instead of the table");
+  perf->footer(
+      "latency and rate and bandwidth are measured between ranks 0 and 1.\n\nExample: heddle perf latency --bytes "
+      "8,1KiB");
+  perf->callback([arguments, &invocation] { invocation.exit_status = run_perf(*arguments); });
+}
+
+} // namespace heddle::tool

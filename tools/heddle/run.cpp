@@ -1,0 +1,65 @@
+// heddle run: starts a job on this machine.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "base/log.hpp"
+#include "launch/launcher.hpp"
+#include "subcommands.hpp"
+
+namespace heddle::tool {
+namespace {
+
+struct RunArguments {
+  launch::Job job;
+  double grace_seconds = 5;
+  std::string bind = "automatic";
+};
+
+const std::map<std::string, launch::Binding> kBindings{
+    {"automatic", launch::Binding::automatic}, {"always", launch::Binding::always}, {"never", launch::Binding::never}};
+
+int run_job(RunArguments& arguments, const std::vector<std::string>& command) {
+  if (command.empty()) return bad_usage("run", "PROGRAM is required");
+  arguments.job.command = command;
+  arguments.job.bind = kBindings.at(arguments.bind);
+  arguments.job.grace = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.grace_seconds * 1000));
+  const auto status = launch::run(arguments.job, base::Log());
+  if (status) return *status;
+  fmt::print(stderr, "heddle run: {}\n", status.error().message());
+  return kBadUsage;
+}
+
+} // namespace
+
+void add_run(CLI::App& program, Invocation& invocation) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* run = program.add_subcommand(
+      "run", "Start N processes of PROGRAM on this machine: heddle run -n N [OPTIONS] [--] PROGRAM [ARGS...]");
+  run->add_option("-n", arguments->job.processes, "How many processes")
+      ->required()
+      ->check(CLI::Range(std::uint32_t{1}, launch::kMostProcesses))
+      ->type_name("N");
+  run->add_option("--grace", arguments->grace_seconds,
+                  "Seconds that the rest may take to end after one process died; then SIGTERM, then SIGKILL")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  run->add_flag("--survive", arguments->job.survive, "When one process dies, let the rest go on; they are told");
+  run->add_option("--bind", arguments->bind,
+                  "Bind each process to one cpu, round robin: automatic (when N fits), always or never")
+      ->check(CLI::IsMember(kBindings).description(""))
+      ->capture_default_str()
+      ->type_name("WHEN");
+  run->footer(
+      "Each process finds HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_JOB and HEDDLE_STORE in its environment.\n"
+      "Standard input goes to rank 0 unless it is a terminal. The exit status is that of the first process that "
+      "failed,\n"
+      "128 + signal if it was killed.\n\n"
+      "Example: heddle run -n 4 -- ./my_program --steps 100");
+  run->callback([arguments, &invocation] { invocation.exit_status = run_job(*arguments, invocation.program); });
+}
+
+} // namespace heddle::tool

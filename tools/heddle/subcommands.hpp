@@ -1,0 +1,29 @@
+// The subcommands of the program: each adds itself to the command line and leaves its exit status behind.
+// Exit status: 0 success, 1 the thing checked does not hold, 2 bad usage or bad input with one line on stderr.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::tool {
+
+inline constexpr int kBadUsage = 2;
+
+// One call of the program; outlives the parsing.
+struct Invocation {
+  std::vector<std::string> program; // for `run`: PROGRAM ARGS..., which are not ours to parse
+  int exit_status = 0;              // set by the subcommand's callback
+};
+
+// Adds the subcommand with its options, a description, and an example as footer; its callback does the work.
+using AddSubcommand = void (*)(CLI::App& program, Invocation& invocation);
+
+void add_run(CLI::App& program, Invocation& invocation);  // run.cpp
+void add_perf(CLI::App& program, Invocation& invocation); // perf.cpp
+
+// One line on stderr: "heddle COMMAND: TEXT"; returns kBadUsage.
+int bad_usage(std::string_view command, std::string_view text);
+
+} // namespace heddle::tool
