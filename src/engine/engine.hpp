@@ -105,7 +105,7 @@ class Engine final : private ConnectionHost {
 
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request) {
-    Operation* operation = core_.operations.find(request.index, request.generation);
+    Operation* operation = core_.operations.find(request.name);
     if (operation == nullptr) [[unlikely]]
       return Completion{.code = ErrorCode::stale_request};
     if (operation->stage != Stage::done) return std::nullopt;
@@ -115,7 +115,7 @@ class Engine final : private ConnectionHost {
   }
   // The same, but for all except the code.
   std::optional<ErrorCode> take_code(Request request) {
-    Operation* operation = core_.operations.find(request.index, request.generation);
+    Operation* operation = core_.operations.find(request.name);
     if (operation == nullptr) [[unlikely]]
       return ErrorCode::stale_request;
     if (operation->stage != Stage::done) return std::nullopt;
@@ -124,7 +124,7 @@ class Engine final : private ConnectionHost {
     return code;
   }
   [[nodiscard]] bool ended(Request request) const {
-    const Operation* operation = core_.operations.find(request.index, request.generation);
+    const Operation* operation = core_.operations.find(request.name);
     return operation == nullptr || operation->stage == Stage::done;
   }
   std::size_t take_events(std::span<Event> events) { return core_.events.pop(events); }
