@@ -42,6 +42,10 @@ class Core {
         limits(limit_values),
         rings(limits.ring_memory, limits.ring_bytes),
         recorder(flight_recorder) {}
+  // Messages that were never received or released go with it.
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
 
   const std::uint32_t rank;
   const std::uint32_t size;
