@@ -196,7 +196,7 @@ void Run::collect_ended() {
     ended.emplace_back(rank, *ending);
   }
   // Of those seen at once, the killed ones are the cause and the failed ones the consequence, hardly ever the reverse.
-  std::ranges::stable_partition(ended, [](const auto& entry) { return entry.second.killed; });
+  std::ranges::sort(ended, {}, [](const auto& entry) { return std::pair(!entry.second.killed, entry.first); });
   for (const auto& [rank, ending] : ended) judge(rank, ending);
 }
 

@@ -28,9 +28,41 @@ std::optional<std::string> as_text(const toml::node& node) {
   return std::nullopt;
 }
 
+// True for a line that toml++ must not see: toml++ 3.3 has undefined behaviour on some letters beyond ASCII (U+01A3 in a
+// key or a malformed value), so they are taken in comments only; a string can hold them as \uXXXX.
+bool strange(std::string_view line) {
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (static_cast<unsigned char>(c) > 127) return true;
+    if (quote == '\0') {
+      if (c == '#') return false;
+      if (c == '"' || c == '\'') quote = c;
+    } else if (c == quote) {
+      quote = '\0';
+    } else if (c == '\\' && quote == '"') {
+      ++i;
+    }
+  }
+  return false;
+}
+
+std::optional<Error> find_strange_line(std::string_view text, const std::string& path) {
+  for (std::uint64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (strange(text.substr(0, end))) {
+      return bad_option(path + ":" + std::to_string(number) +
+                        ": a letter beyond ASCII outside a comment: expected it as \\uXXXX in a string");
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::string& path) {
+  if (auto error = find_strange_line(text, path)) return std::unexpected(std::move(*error));
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -46,7 +78,7 @@ Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::str
     }
     entries.push_back({std::string(key.str()), std::move(*value), key.source().begin.line});
   }
-  std::ranges::stable_sort(entries, {}, &base::FileEntry::line);
+  std::ranges::sort(entries, {}, &base::FileEntry::line);
   return entries;
 }
 

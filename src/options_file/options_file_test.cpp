@@ -34,6 +34,17 @@ TEST(OptionsFile, RefusesTablesAndLists) {
   EXPECT_TRUE(list.error().fact.starts_with("a.toml:2: option 'translators' cannot be a list")) << list.error().fact;
 }
 
+TEST(OptionsFile, AllowsLettersBeyondAsciiInCommentsOnly) {
+  const auto entries = parse("store = \"unix:/tmp/\\u01a3 \\\"\" # \xc6\xa3\n", "a.toml");
+  ASSERT_TRUE(entries) << entries.error().message();
+  EXPECT_EQ(entries->front().value, "unix:/tmp/\xc6\xa3 \"");
+  for (const char* text : {"\n\xc6\xa3 = 1\n", "\nfile = \"#\xc6\xa3\"\n", "\na=-['\xc6\xa3"}) {
+    const auto refused = parse(text, "a.toml");
+    ASSERT_FALSE(refused) << text;
+    EXPECT_TRUE(refused.error().fact.starts_with("a.toml:2: a letter beyond ASCII")) << refused.error().fact;
+  }
+}
+
 TEST(OptionsFile, SaysWhyAFileCannotBeRead) {
   const auto entries = read("/nonexistent/heddle.toml");
   ASSERT_FALSE(entries);
