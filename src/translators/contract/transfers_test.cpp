@@ -71,7 +71,7 @@ TEST_P(TransfersContract, AnUnsignalledRecordIsComplete) {
     std::memcpy(&lead, head.data(), sizeof lead);
     left.wait([&] { return load_word(memory.data() + 64) == lead; });
     EXPECT_EQ(std::memcmp(memory.data() + 64, head.data(), head.size()), 0);
-    EXPECT_EQ(std::memcmp(memory.data() + 80, contents.data(), data), 0);
+    EXPECT_TRUE(std::equal(contents.begin(), contents.end(), memory.begin() + 80));
     EXPECT_EQ(load_word(memory.data() + 80 + (data + 7) / 8 * 8), 0U);
   }
   EXPECT_TRUE(left.events().empty());
