@@ -38,8 +38,7 @@ struct Match {
 // Names one operation under way. Cheap to copy. Valid until wait or test has reported its completion, or its event has been
 // polled; used later it is answered with stale_request, never with another operation's outcome.
 struct Request {
-  std::uint32_t index = 0;
-  std::uint32_t generation = 0;
+  std::uint64_t name = 0; // 0 names nothing
 };
 
 // When a send counts as complete.

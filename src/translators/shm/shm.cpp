@@ -31,6 +31,12 @@ constexpr ir::MemoryKey kPrivate{2};
 constexpr std::uint64_t kFixedBytes = 64 << 10;
 constexpr std::uint64_t kBytesPerPeer = 64;
 
+// Records come one after the other and are often of one size: when one is written, the lines of the next are asked for, so
+// that writing it does not wait for the reader to let go of them. Past the segment's end this asks for nothing.
+constexpr std::size_t kLine = 64;
+constexpr std::uint64_t kMostAhead = 2048; // longer records hide the wait behind their own copying
+constexpr std::uint64_t kLeastAhead = 512; // covers a line's way from the most distant core at some sixteen small records
+
 // How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
 constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
 
@@ -48,6 +54,14 @@ int try_read(std::int32_t process, std::uint64_t address, std::uint64_t expected
   const iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = sizeof found};
   if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(sizeof found)) return errno;
   return found == expected ? 0 : EFAULT;
+}
+
+void prefetch_next(const std::byte* record, std::uint64_t span) {
+  if (span <= kLine) [[likely]] {
+    prefetch_for_writing(record + kLeastAhead);
+  } else if (span <= kMostAhead) {
+    for (std::uint64_t at = 0; at <= span; at += kLine) prefetch_for_writing(record + span + at);
+  }
 }
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
@@ -214,7 +228,10 @@ void Shm::execute(Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
   if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
     std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && put_is_sound(command, to)) execute_record(command, to);
+    if (to != nullptr && put_is_sound(command, to)) {
+      execute_record(command, to);
+      prefetch_next(to, terminator_at(command.head_bytes + command.bytes));
+    }
   } else {
     report(command, execute_other(peer, command));
   }
