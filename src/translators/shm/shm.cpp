@@ -35,7 +35,8 @@ constexpr std::uint64_t kBytesPerPeer = 64;
 // that writing it does not wait for the reader to let go of them. Past the segment's end this asks for nothing.
 constexpr std::size_t kLine = 64;
 constexpr std::uint64_t kMostAhead = 2048; // longer records hide the wait behind their own copying
-constexpr std::uint64_t kLeastAhead = 512; // covers a line's way from the most distant core at some sixteen small records
+constexpr std::uint64_t kLeastAhead =
+    512; // covers a line's way from the most distant core at some sixteen small records
 
 // How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
 constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
