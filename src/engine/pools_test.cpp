@@ -12,7 +12,7 @@ namespace {
 
 TEST(OperationPool, NeverAnswersAStaleNameWithAnotherOperation) {
   OperationPool pool;
-  EXPECT_EQ(pool.find(0, 0), nullptr) << "a request made of zeros";
+  EXPECT_EQ(pool.find(0), nullptr) << "a request made of zeros";
   Operation& first = pool.take();
   first.stage = Stage::posted;
   const OperationName name = first.name;
@@ -24,7 +24,7 @@ TEST(OperationPool, NeverAnswersAStaleNameWithAnotherOperation) {
   EXPECT_EQ(&second, &first) << "reused";
   EXPECT_EQ(pool.find(name), nullptr);
   EXPECT_EQ(pool.find(second.name), &second);
-  EXPECT_EQ(pool.find(1'000'000, 1), nullptr);
+  EXPECT_EQ(pool.find((OperationName{1} << 32U) + 1'000'000), nullptr);
   EXPECT_EQ(pool.in_use(), 1U);
 }
 

@@ -57,7 +57,7 @@ int try_read(std::int32_t process, std::uint64_t address, std::uint64_t expected
   return found == expected ? 0 : EFAULT;
 }
 
-void prefetch_next(const std::byte* record, std::uint64_t span) {
+inline void prefetch_next(const std::byte* record, std::uint64_t span) {
   if (span <= kLine) [[likely]] {
     prefetch_for_writing(record + kLeastAhead);
   } else if (span <= kMostAhead) {
@@ -220,29 +220,35 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
       report(command, {.status = ir::Status::peer_lost});
       continue;
     }
-    execute(*peer, command);
+    if (!write_record(*peer, command)) [[unlikely]]
+      report(command, execute(*peer, command));
+    // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (peer->mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake(peer->mapping.header());
   }
   return commands.size();
 }
 
-void Shm::execute(Attached& peer, const ir::Command& command) {
+// The commonest command in few steps: a message's record into the peer's segment. False: it is another, or unsound.
+bool Shm::write_record(const Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
-  if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
-    std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && put_is_sound(command, to)) {
-      execute_record(command, to);
-      prefetch_next(to, terminator_at(command.head_bytes + command.bytes));
-    }
-  } else {
-    report(command, execute_other(peer, command));
-  }
-  // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (peer.mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    wake(peer.mapping.header());
+  const std::uint64_t room = peer.mapping.bytes();
+  const bool is_record = command.operation == ir::Operation::put && command.flags == kRecord &&
+                         command.remote.key == kInSegment && command.head_bytes - kWord <= ir::kHeadBytes - kWord &&
+                         command.bytes <= room && command.remote.offset <= room && command.remote.offset % kWord == 0;
+  if (!is_record) [[unlikely]]
+    return false;
+  const std::uint64_t span = terminator_at(command.head_bytes + command.bytes);
+  if (span + kWord > room - command.remote.offset) [[unlikely]]
+    return false;
+  std::byte* to = peer.mapping.data() + command.remote.offset;
+  execute_record(command, to);
+  prefetch_next(to, span);
+  return true;
 }
 
-Shm::Outcome Shm::execute_other(const Attached& peer, const ir::Command& command) {
+Shm::Outcome Shm::execute(const Attached& peer, const ir::Command& command) {
   if (command.remote.key == kPrivate) return copy_across(peer, command);
   switch (command.operation) {
     case ir::Operation::put: {

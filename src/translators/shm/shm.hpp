@@ -65,8 +65,8 @@ class Shm final : public ir::Translator {
 
   Shm(const Config& config, Segment segment);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
-  void execute(Attached& peer, const ir::Command& command);
-  Outcome execute_other(const Attached& peer, const ir::Command& command);
+  static bool write_record(const Attached& peer, const ir::Command& command);
+  Outcome execute(const Attached& peer, const ir::Command& command);
   void report(const ir::Command& command, const Outcome& outcome);
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
   Outcome copy_across(const Attached& peer, const ir::Command& command) const;
