@@ -14,6 +14,9 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+// As `why` writes the limit where nothing sets it.
+const std::string kEagerLimit = "eager_limit " + std::to_string(base::Settings{}.eager_limit);
+
 // The one object on stdout, or an empty one with a failure noted.
 json object_of(const Outcome& outcome) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -89,7 +92,7 @@ TEST(Info, ExplainsTheWayOfASmallMessage) {
   const json info = object_of(heddle({"info", "--json", "--why", "8"}));
   EXPECT_EQ(info.at("why").at("bytes"), 8);
   EXPECT_EQ(way_over(info, "shm").at("protocol"), "eager");
-  EXPECT_EQ(way_over(info, "shm").at("reason"), "8 bytes <= eager_limit 16384");
+  EXPECT_EQ(way_over(info, "shm").at("reason"), "8 bytes <= " + kEagerLimit);
   EXPECT_EQ(way_over(info, "loopback").at("peers"), json({0}));
 }
 
@@ -97,7 +100,7 @@ TEST(Info, ExplainsTheWayOfALargeMessage) {
   const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}));
   EXPECT_EQ(info.at("why").at("bytes"), 1 << 20);
   EXPECT_THAT(std::string(way_over(info, "shm").at("protocol")), StartsWith("rendezvous by "));
-  EXPECT_THAT(std::string(way_over(info, "shm").at("reason")), StartsWith("1048576 bytes > eager_limit 16384"));
+  EXPECT_THAT(std::string(way_over(info, "shm").at("reason")), StartsWith("1048576 bytes > " + kEagerLimit));
 }
 
 TEST(Info, CountsWhatOneRecordHoldsWhereThatIsLess) {
