@@ -103,7 +103,7 @@ struct Message {
 // How a message of a given size travels, and why: the same function that the engine uses.
 struct Protocol {
   std::string name;       // "eager", "rendezvous by read", ...
-  std::string reason;     // "64 bytes <= eager_limit 16384"
+  std::string reason;     // "64 bytes <= eager_limit 65536"
   std::string translator; // "shm"
 };
 

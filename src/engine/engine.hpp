@@ -135,7 +135,8 @@ class Engine final : private ConnectionHost {
 
   // For the curious and for the watchdog.
   [[nodiscard]] std::string waiting_for();
-  [[nodiscard]] Path path(std::uint32_t rank, std::uint64_t bytes);
+  // How a contiguous message of that size travels; before the connection is made, how it is expected to.
+  [[nodiscard]] Expected path(std::uint32_t rank, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<Context::Figure> figures() const;
   [[nodiscard]] std::uint32_t rank() const { return core_.rank; }
   [[nodiscard]] std::uint32_t size() const { return core_.size; }

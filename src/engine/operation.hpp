@@ -37,7 +37,8 @@ enum class Stage : std::uint8_t {
 
 // In the order of use: a whole message touches the first cache line when sent, the first three when received.
 struct alignas(64) Operation {
-  OperationName name = 0; // generation in the high half, index in the low; one word, so that it is read as it was written
+  OperationName name =
+      0; // generation in the high half, index in the low; one word, so that it is read as it was written
   OperationKind kind{};
   Stage stage = Stage::free;
   Channel channel{};

@@ -72,7 +72,9 @@ inline void execute_put(const ir::Command& command, std::byte* to) {
 // Asks for a cache line that will soon be written, so that the write does not wait for its last reader to let it go.
 inline void prefetch_for_writing(const std::byte* at) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*at)); // the builtin would ask for reading unless the whole build targets newer machines
+  asm volatile("prefetchw %0"
+               :
+               : "m"(*at)); // the builtin would ask for reading unless the whole build targets newer machines
 #else
   __builtin_prefetch(at, 1);
 #endif
