@@ -1,9 +1,11 @@
 // Wrong calls, and joins that cannot work. First argument: which.
-//   join        joins; prints "joined RANK of SIZE", or the error and ends with 2
+//   join [N]    joins, with at most N open files; prints "joined RANK of SIZE", or the error and ends with 2
 //   arguments   calls with wrong arguments, in a job of 2
 //   truncate    receives that are too small, in a job of 2
 //   rejoin      joins twice, and once more after leaving
 #include "tests/job/member.hpp"
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +15,11 @@
 namespace heddle::tests {
 namespace {
 
-int join() {
+int join(const char* open_files) {
+  if (open_files != nullptr) { // lowered here: the program itself could not be loaded with so few
+    const rlimit limit{.rlim_cur = number(open_files), .rlim_max = number(open_files)};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
   const auto context = Context::join();
   if (!context) {
     say(context.error().message());
@@ -121,7 +127,7 @@ int rejoin() {
 int main(int argc, char** argv) {
   using namespace heddle::tests;
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "join") return join();
+  if (what == "join") return join(argc > 2 ? argv[2] : nullptr);
   if (what == "arguments") return arguments();
   if (what == "truncate") return truncate();
   if (what == "rejoin") return rejoin();

@@ -91,9 +91,15 @@ TEST(Fault, AnUnknownOptionInAFileIsRefusedWithPlaceAndSuggestion) {
 }
 
 TEST(Fault, TooFewDescriptorsAreSaidAtStart) {
-  const Outcome alone = outcome_of(under_limit("-n 3", {kFault, "join"}), {{"HEDDLE_SINGLE", "true"}});
+  const Outcome alone = outcome_of({kFault, "join", "3"}, {{"HEDDLE_SINGLE", "true"}});
   EXPECT_EQ(alone.status, 2);
   EXPECT_TRUE(says(alone, "out_of_descriptors") && says(alone, "ulimit -n")) << alone.output;
+  for (const char* limit : {"3", "4", "5"}) {
+    const Outcome job = outcome_of(job_command({.program = "fault_program", .arguments = {"join", limit}}));
+    if (job.status == 0) continue; // enough
+    EXPECT_EQ(job.status, 2) << job.output;
+    EXPECT_TRUE(says(job, "out_of_descriptors") && says(job, "ulimit -n")) << limit << ": " << job.output;
+  }
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
