@@ -4,6 +4,9 @@ namespace heddle::collective {
 
 namespace {
 
+// A round beyond the last of the largest job.
+constexpr std::uint32_t kWoundUp = 40;
+
 constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
   return Tag{(number << 8U) | round};
 }
@@ -12,10 +15,15 @@ constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
 
 Request Barriers::start(Notify notify) {
   const Request request = engine_.begin_collective(notify);
+  ++number_;
+  if (failed_) {
+    engine_.finish_collective(request, ErrorCode::peer_failed);
+    return request;
+  }
   if (spare_.empty()) spare_.push_back(std::make_unique<Plan>());
   auto plan = std::move(spare_.back());
   spare_.pop_back();
-  *plan = {.request = request, .number = ++number_, .failed = failed_};
+  *plan = {.request = request, .number = number_};
   running_.push_back(std::move(plan));
   begin_round(*running_.back());
   advance_all();
@@ -29,7 +37,6 @@ void Barriers::begin_round(Plan& plan) {
   const Rank to{(engine_.rank() + distance) % size};
   const Rank from{(engine_.rank() + size - distance) % size};
   const Tag tag = tag_of(plan.number, plan.round);
-  plan.failed = plan.failed || failed_;
   plan.news_out = std::byte{plan.failed};
   // A dead neighbour is news like any other: the round goes on with those that live, so that all learn of it.
   const auto sent =
@@ -53,16 +60,45 @@ bool Barriers::advance(Plan& plan) {
   return true;
 }
 
+void Barriers::finish(Plan& plan, ErrorCode code) {
+  engine_.finish_collective(plan.request, code);
+  plan.over = true;
+}
+
+void Barriers::peer_failed() {
+  failed_ = true;
+  for (const auto& plan : running_) {
+    if (plan->over) continue;
+    finish(*plan, ErrorCode::peer_failed);
+    engine_.cancel(plan->receive);
+  }
+  advance_all();
+}
+
+// Whether the last messages of a barrier that ended early have ended too.
+bool Barriers::wind_up(Plan& plan) {
+  if (!engine_.ended(plan.send) || !engine_.ended(plan.receive)) return false;
+  engine_.take_completion(plan.send);
+  engine_.take_completion(plan.receive);
+  return true;
+}
+
 std::size_t Barriers::advance_all() {
   std::size_t steps = 0;
   for (std::size_t i = 0; i < running_.size();) {
     Plan& plan = *running_[i];
-    while (advance(plan)) ++steps;
-    if ((std::uint64_t{1} << plan.round) < engine_.size()) {
+    if (!plan.over) {
+      while (advance(plan)) ++steps;
+      if ((std::uint64_t{1} << plan.round) >= engine_.size())
+        finish(plan, plan.failed ? ErrorCode::peer_failed : ErrorCode::ok);
+    } else if (wind_up(plan)) {
+      plan.round = kWoundUp;
+    }
+    const bool left = (std::uint64_t{1} << plan.round) < engine_.size();
+    if (left) {
       ++i;
       continue;
     }
-    engine_.finish_collective(plan.request, plan.failed || failed_ ? ErrorCode::peer_failed : ErrorCode::ok);
     spare_.push_back(std::move(running_[i]));
     running_[i] = std::move(running_.back());
     running_.pop_back();

@@ -20,8 +20,9 @@ class Barriers {
   // Works off what can be. Returns how many steps were made.
   std::size_t progress() { return running_.empty() ? 0 : advance_all(); }
 
-  // From now on barriers end with peer_failed.
-  void peer_failed() { failed_ = true; }
+  // A process is gone for good: barriers under way, and all to come, end with peer_failed. They end here and now: another
+  // process that has seen its last barrier fail may never start the one that this process waits in.
+  void peer_failed();
 
  private:
   struct Plan {
@@ -29,6 +30,7 @@ class Barriers {
     std::uint64_t number = 0;
     std::uint32_t round = 0;
     bool failed = false;
+    bool over = false; // its request has ended; only its messages have not
     Request send;
     Request receive;
     std::byte news_out{}; // 1: a process has failed
@@ -38,6 +40,8 @@ class Barriers {
   std::size_t advance_all();
   bool advance(Plan& plan);
   void begin_round(Plan& plan);
+  void finish(Plan& plan, ErrorCode code);
+  bool wind_up(Plan& plan);
 
   engine::Engine& engine_;
   std::vector<std::unique_ptr<Plan>> running_;

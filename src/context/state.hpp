@@ -62,9 +62,9 @@ class Context::State {
   [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes);
 
  private:
-  // The clock and the store are looked at once in so many rounds: often enough to learn of a death in milliseconds, rarely
-  // enough to cost nothing.
-  static constexpr std::uint64_t kRoundsPerLook = 4096;
+  // The clock, and by it the store, is looked at once in so many rounds: rarely enough to cost under a nanosecond a round,
+  // often enough that even a program that polls only now and then learns of a death in a fraction of a second.
+  static constexpr std::uint64_t kRoundsPerLook = 64;
   static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
 
   State() = default;

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
                                                std::span<schedule::Queue* const> queues,
                                                base::FlightRecorder& recorder) {
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
+  engine->core_.rings.share_between(queues.size());
   for (schedule::Queue* queue : queues) {
     auto memory = queue->translator().allocate(sizeof(BootstrapArea));
     if (!memory) return std::unexpected(memory.error());

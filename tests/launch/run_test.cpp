@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "tests/launch/command.hpp"
+#include "tests/command/command.hpp"
 
 namespace heddle::tests {
 namespace {

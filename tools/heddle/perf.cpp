@@ -83,9 +83,15 @@ void print_json(Measure what, const PerfArguments& arguments, const std::vector<
   fmt::print("{}\n", nlohmann::ordered_json{{"via", arguments.via}, {"results", std::move(results)}}.dump());
 }
 
+// 2 where the user can put it right before anything runs: usage, options, limits of the system.
+bool is_for_the_user(ErrorCode code) {
+  return code == ErrorCode::bad_option || code == ErrorCode::bad_argument || code == ErrorCode::no_launcher ||
+         code == ErrorCode::out_of_memory || code == ErrorCode::out_of_descriptors;
+}
+
 int failed(const Error& error) {
   fmt::print(stderr, "heddle perf: {}\n", error.message());
-  return error.code == ErrorCode::bad_option || error.code == ErrorCode::bad_argument ? kBadUsage : 1;
+  return is_for_the_user(error.code) ? kBadUsage : 1;
 }
 
 int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {

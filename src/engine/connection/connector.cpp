@@ -17,9 +17,6 @@ constexpr std::uint32_t kLockRetry = 4;
 // Slots that own attempts leave free for answers. An answered initiator needs nothing more to go on, so these always come
 // free again; without them, processes whose slots are all taken by attempts would wait for each other.
 constexpr std::ptrdiff_t kSlotsForAnswers = kCommandSlots / 2;
-// Bounds on what a peer may grant: anything else is a broken peer.
-constexpr std::uint64_t kSmallestRing = 1024;
-constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 30U;
 
 bool plausible(const RingGrant& grant) {
   if (!std::has_single_bit(grant.bytes) || grant.bytes < kSmallestRing || grant.bytes > kLargestRing) return false;

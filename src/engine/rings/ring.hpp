@@ -28,6 +28,10 @@ struct RingGrant {
   std::uint64_t slot_bytes = 0; // of the shared type
 };
 
+// Bounds on what a peer may grant: anything else is a broken peer.
+inline constexpr std::uint64_t kSmallestRing = 1024;
+inline constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 30U;
+
 // The largest record as a share of the ring. With a quarter, a record always fits in an empty ring whatever the position,
 // even while an eighth of it is read but not yet reported.
 constexpr std::uint64_t largest_record(std::uint64_t ring_bytes) {

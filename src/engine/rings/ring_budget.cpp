@@ -3,7 +3,7 @@
 namespace heddle::engine {
 
 RingBudget::Ring RingBudget::take(ir::Translator& translator, SharedRing& shared) {
-  const std::uint64_t kept_back = shared.reader.exists() ? 0 : ring_bytes_;
+  const std::uint64_t kept_back = shared_to_come_ * ring_bytes_;
   if (used_ + ring_bytes_ + kept_back > limit_) return take_shared(translator, shared);
   auto memory = translator.allocate(ring_bytes_);
   if (!memory) return take_shared(translator, shared);
@@ -17,6 +17,7 @@ RingBudget::Ring RingBudget::take_shared(ir::Translator& translator, SharedRing&
     auto memory = translator.allocate(ring_bytes_);
     if (!memory) return {};
     used_ += ring_bytes_;
+    --shared_to_come_;
     shared.memory = *memory;
     shared.reader = SharedRingReader(shared.memory.memory.data(), ring_bytes_ / slot_bytes, slot_bytes);
   }

@@ -1,5 +1,5 @@
 // Who gets a ring: memory for rings is bounded, and given first come, first served. The last ring that fits is kept back as
-// the shared one; who comes after the exclusive ones are gone shares it.
+// the shared one, one for each translator; who comes after the exclusive ones are gone shares it.
 #pragma once
 
 #include "engine/rings/ring.hpp"
@@ -21,6 +21,13 @@ class RingBudget {
   // `limit` bounds the memory of all rings of this process together, over all translators; at least ring_bytes.
   RingBudget(std::uint64_t limit, std::uint64_t ring_bytes) : limit_(limit), ring_bytes_(ring_bytes) {}
 
+  // So many translators take rings from here; before the first is taken. Where the limit does not hold one ring for each,
+  // all rings are smaller than wished.
+  void share_between(std::size_t translators) {
+    shared_to_come_ = translators;
+    while (translators * ring_bytes_ > limit_ && ring_bytes_ > kSmallestRing) ring_bytes_ /= 2;
+  }
+
   // A ring's memory: its own for the exclusive type; none for the shared type, whose memory is the SharedRing's.
   struct Ring {
     RingGrant grant;
@@ -41,6 +48,7 @@ class RingBudget {
   std::uint64_t limit_;
   std::uint64_t ring_bytes_;
   std::uint64_t used_ = 0;
+  std::uint64_t shared_to_come_ = 1; // shared rings not made yet, for which memory is kept back
 };
 
 } // namespace heddle::engine

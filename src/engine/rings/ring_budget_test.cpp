@@ -58,6 +58,18 @@ TEST(RingBudget, GivesExclusiveRingsFirstComeFirstServedAndKeepsTheLastToShare) 
   EXPECT_EQ(translator.held(), 4U);
 }
 
+TEST(RingBudget, NeverPassesItsLimitForSeveralTranslators) {
+  for (std::uint64_t limit = kRing; limit < 9 * kRing; limit += kRing / 2) {
+    MemoryTranslator translators[2];
+    SharedRing shared[2];
+    RingBudget budget(limit, kRing);
+    budget.share_between(2);
+    for (int i = 0; i < 20; ++i) EXPECT_NE(budget.take(translators[0], shared[0]).grant.type, RingType::refused);
+    EXPECT_NE(budget.take(translators[1], shared[1]).grant.type, RingType::refused);
+    EXPECT_LE(budget.used(), limit);
+  }
+}
+
 TEST(RingBudget, NeverPassesItsLimit) {
   for (std::uint64_t limit = kRing; limit < 9 * kRing; limit += kRing / 2) {
     MemoryTranslator translator;

@@ -1,4 +1,4 @@
-#include "tests/launch/command.hpp"
+#include "tests/command/command.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

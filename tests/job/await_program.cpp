@@ -1,0 +1,151 @@
+// Survivors of a killed process: what each does until it learns of the death depends on the first argument.
+//   barrier      passes barriers
+//   sleep        sleeps until an event comes
+//   rendezvous   exchanges messages of 2 MiB with all others
+//   eager        exchanges messages of 64 bytes with all others
+// Then the survivors exchange messages in a ring among themselves, and leave.
+#include "tests/job/member.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace heddle::tests {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+
+class Survivor {
+ public:
+  explicit Survivor(Context& context)
+      : context_(context), rank_(static_cast<std::uint32_t>(context.rank())), size_(context.size()) {}
+
+  void until_death(std::string_view what) {
+    while (dead_ < 0) {
+      if (what == "barrier")
+        pass_barrier();
+      else if (what == "sleep")
+        look(60s);
+      else
+        exchange(what == "eager" ? 64 : 2U << 20U);
+    }
+  }
+
+  // Each sends to the next living process and receives from the one before.
+  void ring_of_survivors() {
+    const std::uint32_t next = neighbour(1);
+    const std::uint32_t before = neighbour(size_ - 1);
+    for (std::uint64_t round = 0; round < 200; ++round) {
+      const std::uint64_t bytes = round % 10 == 9 ? 300'000 : 8 * (1 + round);
+      std::vector<std::uint64_t> out(bytes / 8, rank_ * 1000 + round);
+      std::vector<std::uint64_t> in(bytes / 8, 0);
+      const Request received = demand(context_.receive({.source = Rank{before}, .tag = kRing}, in), "ring receive");
+      const Request sent = demand(context_.send(Rank{next}, kRing, out), "ring send");
+      demand(context_.wait(received).code == ErrorCode::ok, "a receive among survivors failed");
+      demand(context_.wait(sent).code == ErrorCode::ok, "a send among survivors failed");
+      demand(std::ranges::all_of(in, [&](std::uint64_t word) { return word == before * 1000 + round; }),
+             "wrong bytes among survivors");
+    }
+    look(0ms); // a second event for the same death would be seen here
+    demand(figure(context_, "peers failed") == 1, "not one peer failed");
+    const auto refused = context_.send(Rank{static_cast<std::uint32_t>(dead_)}, Tag{1}, ConstLayout());
+    demand(!refused && refused.error().code == ErrorCode::peer_failed, "a send to the dead was taken");
+  }
+
+ private:
+  static constexpr Tag kRing{99};
+  static constexpr Tag kBefore{1};
+
+  std::uint32_t neighbour(std::uint32_t distance) const {
+    std::uint32_t at = (rank_ + distance) % size_;
+    while (static_cast<int>(at) == dead_) at = (at + distance) % size_;
+    return at;
+  }
+
+  void look(std::chrono::nanoseconds limit) {
+    std::array<Event, 8> events;
+    const std::size_t count = limit.count() == 0 ? context_.poll(events) : context_.wait_events(events, limit);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (events[i].kind != Event::Kind::peer_failed) continue;
+      demand(dead_ < 0, "a second death was told");
+      dead_ = static_cast<int>(events[i].completion.peer);
+      say("rank " + std::to_string(rank_) + " saw " + std::to_string(dead_) + " fail at " +
+          std::to_string(machine_ns()));
+    }
+  }
+
+  void pass_barrier() {
+    const auto passed = context_.barrier();
+    if (passed) return;
+    demand(passed.error().code == ErrorCode::peer_failed, "a barrier: " + passed.error().message());
+    while (dead_ < 0) look(60s);
+  }
+
+  // With all others at once. Only the dead one's operations may fail, and what is left to others after it is drained by
+  // cancelling, since they may have stopped already.
+  void exchange(std::uint64_t bytes) {
+    std::vector<std::vector<std::byte>> in(size_);
+    const std::vector<std::byte> out(bytes, std::byte{7});
+    std::vector<std::pair<std::uint32_t, Request>> pending;
+    for (std::uint32_t peer = 0; peer < size_; ++peer) {
+      if (peer == rank_) continue;
+      in[peer].resize(bytes);
+      if (const auto request = context_.receive({.source = Rank{peer}, .tag = kBefore}, in[peer]))
+        pending.emplace_back(peer, *request);
+      else
+        demand(request.error().code == ErrorCode::peer_failed, "receive: " + request.error().message());
+      if (const auto request = context_.send(Rank{peer}, kBefore, out))
+        pending.emplace_back(peer, *request);
+      else
+        demand(request.error().code == ErrorCode::peer_failed, "send: " + request.error().message());
+    }
+    for (const auto& [peer, request] : pending) {
+      const ErrorCode code = context_.wait(request).code;
+      if (code == ErrorCode::peer_failed) failed_peer_ = peer;
+      demand(code == ErrorCode::ok || code == ErrorCode::peer_failed, "ended with " + std::string(to_string(code)));
+    }
+    // All go through the same number of rounds, so that nobody waits for one who has stopped: the last is agreed on.
+    agree_on_death();
+  }
+
+  // Everybody tells all others whether it knows of the death; whoever hears of it waits for its own event.
+  void agree_on_death() {
+    look(0ms);
+    const std::uint64_t mine = dead_ >= 0 ? 1 : 0;
+    std::vector<std::uint64_t> theirs(size_, 0);
+    std::vector<Request> pending;
+    for (std::uint32_t peer = 0; peer < size_; ++peer) {
+      if (peer == rank_) continue;
+      const auto received = context_.receive({.source = Rank{peer}, .tag = Tag{2}}, Layout(&theirs[peer], 8));
+      if (received) pending.push_back(*received);
+      const auto sent = context_.send(Rank{peer}, Tag{2}, ConstLayout(&mine, 8));
+      if (sent) pending.push_back(*sent);
+    }
+    for (const Request request : pending) context_.wait(request);
+    const bool known = mine != 0 || std::ranges::any_of(theirs, [](std::uint64_t word) { return word != 0; });
+    while (known && dead_ < 0) look(60s);
+  }
+
+  Context& context_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  int dead_ = -1;
+  std::uint32_t failed_peer_ = 0;
+};
+
+} // namespace
+} // namespace heddle::tests
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  if (argc < 2) give_up("arguments: barrier, sleep, rendezvous or eager");
+  say("pid " + std::to_string(::getpid()) + " of rank " + std::getenv("HEDDLE_RANK") + " at " +
+      std::getenv("HEDDLE_STORE"));
+  auto context = demand(heddle::Context::join(), "join");
+  say("joined " + std::to_string(static_cast<std::uint32_t>(context.rank())));
+  Survivor survivor(context);
+  survivor.until_death(argv[1]);
+  survivor.ring_of_survivors();
+  return 0;
+}

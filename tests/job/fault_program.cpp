@@ -1,0 +1,135 @@
+// Wrong calls, and joins that cannot work. First argument: which.
+//   join [N]    joins, with at most N open files; prints "joined RANK of SIZE", or the error and ends with 2
+//   arguments   calls with wrong arguments, in a job of 2
+//   truncate    receives that are too small, in a job of 2
+//   rejoin      joins twice, and once more after leaving
+#include "tests/job/member.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace heddle::tests {
+namespace {
+
+int join(const char* open_files) {
+  if (open_files != nullptr) { // lowered here: the program itself could not be loaded with so few
+    const rlimit limit{.rlim_cur = number(open_files), .rlim_max = number(open_files)};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  const auto context = Context::join();
+  if (!context) {
+    say(context.error().message());
+    return 2;
+  }
+  say("joined " + std::to_string(static_cast<std::uint32_t>(context->rank())) + " of " +
+      std::to_string(context->size()));
+  return 0;
+}
+
+template <typename T>
+void demand_bad(const Result<T>& result, std::string_view part) {
+  demand(!result, "a wrong call was taken: " + std::string(part));
+  demand(result.error().code == ErrorCode::bad_argument, "another code: " + result.error().message());
+  demand(result.error().message().find(part) != std::string::npos,
+         "'" + result.error().message() + "' lacks '" + std::string(part) + "'");
+}
+
+// Something still works after a fault.
+void exchange(Context& context) {
+  const Rank other{1 - static_cast<std::uint32_t>(context.rank())};
+  std::uint64_t in = 0;
+  const std::uint64_t out = 77;
+  const Request received = demand(context.receive({.source = other, .tag = Tag{5}}, Layout(&in, 8)), "receive");
+  const Request sent = demand(context.send(other, Tag{5}, ConstLayout(&out, 8)), "send");
+  demand(context.wait(received).code == ErrorCode::ok && context.wait(sent).code == ErrorCode::ok && in == out,
+         "a message after a fault is wrong");
+}
+
+int arguments() {
+  Context context = demand(Context::join(), "join");
+  std::array<std::byte, 8> memory{};
+  demand_bad(context.send(Rank{2}, Tag{1}, memory), "rank 2 is outside the job of 2 processes");
+  demand_bad(context.send(Rank{0x7fff'ffff}, Tag{1}, memory), "outside the job");
+  demand_bad(context.send(kAnySource, Tag{1}, memory), "outside the job");
+  demand_bad(context.send_unsolicited(Rank{2}, Tag{1}, memory), "outside the job");
+  demand_bad(context.receive({.source = Rank{2}}, memory), "outside the job");
+  demand_bad(context.receive({.tag = Tag{0x10}, .mask = 0xf}, memory), "it can match nothing");
+  demand_bad(context.probe({.source = Rank{9}}), "outside the job");
+  demand_bad(context.probe({.tag = Tag{1}, .mask = 0}), "it can match nothing");
+  demand_bad(context.matched_probe({.tag = Tag{1}, .mask = 0}), "it can match nothing");
+  demand_bad(context.why(Rank{2}, 8), "outside the job");
+  demand_bad(context.receive_matched({}, memory), "never reserved");
+  demand(context.wait(Request{.index = 12345, .generation = 9}).code == ErrorCode::stale_request, "a stale request");
+  demand(!context.cancel(Request{.index = 12345, .generation = 9}), "a stale request was cancelled");
+  context.release(Arrival{.data = nullptr, .bytes = 0, .handle = 99});
+  exchange(context);
+  demand(context.barrier(), "barrier");
+  demand(figure(context, "operations under way") == 0, "something is left");
+  return 0;
+}
+
+// For every way a message can travel, a receive of half its size; the message behind it is whole.
+int truncate() {
+  Context context = demand(Context::join(), "join");
+  const bool sends = context.rank() == Rank{0};
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1}, std::uint64_t{64}, std::uint64_t{5000}, std::uint64_t{1} << 20U}) {
+    std::vector<std::byte> memory(bytes, sends ? std::byte{0x5a} : std::byte{0});
+    if (sends) {
+      for (const SendMode mode : {SendMode::standard, SendMode::synchronous})
+        for (int i = 0; i < 2; ++i) {
+          const Request sent = demand(context.send(Rank{1}, Tag{3}, memory, mode), "send");
+          demand(context.wait(sent).code == ErrorCode::ok, "a send that was cut at the receiver failed");
+        }
+      continue;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const std::uint64_t room = bytes / 2;
+      std::ranges::fill(memory, std::byte{0});
+      const Request cut =
+          demand(context.receive({.source = Rank{0}, .tag = Tag{3}}, Layout(memory.data(), room)), "cut");
+      const Completion completion = context.wait(cut);
+      demand(completion.code == ErrorCode::truncated, "it was not said to be cut");
+      demand(completion.bytes == room && completion.message_bytes == bytes, "the sizes of a cut message are wrong");
+      demand(std::count(memory.begin(), memory.end(), std::byte{0x5a}) == static_cast<std::ptrdiff_t>(room),
+             "another part was delivered");
+      const Request whole = demand(context.receive({.source = Rank{0}, .tag = Tag{3}}, memory), "whole");
+      demand(context.wait(whole).code == ErrorCode::ok, "the message behind a cut one is wrong");
+      demand(std::ranges::all_of(memory, [](std::byte byte) { return byte == std::byte{0x5a}; }),
+             "the message behind a cut one is not intact");
+    }
+  }
+  demand(context.barrier(), "barrier");
+  return 0;
+}
+
+int rejoin() {
+  {
+    Context context = demand(Context::join(), "join");
+    const auto again = Context::join();
+    demand(!again && again.error().code == ErrorCode::already_joined, "a second join was taken");
+    say(again.error().message());
+    exchange(context);
+    demand(context.barrier(), "barrier");
+  }
+  const auto late = Context::join({.join_timeout_s = 5});
+  demand(!late, "a join after leaving was taken");
+  return 0;
+}
+
+} // namespace
+} // namespace heddle::tests
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "join") return join(argc > 2 ? argv[2] : nullptr);
+  if (what == "arguments") return arguments();
+  if (what == "truncate") return truncate();
+  if (what == "rejoin") return rejoin();
+  give_up("arguments: join, arguments, truncate or rejoin");
+}

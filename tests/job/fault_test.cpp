@@ -1,0 +1,132 @@
+// Wrong calls, wrong options, missing launchers and small limits: clear errors, and nothing lost.
+#include "tests/job/job.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace heddle::tests {
+namespace {
+
+const std::string kFault = std::string(HEDDLE_TEST_PROGRAMS) + "/fault_program";
+
+struct Outcome {
+  int status = 0;
+  std::string output;
+};
+
+Outcome outcome_of(const std::vector<std::string>& command, const Command::Variables& variables = {}) {
+  Command started(command, variables);
+  std::string output = started.rest();
+  return {.status = started.status(), .output = std::move(output)};
+}
+
+// A shell that lowers a limit, then becomes the command.
+std::vector<std::string> under_limit(const std::string& limit, std::vector<std::string> command) {
+  command.insert(command.begin(), {"/bin/sh", "-c", "ulimit " + limit + " && exec \"$0\" \"$@\""});
+  return command;
+}
+
+bool says(const Outcome& outcome, std::string_view part) {
+  return outcome.output.find(part) != std::string::npos;
+}
+
+TEST(Fault, WrongArgumentsAreErrorsAndTheJobGoesOn) {
+  run_job({.program = "fault_program", .arguments = {"arguments"}});
+}
+
+TEST(Fault, AMessageTooLongForItsReceiveIsCutAndTheNextIsWhole) {
+  run_job({.program = "fault_program", .arguments = {"truncate"}});
+}
+
+TEST(Fault, AMessageTooLongIsCutWithoutCrossMemory) {
+  run_job({.program = "fault_program", .arguments = {"truncate"}, .options = {{"HEDDLE_CROSS_MEMORY", "off"}}});
+}
+
+TEST(Fault, AMessageTooLongIsCutOnSharedRings) {
+  run_job({.program = "fault_program",
+           .arguments = {"truncate"},
+           .options = {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "64KiB"}}});
+}
+
+TEST(Fault, ASecondJoinIsRefusedAndTheFirstGoesOn) {
+  const std::string output = run_job({.program = "fault_program", .arguments = {"rejoin"}});
+  EXPECT_NE(output.find("already_joined: rank 0 has already joined this job"), std::string::npos) << output;
+}
+
+TEST(Fault, JoiningWithoutALauncherIsAnErrorWithTheRemedy) {
+  const Outcome outcome = outcome_of({kFault, "join"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(says(outcome, "no_launcher: not started by a launcher")) << outcome.output;
+  EXPECT_TRUE(says(outcome, "heddle run -n N PROGRAM")) << outcome.output;
+}
+
+TEST(Fault, JoiningWithoutALauncherWorksAloneWhenAskedFor) {
+  const Outcome outcome = outcome_of({kFault, "join"}, {{"HEDDLE_SINGLE", "true"}});
+  EXPECT_EQ(outcome.output, "joined 0 of 1\n");
+  EXPECT_EQ(outcome.status, 0);
+}
+
+TEST(Fault, AnotherLauncherIsNamed) {
+  const Outcome outcome = outcome_of({kFault, "join"}, {{"OMPI_COMM_WORLD_RANK", "3"}});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(says(outcome, "Open MPI's mpirun (OMPI_COMM_WORLD_RANK=3)")) << outcome.output;
+}
+
+TEST(Fault, AnUnknownOptionInTheEnvironmentIsRefusedWithASuggestion) {
+  const Outcome outcome = outcome_of({kFault, "join"}, {{"HEDDLE_SINGLE", "true"}, {"HEDDLE_EAGER_LIMT", "1"}});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(says(outcome, "bad_option") && says(outcome, "HEDDLE_EAGER_LIMT")) << outcome.output;
+  EXPECT_TRUE(says(outcome, "did you mean") && says(outcome, "HEDDLE_EAGER_LIMIT")) << outcome.output;
+}
+
+TEST(Fault, AnUnknownOptionInAFileIsRefusedWithPlaceAndSuggestion) {
+  const std::string path = testing::TempDir() + "heddle_fault_test_" + std::to_string(::getpid()) + ".toml";
+  std::ofstream(path) << "# options\nring_byte = \"64KiB\"\n";
+  const Outcome outcome = outcome_of({kFault, "join"}, {{"HEDDLE_SINGLE", "true"}, {"HEDDLE_FILE", path}});
+  std::filesystem::remove(path);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(says(outcome, "bad_option") && says(outcome, path + ":2")) << outcome.output;
+  EXPECT_TRUE(says(outcome, "did you mean") && says(outcome, "ring_bytes")) << outcome.output;
+}
+
+TEST(Fault, TooFewDescriptorsAreSaidAtStart) {
+  const Outcome alone = outcome_of({kFault, "join", "3"}, {{"HEDDLE_SINGLE", "true"}});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_TRUE(says(alone, "out_of_descriptors") && says(alone, "ulimit -n")) << alone.output;
+  for (const char* limit : {"3", "4", "5"}) {
+    const Outcome job = outcome_of(job_command({.program = "fault_program", .arguments = {"join", limit}}));
+    if (job.status == 0) continue; // enough
+    EXPECT_EQ(job.status, 2) << job.output;
+    EXPECT_TRUE(says(job, "out_of_descriptors") && says(job, "ulimit -n")) << limit << ": " << job.output;
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
+TEST(Fault, TooLittleMemoryIsSaidAtStartWithTheLimit) {
+  const Outcome alone = outcome_of(under_limit("-v 100000", {kFault, "join"}),
+                                   {{"HEDDLE_SINGLE", "true"}, {"HEDDLE_RING_MEMORY", "1GiB"}});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_TRUE(says(alone, "out_of_memory") && says(alone, "ring_memory") && says(alone, "ulimit -v")) << alone.output;
+}
+
+TEST(Fault, MeasuringEndsWithTwoWhereALimitIsTooSmall) {
+  const std::vector<std::string> perf{HEDDLE_PROGRAM, "perf", "latency", "--bytes", "8", "--repetitions", "1"};
+  const Outcome memory = outcome_of(under_limit("-v 200000", perf), {{"HEDDLE_RING_MEMORY", "1GiB"}});
+  EXPECT_EQ(memory.status, 2) << memory.output;
+  EXPECT_TRUE(says(memory, "out_of_memory") && says(memory, "ulimit -v")) << memory.output;
+}
+#endif
+
+TEST(Fault, MeasuringEndsWithTwoWhereDescriptorsAreShort) {
+  const std::vector<std::string> perf{HEDDLE_PROGRAM, "perf", "latency", "--bytes", "8", "--repetitions", "1"};
+  for (const char* limit : {"-n 4", "-n 5", "-n 6", "-n 8"}) {
+    const Outcome outcome = outcome_of(under_limit(limit, perf));
+    if (outcome.status == 0) continue; // enough
+    EXPECT_EQ(outcome.status, 2) << limit << ": " << outcome.output;
+    EXPECT_TRUE(says(outcome, "out_of_descriptors") && says(outcome, "ulimit -n")) << limit << ": " << outcome.output;
+  }
+}
+
+} // namespace
+} // namespace heddle::tests

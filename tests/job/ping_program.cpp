@@ -1,0 +1,78 @@
+// Ping-pong between ranks 0 and 1: the argument says how many round trips. Counts the allocations of all after the first
+// thousand, and ends with 1 where there was one.
+#include "tests/job/member.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::size_t allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  void* memory = alignment <= alignof(std::max_align_t)
+                     ? std::malloc(bytes == 0 ? 1 : bytes)
+                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+} // namespace
+
+// Every form of the standard library ends in one of these.
+void* operator new(std::size_t bytes) {
+  return counted(bytes, 1);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes, 1);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace heddle::tests {
+namespace {
+
+void round_trip(Context& context, std::uint64_t round) {
+  const bool first = context.rank() == Rank{0};
+  const Rank other{first ? 1U : 0U};
+  std::array<std::uint64_t, 2> in{};
+  const std::array<std::uint64_t, 2> out{round, ~round};
+  if (first) context.wait(*context.send(other, Tag{7}, out));
+  const Completion completion = context.wait(*context.receive({.source = other, .tag = Tag{7}}, in));
+  if (!first) context.wait(*context.send(other, Tag{7}, out));
+  if (completion.code != ErrorCode::ok || in != out) give_up("round trip " + std::to_string(round) + " went wrong");
+}
+
+} // namespace
+} // namespace heddle::tests
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  auto context = demand(heddle::Context::join(), "join");
+  for (std::uint64_t round = 0; round < 1000; ++round) round_trip(context, round);
+  const std::uint64_t rounds = argc > 1 ? number(argv[1]) : 1000;
+  const std::size_t before = allocations;
+  for (std::uint64_t round = 0; round < rounds; ++round) round_trip(context, round);
+  const std::size_t made = allocations - before;
+  demand(context.barrier(), "barrier");
+  say("allocations " + std::to_string(made));
+  return made == 0 ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+// Random traffic between real processes, under options of many kinds, checked byte for byte by each of them.
+#include "tests/job/job.hpp"
+
+namespace heddle::tests {
+namespace {
+
+struct Case {
+  const char* name;
+  std::uint32_t processes = 2;
+  std::uint64_t messages = 1000; // of each process
+  std::uint64_t largest = 4 << 20;
+  Command::Variables options;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+class JobTraffic : public testing::TestWithParam<Case> {};
+
+TEST_P(JobTraffic, IsWholeAndInOrder) {
+  const Case& c = GetParam();
+  for (const std::uint64_t seed : new_seeds(1)) {
+    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    run_job({.processes = c.processes,
+             .program = "traffic_program",
+             .arguments = {std::to_string(seed), std::to_string(c.messages / kSlowdown), std::to_string(c.largest)},
+             .options = c.options});
+  }
+}
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, JobTraffic,
+    testing::Values(
+        Case{.name = "Two"}, Case{.name = "Four", .processes = 4},
+        Case{.name = "Sixteen", .processes = 16, .messages = 300, .largest = kMiB}, Case{.name = "One", .processes = 1},
+        Case{.name = "NoCrossMemory", .processes = 4, .messages = 600, .options = {{"HEDDLE_CROSS_MEMORY", "off"}}},
+        Case{.name = "TinyRings",
+             .processes = 4,
+             .messages = 600,
+             .largest = kMiB,
+             .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "512"}, {"HEDDLE_CHUNK_BYTES", "4KiB"}}},
+        Case{.name = "TinyRingsNoCrossMemory",
+             .processes = 3,
+             .messages = 400,
+             .largest = kMiB,
+             .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "512"}, {"HEDDLE_CROSS_MEMORY", "off"}}},
+        Case{.name = "SharedRings",
+             .processes = 6,
+             .messages = 400,
+             .largest = kMiB,
+             .options = {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "128KiB"}}},
+        Case{.name = "TinySharedRings",
+             .processes = 16,
+             .messages = 100,
+             .largest = kMiB / 8,
+             .options = {{"HEDDLE_RING_BYTES", "8KiB"},
+                         {"HEDDLE_RING_MEMORY", "16KiB"},
+                         {"HEDDLE_EAGER_LIMIT", "1KiB"}}},
+        Case{.name = "SharedRingsNoCrossMemory",
+             .processes = 4,
+             .messages = 300,
+             .largest = kMiB / 4,
+             .options = {{"HEDDLE_RING_BYTES", "16KiB"},
+                         {"HEDDLE_RING_MEMORY", "16KiB"},
+                         {"HEDDLE_EAGER_LIMIT", "4KiB"},
+                         {"HEDDLE_CROSS_MEMORY", "off"}}},
+        Case{.name = "NothingEager", .processes = 3, .messages = 600, .options = {{"HEDDLE_EAGER_LIMIT", "0"}}},
+        Case{.name = "MuchEager",
+             .processes = 3,
+             .messages = 600,
+             .options = {{"HEDDLE_EAGER_LIMIT", "1MiB"}, {"HEDDLE_RING_BYTES", "4MiB"}}},
+        Case{.name = "NoAssist", .processes = 3, .messages = 600, .options = {{"HEDDLE_ASSIST", "false"}}},
+        Case{.name = "SmallChunks", .processes = 3, .messages = 600, .options = {{"HEDDLE_CHUNK_BYTES", "4KiB"}}},
+        Case{.name = "Sleeping",
+             .processes = 4,
+             .messages = 600,
+             .options = {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}},
+        Case{.name = "Yielding", .processes = 4, .messages = 600, .options = {{"HEDDLE_WAITING", "yield"}}},
+        Case{.name = "Spinning", .processes = 2, .messages = 600, .options = {{"HEDDLE_WAITING", "spin"}}}),
+    [](const auto& given) { return std::string(given.param.name); });
+
+} // namespace
+} // namespace heddle::tests

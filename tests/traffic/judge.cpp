@@ -1,0 +1,147 @@
+#include "tests/traffic/judge.hpp"
+
+#include <algorithm>
+
+namespace heddle::tests {
+
+namespace {
+
+bool accepts(const Match& match, const Sent& sent) {
+  return (match.source == kAnySource || match.source == Rank{sent.from}) &&
+         (sent.tag & match.mask) == static_cast<std::uint64_t>(match.tag);
+}
+
+std::string describe(const Sent& sent) {
+  return "message " + std::to_string(sent.number) + " from " + std::to_string(sent.from) + " to " +
+         std::to_string(sent.to) + " of " + std::to_string(sent.bytes) + " bytes, tag " + std::to_string(sent.tag);
+}
+
+} // namespace
+
+void Operation::end(const Completion& how) {
+  ended = true;
+  completion = how;
+  if (is_send) {
+    region->scribble();
+    return;
+  }
+  const bool has_message = how.code == ErrorCode::ok || how.code == ErrorCode::truncated;
+  if (has_message) {
+    got.resize(std::min(how.bytes, room));
+    for (std::uint64_t i = 0; i < got.size(); ++i) got[i] = region->at(i);
+    rest_untouched = region->rest_untouched(got.size());
+  }
+  // A failed receive may have been written in part, and its peer's kernel may still be at it.
+  if (how.code != ErrorCode::peer_failed) region.reset();
+}
+
+std::string Judge::verdict() {
+  if (auto problem = assign(); !problem.empty()) return problem;
+  for (const auto check : {&Judge::check_nothing_lost, &Judge::check_overtaking, &Judge::check_passing_over}) {
+    if (auto problem = (this->*check)(); !problem.empty()) return problem;
+  }
+  return {};
+}
+
+// Which receive got which message: of equal sender and tag the first posted gets the first sent.
+std::string Judge::assign() {
+  std::map<Key, std::vector<Sent*>> sent_by;
+  for (Sent* sent : messages_)
+    if (!sent->unsolicited) sent_by[{sent->from, sent->tag}].push_back(sent);
+  std::map<Key, std::vector<const Operation*>> got_by;
+  for (const Operation* receive : receives_) {
+    if (!receive->ended) return "a receive has no end";
+    const Completion& completion = receive->completion;
+    if (receive->cancelled != (completion.code == ErrorCode::cancelled)) return "a receive was cancelled and was not";
+    if (receive->cancelled) continue;
+    if (completion.code == ErrorCode::peer_failed) {
+      if (static_cast<int>(completion.peer) != dead_) return "a receive failed for a peer that lives";
+      continue;
+    }
+    got_by[{static_cast<std::uint32_t>(completion.peer), static_cast<std::uint64_t>(completion.tag)}].push_back(
+        receive);
+  }
+  for (auto& [key, receives] : got_by)
+    if (auto problem = assign_of(key, receives, sent_by[key]); !problem.empty()) return problem;
+  return {};
+}
+
+// Of a dead sender some may have failed, and the number at the start of the message tells.
+std::string Judge::assign_of(const Key& key, std::vector<const Operation*>& receives, std::vector<Sent*>& sends) {
+  std::sort(receives.begin(), receives.end(), [](const auto* a, const auto* b) { return a->order < b->order; });
+  if (receives.size() > sends.size()) return "more was received than sent from rank " + std::to_string(key.first);
+  for (std::size_t i = 0; i < receives.size(); ++i) {
+    Sent* sent = sends[i];
+    if (static_cast<int>(key.first) == dead_) {
+      std::uint64_t number = 0;
+      if (receives[i]->got.size() < 8) return "a message of the dead is too short to be one of its";
+      for (std::uint64_t byte = 0; byte < 8; ++byte)
+        number |= static_cast<std::uint64_t>(receives[i]->got[byte]) << (8 * byte);
+      const auto found = std::find_if(sends.begin(), sends.end(), [&](auto* at) { return at->number == number; });
+      if (found == sends.end()) return "a message of the dead that it never sent";
+      sent = *found;
+    }
+    if (auto problem = check_content(*receives[i], *sent); !problem.empty()) return describe(*sent) + ": " + problem;
+    if (sent->receive != nullptr) return describe(*sent) + ": received twice";
+    sent->receive = receives[i];
+  }
+  return {};
+}
+
+std::string Judge::check_content(const Operation& receive, const Sent& sent) {
+  const std::uint64_t taken = std::min(sent.bytes, receive.room);
+  if (receive.completion.message_bytes != sent.bytes)
+    return "was said to have " + std::to_string(receive.completion.message_bytes) + " bytes";
+  if (receive.completion.bytes != taken || receive.got.size() != taken) return "another part of it was delivered";
+  if (receive.completion.code != (sent.bytes > receive.room ? ErrorCode::truncated : ErrorCode::ok))
+    return "ended with " + std::string(to_string(receive.completion.code));
+  for (std::uint64_t i = 0; i < taken; ++i)
+    if (receive.got[i] != sent.content(i)) return "byte " + std::to_string(i) + " is wrong";
+  if (!receive.rest_untouched) return "memory beside it was touched";
+  if (!accepts(receive.match, sent)) return "went to a receive that does not accept it";
+  return {};
+}
+
+std::string Judge::check_nothing_lost() const {
+  for (const Sent* sent : messages_)
+    if (!from_dead(*sent) && !(sent->unsolicited ? sent->arrived : sent->receive != nullptr))
+      return describe(*sent) + ": got lost";
+  return {};
+}
+
+// MPI's rules. A receive does not get a message while an earlier one of that sender that it accepts is left or goes to a
+// later receive ...
+std::string Judge::check_overtaking() const {
+  for (const Sent* sent : messages_) {
+    if (sent->unsolicited || sent->receive == nullptr || from_dead(*sent)) continue;
+    for (const Sent* earlier : messages_) {
+      if (earlier->unsolicited || earlier->from != sent->from || earlier->number >= sent->number ||
+          !accepts(sent->receive->match, *earlier))
+        continue;
+      if (earlier->receive->order >= sent->receive->order) return describe(*sent) + ": overtook an earlier one";
+    }
+  }
+  return {};
+}
+
+// ... and no earlier receive that accepts the message is left, or gets a later message of that sender.
+std::string Judge::check_passing_over() const {
+  std::map<const Operation*, const Sent*> message_of;
+  for (const Sent* sent : messages_)
+    if (sent->receive != nullptr) message_of[sent->receive] = sent;
+  for (const auto& [receive, sent] : message_of) {
+    for (const Operation* earlier : receives_) {
+      if (earlier->order >= receive->order || earlier->cancelled || !accepts(earlier->match, *sent)) continue;
+      const auto got = message_of.find(earlier);
+      if (got == message_of.end()) {
+        if (earlier->completion.code != ErrorCode::peer_failed) return describe(*sent) + ": passed over a receive";
+        continue;
+      }
+      if (got->second->from == sent->from && got->second->number >= sent->number)
+        return describe(*sent) + ": an earlier receive got a later message";
+    }
+  }
+  return {};
+}
+
+} // namespace heddle::tests

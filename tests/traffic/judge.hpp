@@ -1,0 +1,81 @@
+// Whether what the receives of one process got can be: every byte, MPI's order, nothing lost and nothing twice.
+// Not here: how the messages travelled, and who asked for them.
+#pragma once
+
+#include "tests/traffic/region.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heddle::tests {
+
+struct Operation;
+
+// A message, known in full from its number.
+struct Sent {
+  std::uint32_t from, to;
+  std::uint64_t number; // among those from `from` to `to`, tagged and unsolicited ones apart
+  std::uint64_t tag, bytes;
+  bool unsolicited;
+  const Operation* receive = nullptr; // that got it
+  bool arrived = false;               // unsolicited
+
+  [[nodiscard]] std::byte content(std::uint64_t index) const {
+    if (index < 8) return static_cast<std::byte>(number >> (8 * index));
+    const std::uint64_t mixed = (number * 31 + from * 7 + to * 3 + 1) * (index + 11);
+    return static_cast<std::byte>(mixed ^ (mixed >> 11U));
+  }
+};
+
+// A send or a receive, from its start to its end.
+struct Operation {
+  std::uint32_t node;
+  bool is_send, by_event, ended = false;
+  int message = -1; // of a send
+  std::unique_ptr<Region> region;
+  Request request;
+  std::uint64_t room = 0; // of a receive
+  Match match;
+  std::uint64_t order = 0; // of a receive: when it was posted, or its message reserved
+  bool cancelled = false;
+  Completion completion;
+  std::vector<std::byte> got; // by a receive
+  bool rest_untouched = true;
+
+  // Once it has ended its memory is the program's: a send's is overwritten, a receive's is kept in short.
+  void end(const Completion& how);
+};
+
+class Judge {
+ public:
+  // All messages to one process, in the order of each sender, and all receives of that process, which have ended.
+  // `dead`: the rank of a process that died under way, or -1; what it sent carries at least its number of 8 bytes.
+  Judge(std::vector<Sent*> messages, std::vector<const Operation*> receives, int dead)
+      : messages_(std::move(messages)), receives_(std::move(receives)), dead_(dead) {}
+
+  // What is wrong, in a line; empty when all is well.
+  std::string verdict();
+
+ private:
+  using Key = std::pair<std::uint32_t, std::uint64_t>; // sender and tag
+
+  std::string assign();
+  std::string assign_of(const Key& key, std::vector<const Operation*>& receives, std::vector<Sent*>& sends);
+  [[nodiscard]] static std::string check_content(const Operation& receive, const Sent& sent);
+  [[nodiscard]] std::string check_nothing_lost() const;
+  [[nodiscard]] std::string check_overtaking() const;
+  [[nodiscard]] std::string check_passing_over() const;
+  [[nodiscard]] bool from_dead(const Sent& sent) const { return static_cast<int>(sent.from) == dead_; }
+
+  std::vector<Sent*> messages_;
+  std::vector<const Operation*> receives_;
+  int dead_;
+};
+
+} // namespace heddle::tests
