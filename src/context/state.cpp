@@ -18,6 +18,9 @@ namespace {
 // How often the store is asked for news, and how long a sleep lasts at most, so that news are not late.
 constexpr std::uint64_t kLookInterval = 20'000'000; // ns
 constexpr std::uint64_t kSecond = 1'000'000'000;
+// Calls of progress that see an own command through, from its post to what follows from its answer: asleep in between, this
+// process would hold a lock or a slot that others wait for.
+constexpr int kLastLooks = 4;
 
 // What a process publishes: where it is, and its address on each translator of the registry that it uses.
 struct Card {
@@ -142,13 +145,20 @@ void Context::State::announce() const {
 
 void Context::State::sleep(std::uint64_t end) {
   // Between announcing and sleeping: whatever came before is seen here, whatever comes later ends the sleep.
-  if (progress() > 0) {
+  std::size_t done = progress();
+  for (int i = 0; i < kLastLooks && done == 0 && engine_->awaits_answers(); ++i) done = progress();
+  if (done > 0) {
     waiter_->cancel();
     return;
   }
+  std::uint64_t longest = kLookInterval;
+  if (engine_->must_try_again()) {
+    longest = nap_ns_;
+    nap_ns_ = std::min(2 * nap_ns_, kLookInterval);
+  }
   const std::uint64_t now = base::steady_ns();
   const std::uint64_t left = end > now ? end - now : 0;
-  waiter_->sleep(std::chrono::nanoseconds(std::min(left, kLookInterval)));
+  waiter_->sleep(std::chrono::nanoseconds(std::min(left, longest)));
   look_around();
 }
 

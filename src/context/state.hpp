@@ -66,6 +66,9 @@ class Context::State {
   // often enough that even a program that polls only now and then learns of a death in a fraction of a second.
   static constexpr std::uint64_t kRoundsPerLook = 64;
   static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
+  // The first sleep before another try for what a third process holds; each further one is twice as long, so that hundreds
+  // of processes that want the same thing leave the cores to the one that has it.
+  static constexpr std::uint64_t kShortestNap = 100'000; // ns
 
   State() = default;
   Result<void> choose_translators();
@@ -75,6 +78,7 @@ class Context::State {
     if (done > 0) [[likely]] {
       waiter_->busy();
       last_progress_ns_ = 0;
+      nap_ns_ = kShortestNap;
       return;
     }
     if (waiter_->idle() == context::Waiter::Advice::check_then_sleep) [[unlikely]]
@@ -98,6 +102,7 @@ class Context::State {
 
   std::uint64_t rounds_ = 0;
   std::uint64_t last_look_ns_ = 0;
+  std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
   bool reported_stall_ = false;
   bool store_lost_ = false;

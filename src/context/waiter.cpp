@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 namespace heddle::context {
 
 namespace {
@@ -13,6 +15,13 @@ constexpr std::uint64_t kCrowdedSpins = 32;
 // Turns given away before sleeping: each lets every runnable process have the core once.
 constexpr std::uint32_t kYieldsBeforeSleep = 64;
 constexpr std::uint64_t kPollsPerClock = 64;
+// A turn that comes back later than this went to somebody else's work, which keeps the core for a whole time slice. Then
+// sleeping is better: the message wakes this process, and whoever wakes is served before those who compute. Measured with
+// 16 processes on 2 busy cores, a barrier took 0.5 ms without giving turns away, 2 to 10 ms with.
+constexpr std::chrono::microseconds kSlowTurn{200};
+// Waits that sleep at once after a slow turn; twice as many after each further one that follows.
+constexpr std::uint32_t kFewestWaitsWithoutTurns = 256;
+constexpr std::uint32_t kMostWaitsWithoutTurns = 1U << 16U;
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -37,7 +46,8 @@ ProcessorSet usable_processors() {
 Waiter::Waiter(const Config& config, std::vector<ir::Translator*> translators)
     : config_(config),
       translators_(std::move(translators)),
-      spins_before_pause_(config.crowded && config.waiting != Waiting::spin ? kCrowdedSpins : kQuickSpins) {}
+      spins_before_pause_(config.crowded && config.waiting != Waiting::spin ? kCrowdedSpins : kQuickSpins),
+      next_without_turns_(kFewestWaitsWithoutTurns) {}
 
 Waiter::Advice Waiter::idle_long() {
   if (config_.waiting == Waiting::spin) {
@@ -48,6 +58,10 @@ Waiter::Advice Waiter::idle_long() {
     idle_since_ = std::chrono::steady_clock::now();
     yielding_ = config_.crowded;
     yields_ = 0;
+    if (waits_without_turns_ > 0 && config_.waiting != Waiting::yield) {
+      --waits_without_turns_;
+      yields_ = kYieldsBeforeSleep;
+    }
   }
   if (!yielding_) {
     if (idle_polls_ % kPollsPerClock == 0) yielding_ = std::chrono::steady_clock::now() - idle_since_ >= config_.spin;
@@ -55,11 +69,23 @@ Waiter::Advice Waiter::idle_long() {
     return Advice::poll;
   }
   if (config_.waiting == Waiting::yield || ++yields_ <= kYieldsBeforeSleep) {
-    ::sched_yield();
+    give_turn_away();
     return Advice::poll;
   }
   if (!translators_.empty()) translators_.front()->announce_sleep();
   return Advice::check_then_sleep;
+}
+
+void Waiter::give_turn_away() {
+  const auto before = std::chrono::steady_clock::now();
+  ::sched_yield();
+  if (std::chrono::steady_clock::now() - before < kSlowTurn) {
+    if (yields_ == kYieldsBeforeSleep) next_without_turns_ = kFewestWaitsWithoutTurns; // all of them were quick
+    return;
+  }
+  waits_without_turns_ = next_without_turns_;
+  next_without_turns_ = std::min(2 * next_without_turns_, kMostWaitsWithoutTurns);
+  yields_ = kYieldsBeforeSleep;
 }
 
 void Waiter::sleep(std::chrono::nanoseconds limit) {

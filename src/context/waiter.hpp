@@ -38,6 +38,7 @@ class Waiter {
 
  private:
   Advice idle_long();
+  void give_turn_away();
 
   Config config_;
   std::vector<ir::Translator*> translators_;
@@ -45,6 +46,8 @@ class Waiter {
   std::uint64_t idle_polls_ = 0;
   std::chrono::steady_clock::time_point idle_since_;
   std::uint32_t yields_ = 0;
+  std::uint32_t waits_without_turns_ = 0;
+  std::uint32_t next_without_turns_; // after the next slow turn
   bool yielding_ = false;
 };
 

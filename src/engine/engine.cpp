@@ -373,22 +373,29 @@ std::size_t Engine::poll_events(Port& port) {
   port.queue->flush();
   std::array<ir::Event, 16> events;
   const std::size_t count = port.queue->poll(events);
-  for (std::size_t i = 0; i < count; ++i) dispatch_event(port, events[i]);
-  return count;
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < count; ++i) done += dispatch_event(events[i]) ? 1 : 0;
+  return done;
 }
 
-void Engine::dispatch_event(Port& port, const ir::Event& event) {
-  static_cast<void>(port);
+bool Engine::dispatch_event(const ir::Event& event) {
   if (event.kind == ir::EventKind::peer_failed) {
     peer_failed(static_cast<std::uint32_t>(event.peer));
-    return;
+    return true;
   }
-  if (event.kind != ir::EventKind::completed) return;
+  if (event.kind != ir::EventKind::completed) return true;
+  bool in_vain = false;
   Link* link = links_[static_cast<std::uint32_t>(event.peer)];
   switch (cookie_kind(event.cookie)) {
-    case CookieKind::lock: connector_.lock_answered(*link, event); break;
+    case CookieKind::lock:
+      connector_.lock_answered(*link, event);
+      in_vain = event.status == ir::Status::ok && event.value != 0;
+      break;
     case CookieKind::claim:
-      if (outbox_.claim_answered(*link, event)) sender_.pump(*link);
+      if (outbox_.claim_answered(*link, event))
+        sender_.pump(*link);
+      else
+        in_vain = event.status == ir::Status::ok && link->claim == ClaimState::none && !link->failed();
       if (event.status == ir::Status::refused && !link->failed()) lost(*link, "the ring it granted cannot be reached");
       break;
     case CookieKind::read: fetcher_.read_ended(event); break;
@@ -397,6 +404,7 @@ void Engine::dispatch_event(Port& port, const ir::Event& event) {
   }
   if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
   pump_later(*link);
+  return !in_vain;
 }
 
 void Engine::pump_all() {

@@ -103,6 +103,17 @@ class Engine final : private ConnectionHost {
     return done + work_off();
   }
 
+  // Answers to commands may be there already, or come without anything that ends a sleep: one more call of progress
+  // before sleeping.
+  [[nodiscard]] bool awaits_answers() const {
+    return std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->outstanding() != 0; });
+  }
+  // Something has to be tried again that nobody will tell of: a peer's common slot, or its shared ring, was taken.
+  [[nodiscard]] bool must_try_again() const {
+    return connector_.tries_again() ||
+           std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
+  }
+
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request) {
     Operation* operation = core_.operations.find(request.name);
@@ -233,7 +244,8 @@ class Engine final : private ConnectionHost {
   bool dispatch(Link& link, const Lead& lead, const std::byte* record);
   bool dispatch_control(Link& link, const Lead& lead, const std::byte* content);
   std::size_t poll_events(Port& port);
-  void dispatch_event(Port& port, const ir::Event& event);
+  // False: the command was in vain, and is to be tried again.
+  bool dispatch_event(const ir::Event& event);
   void pump_later(Link& link) {
     if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
       return;

@@ -5,6 +5,7 @@
 #include "engine/core.hpp"
 #include "engine/link.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace heddle::engine {
@@ -32,6 +33,11 @@ class Connector {
 
   // No transaction is under way here.
   [[nodiscard]] bool idle() const { return under_way_.empty(); }
+  // A common slot is wanted that another initiator holds.
+  [[nodiscard]] bool tries_again() const {
+    return std::any_of(under_way_.begin(), under_way_.end(),
+                       [](const Link* link) { return link->state == connection::State::locking; });
+  }
   // Looks at the common slot and at the slots of transactions under way. Returns how much was done.
   std::size_t progress(Port& port);
   // The answer to the compare-and-swap on a common slot.
