@@ -33,9 +33,9 @@ constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
 constexpr int kRepetitions = 11;
 constexpr std::uint64_t kRoundTrips = 20'000;
-constexpr std::uint64_t kLines = 256'000;            // per repetition of rate: 4000 windows of 64
-constexpr std::uint64_t kRingLines = 512;            // 32 KiB: stays in the first-level cache
-constexpr std::uint64_t kCreditLines = kRingLines / 4;  // consumer's position returned four times per lap
+constexpr std::uint64_t kLines = 256'000;              // per repetition of rate: 4000 windows of 64
+constexpr std::uint64_t kRingLines = 512;              // 32 KiB: stays in the first-level cache
+constexpr std::uint64_t kCreditLines = kRingLines / 4; // consumer's position returned four times per lap
 constexpr std::size_t kBandwidthBytes = std::size_t{256} << 20;
 constexpr std::size_t kLargestMessage = std::size_t{64} << 20;
 
@@ -47,7 +47,7 @@ static_assert(sizeof(Line) == kLineBytes);
 
 // All that the two processes share. The two halves of a direction are pages apart, so that no prefetch joins them.
 struct Shared {
-  alignas(kPageBytes) std::array<Line, 2> bell;                         // one per direction
+  alignas(kPageBytes) std::array<Line, 2> bell; // one per direction
   alignas(kPageBytes) std::array<std::array<std::byte, kPageBytes>, 2> message;
   alignas(kPageBytes) std::array<Line, kRingLines> ring;
   alignas(kPageBytes) Line consumed;
@@ -171,7 +171,7 @@ double memcpy_mb_s(std::size_t bytes) {
   const double seconds = median_seconds([&](std::uint64_t) {
     for (std::size_t i = 0; i < copies; ++i) {
       std::memcpy(to, from, bytes);
-      asm volatile("" ::: "memory");  // each copy happens
+      asm volatile("" ::: "memory"); // each copy happens
     }
   });
   munmap(from, bytes);
@@ -191,7 +191,7 @@ std::optional<double> single_copy_mb_s(std::size_t bytes) {
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     pin(1);
-    std::memset(memory, 1, bytes);  // its own pages from here on
+    std::memset(memory, 1, bytes); // its own pages from here on
     if (write(ready[1], "r", 1) != 1) _exit(1);
     pause();
     _exit(0);
@@ -228,7 +228,7 @@ std::optional<Figure> figure_named(std::string_view what) {
   return std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv) {
   const auto figure = argc == 3 ? figure_named(argv[1]) : std::nullopt;

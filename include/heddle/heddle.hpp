@@ -38,8 +38,7 @@ struct Match {
 // Names one operation under way. Cheap to copy. Valid until wait or test has reported its completion, or its event has been
 // polled; used later it is answered with stale_request, never with another operation's outcome.
 struct Request {
-  std::uint32_t index = 0;
-  std::uint32_t generation = 0;
+  std::uint64_t name = 0; // 0 names nothing
 };
 
 // When a send counts as complete.
@@ -104,7 +103,7 @@ struct Message {
 // How a message of a given size travels, and why: the same function that the engine uses.
 struct Protocol {
   std::string name;       // "eager", "rendezvous by read", ...
-  std::string reason;     // "64 bytes <= eager_limit 16384"
+  std::string reason;     // "64 bytes <= eager_limit 65536"
   std::string translator; // "shm"
 };
 

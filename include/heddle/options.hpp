@@ -27,7 +27,7 @@ enum class CrossMemory : std::uint8_t {
 enum class LogLevel : std::uint8_t { silent, error, warning, info, debug };
 
 // A member left empty takes its value from the file, the environment or the default, in that order.
-// The default, the unit and the range of each are in the table of src/base/options.cpp and shown by `heddle info`.
+// The default, the unit and the range of each are in docs/options.md and shown by `heddle info`.
 struct Options {
   std::optional<std::string> file;          // TOML file with further options; also HEDDLE_FILE
   std::optional<bool> single;               // join as a job of one process when no launcher is there

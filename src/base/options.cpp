@@ -92,6 +92,12 @@ class Resolution {
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
   Result<ResolvedOptions> finish() {
+    // Who sets only smaller rings need not know of eager_limit.
+    std::string& eager_origin = origins_[index_of(find_row("eager_limit"))];
+    if (eager_origin == "default" && settings_.eager_limit > settings_.ring_bytes / 4) {
+      settings_.eager_limit = settings_.ring_bytes / 4;
+      eager_origin = "default, a quarter of ring_bytes";
+    }
     if (const Conflict conflict = find_conflict(settings_); !conflict.sentence.empty()) {
       const std::string& origin = origins_[index_of(find_row(conflict.option))];
       return std::unexpected(bad_option(origin + ": " + conflict.sentence, conflict.remedy));

@@ -21,9 +21,9 @@ struct Settings {
   bool single = false;
   std::string store;
   std::string translators = "shm";
-  std::uint64_t eager_limit = 16 << 10;  // covers most messages of halo exchanges; beyond it one copy beats two
-  std::uint64_t ring_bytes = 256 << 10;  // holds 16 of the largest eager messages, and stays in a level-2 cache
-  std::uint64_t ring_memory = 64 << 20;  // 256 rings of the default size
+  std::uint64_t eager_limit = 64 << 10;  // up to here two copies, overlapped, beat one through the kernel
+  std::uint64_t ring_bytes = 512 << 10;  // holds 8 of the largest eager messages, and stays in a level-2 cache
+  std::uint64_t ring_memory = 64 << 20;  // 128 rings of the default size
   std::uint64_t chunk_bytes = 128 << 10; // large enough to hide the cost of one kernel call per chunk
   bool assist = true;
   CrossMemory cross_memory = CrossMemory::automatic;

@@ -22,7 +22,7 @@ TEST(Options, TakesDefaultsWhenNothingIsSet) {
   ASSERT_TRUE(resolved) << resolved.error().message();
   EXPECT_EQ(resolved->settings, Settings{});
   EXPECT_EQ(resolved->list.size(), option_names().size());
-  EXPECT_EQ(find(*resolved, "eager_limit").value, "16KiB");
+  EXPECT_EQ(find(*resolved, "eager_limit").value, "64KiB");
   EXPECT_EQ(find(*resolved, "eager_limit").origin, "default");
   EXPECT_EQ(find(*resolved, "eager_limit").unit, "bytes");
   EXPECT_EQ(find(*resolved, "waiting").value, "automatic");
@@ -86,14 +86,21 @@ TEST(Options, ChecksRangesOfEveryOrigin) {
 }
 
 TEST(Options, ChecksThatOptionsFitTogether) {
-  const auto eager = resolve(Options{.eager_limit = 128 << 10}, Environment{});
+  const auto eager = resolve(Options{.eager_limit = 256 << 10}, Environment{});
   ASSERT_FALSE(eager);
   EXPECT_EQ(eager.error().message(),
-            "bad_option: code: eager_limit 128KiB is more than a quarter of ring_bytes 256KiB (remedy: set eager_limit "
-            "to at most 64KiB or raise ring_bytes)");
+            "bad_option: code: eager_limit 256KiB is more than a quarter of ring_bytes 512KiB (remedy: set eager_limit "
+            "to at most 128KiB or raise ring_bytes)");
   const auto memory = resolve({}, Environment::of({{"HEDDLE_RING_MEMORY", "64KiB"}}));
   ASSERT_FALSE(memory);
   EXPECT_NE(memory.error().fact.find("HEDDLE_RING_MEMORY: ring_memory 64KiB is less than one ring"), std::string::npos);
+}
+
+TEST(Options, SmallerRingsLowerTheDefaultEagerLimit) {
+  const auto resolved = resolve(Options{.ring_bytes = 64 << 10}, Environment{});
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->settings.eager_limit, 16U << 10U);
+  EXPECT_EQ(find(*resolved, "eager_limit").origin, "default, a quarter of ring_bytes");
 }
 
 TEST(Options, RefusesAFileInsideAFile) {

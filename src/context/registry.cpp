@@ -1,25 +1,26 @@
 #include "context/registry.hpp"
 
-#include "translators/shm/shm.hpp"
+#include <array>
+#include <cstddef>
+
+namespace heddle::translators {
+
+// One line per translator, in order of preference. Naming a class here declares it, so no header is needed; its folder says
+// the rest (register_entry.hpp), and a class whose folder does not is an error of the linker.
+static constexpr Entry (*kAll[])() = {
+    entry_of<class Shm>,
+};
+
+} // namespace heddle::translators
 
 namespace heddle::context {
 
-namespace {
-
-Result<std::unique_ptr<ir::Translator>> make_shm(const Ground& ground) {
-  return translators::Shm::create({.size = ground.size,
-                                   .ring_memory = ground.settings->ring_memory,
-                                   .cross_memory = ground.settings->cross_memory,
-                                   .log = ground.log});
-}
-
-constexpr Entry kEntries[] = {
-    {.name = "shm", .reach = "processes of the same machine", .make = make_shm},
-};
-
-} // namespace
-
-std::span<const Entry> registry() {
+std::span<const translators::Entry> registry() {
+  static const auto kEntries = [] {
+    std::array<translators::Entry, std::size(translators::kAll)> entries{};
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = translators::kAll[i]();
+    return entries;
+  }();
   return kEntries;
 }
 

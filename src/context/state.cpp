@@ -1,5 +1,6 @@
 #include "context/state.hpp"
 
+#include "context/inspection.hpp"
 #include "context/node.hpp"
 #include "context/registry.hpp"
 #include "launch/identity.hpp"
@@ -28,25 +29,6 @@ struct Card {
   std::array<std::uint8_t, 8> used{};
   context::ProcessorSet processors{};
 };
-
-engine::Limits limits_of(const base::Settings& settings) {
-  return {.eager_limit = settings.eager_limit,
-          .ring_bytes = settings.ring_bytes,
-          .ring_memory = settings.ring_memory,
-          .chunk_bytes = settings.chunk_bytes,
-          .assist = settings.assist};
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names;
-  std::size_t from = 0;
-  while (from <= list.size()) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
-    if (comma > from) names.push_back(list.substr(from, comma - from));
-    from = comma + 1;
-  }
-  return names;
-}
 
 } // namespace
 
@@ -77,17 +59,9 @@ Result<void> Context::State::choose_translators() {
   const std::uint32_t size = store_->size();
   self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
   translators_.push_back(std::make_unique<translators::Loopback>(*self_fabric_, ir::Peer{rank}));
-  const auto registry = context::registry();
-  for (const std::string& name : split(options_.settings.translators)) {
-    const auto entry =
-        std::find_if(registry.begin(), registry.end(), [&](const auto& known) { return known.name == name; });
-    if (entry == registry.end()) {
-      std::string known;
-      for (const auto& other : registry) known += (known.empty() ? "" : ", ") + std::string(other.name);
-      return std::unexpected(Error{.code = ErrorCode::bad_option,
-                                   .fact = "option translators names '" + name + "', which is no translator",
-                                   .remedy = "use some of: " + known});
-    }
+  const auto wanted = context::wanted_translators(options_.settings);
+  if (!wanted) return std::unexpected(wanted.error());
+  for (const translators::Entry* entry : *wanted) {
     auto translator = entry->make({.rank = rank, .size = size, .settings = &options_.settings, .log = log_});
     if (!translator) return std::unexpected(std::move(translator.error()));
     translators_.push_back(std::move(*translator));
@@ -95,7 +69,7 @@ Result<void> Context::State::choose_translators() {
   std::vector<schedule::Queue*> queues;
   for (const auto& translator : translators_)
     queues.push_back(queues_.emplace_back(std::make_unique<schedule::Queue>(*translator)).get());
-  auto engine = engine::Engine::create(rank, size, limits_of(options_.settings), queues, *recorder_);
+  auto engine = engine::Engine::create(rank, size, context::limits_of(options_.settings), queues, *recorder_);
   if (!engine) return std::unexpected(std::move(engine.error()));
   engine_ = std::move(*engine);
   barriers_ = std::make_unique<collective::Barriers>(*engine_);
@@ -237,22 +211,8 @@ Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                  .fact = "rank " + std::to_string(rank) + " is outside the job of " +
                                          std::to_string(engine_->size()) + " processes"});
-  const std::string size_text = std::to_string(bytes) + " bytes";
-  const std::string limit = "eager_limit " + std::to_string(options_.settings.eager_limit);
-  const std::string translator(translators_[engine_->contact(rank).port]->name());
-  switch (engine_->path(rank, bytes)) {
-    case engine::Path::eager:
-      return Protocol{.name = "eager", .reason = size_text + " <= " + limit, .translator = translator};
-    case engine::Path::announced_readable:
-      return Protocol{.name = "rendezvous by read",
-                      .reason = size_text + " > " + limit + ", and the receiver can read the sender's memory",
-                      .translator = translator};
-    case engine::Path::announced_streamed:
-      return Protocol{.name = "rendezvous by fragments",
-                      .reason = size_text + " > " + limit + ", and the receiver cannot read the sender's memory",
-                      .translator = translator};
-  }
-  return std::unexpected(Error{});
+  return context::explain(engine_->path(rank, bytes), bytes, options_.settings,
+                          translators_[engine_->contact(rank).port]->name());
 }
 
 } // namespace heddle

@@ -25,6 +25,15 @@ constexpr std::uint32_t high(std::uint64_t word) {
 
 } // namespace
 
+Core::~Core() {
+  for (const Arrived& message : arrived_) buffers.give_back({.data = message.data, .capacity = message.capacity});
+  for (const ArrivalSlot& slot : arrivals_) buffers.give_back(slot.buffer);
+  operations.visit_all([this](const Operation& operation) {
+    if (operation.kind == OperationKind::unsolicited_receive)
+      buffers.give_back({.data = operation.buffer, .capacity = operation.buffer_bytes});
+  });
+}
+
 void Core::deliver_event(Operation& operation) {
   if (operation.kind == OperationKind::unsolicited_receive) {
     const BufferPool::Buffer buffer{.data = operation.buffer, .capacity = operation.buffer_bytes};

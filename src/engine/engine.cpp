@@ -224,7 +224,7 @@ Result<Request> Engine::receive_matched(const Message& message, const Layout& in
 }
 
 bool Engine::cancel(Request request) {
-  Operation* operation = core_.operations.find(request.index, request.generation);
+  Operation* operation = core_.operations.find(request.name);
   if (operation == nullptr || operation->kind != OperationKind::receive || operation->stage != Stage::posted)
     return false;
   core_.matching_of(operation->channel).remove(*operation);
@@ -237,7 +237,7 @@ Request Engine::begin_collective(Notify notify) {
 }
 
 void Engine::finish_collective(Request request, ErrorCode code) {
-  if (Operation* operation = core_.operations.find(request.index, request.generation)) core_.complete(*operation, code);
+  if (Operation* operation = core_.operations.find(request.name)) core_.complete(*operation, code);
 }
 
 // --- progress ---
@@ -277,7 +277,9 @@ std::size_t Engine::read_ring(Link& link) {
         return done + 1;
       }
       link.reader.advance(span);
-      ++done;
+      // After a single message the next is not looked for across a cache line: it is not there yet, and the look would
+      // keep the caller waiting for the line.
+      if (++done == 1 && link.reader.at_line()) break;
       continue;
     }
     if (!dispatch(link, lead, link.reader.record())) [[unlikely]] {

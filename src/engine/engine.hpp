@@ -116,7 +116,7 @@ class Engine final : private ConnectionHost {
 
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request) {
-    Operation* operation = core_.operations.find(request.index, request.generation);
+    Operation* operation = core_.operations.find(request.name);
     if (operation == nullptr) [[unlikely]]
       return Completion{.code = ErrorCode::stale_request};
     if (operation->stage != Stage::done) return std::nullopt;
@@ -126,7 +126,7 @@ class Engine final : private ConnectionHost {
   }
   // The same, but for all except the code.
   std::optional<ErrorCode> take_code(Request request) {
-    Operation* operation = core_.operations.find(request.index, request.generation);
+    Operation* operation = core_.operations.find(request.name);
     if (operation == nullptr) [[unlikely]]
       return ErrorCode::stale_request;
     if (operation->stage != Stage::done) return std::nullopt;
@@ -135,7 +135,7 @@ class Engine final : private ConnectionHost {
     return code;
   }
   [[nodiscard]] bool ended(Request request) const {
-    const Operation* operation = core_.operations.find(request.index, request.generation);
+    const Operation* operation = core_.operations.find(request.name);
     return operation == nullptr || operation->stage == Stage::done;
   }
   std::size_t take_events(std::span<Event> events) { return core_.events.pop(events); }
@@ -146,7 +146,8 @@ class Engine final : private ConnectionHost {
 
   // For the curious and for the watchdog.
   [[nodiscard]] std::string waiting_for();
-  [[nodiscard]] Path path(std::uint32_t rank, std::uint64_t bytes);
+  // How a contiguous message of that size travels; before the connection is made, how it is expected to.
+  [[nodiscard]] Expected path(std::uint32_t rank, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<Context::Figure> figures() const;
   [[nodiscard]] std::uint32_t rank() const { return core_.rank; }
   [[nodiscard]] std::uint32_t size() const { return core_.size; }
@@ -176,22 +177,18 @@ class Engine final : private ConnectionHost {
   }
   // A tagged send on a connected link.
   Request send_connected(Link& link, const SendArguments& arguments, const ConstLayout& data) {
-    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
-    const Request request = operation.request();
     const bool simple = data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
                         data.bytes() <= link.eager_limit && link.waiting.empty();
-    if (simple) [[likely]] {
-      const Outgoing record{.kind = RecordKind::eager,
-                            .channel = arguments.channel,
-                            .tag = static_cast<std::uint64_t>(arguments.tag),
-                            .body = {},
-                            .payload = data.data(),
-                            .payload_bytes = data.bytes()};
-      if (outbox_.write(link, record)) [[likely]] {
-        core_.complete(operation, ErrorCode::ok);
-        return request;
-      }
-    }
+    const Outgoing record{.kind = RecordKind::eager,
+                          .channel = arguments.channel,
+                          .tag = static_cast<std::uint64_t>(arguments.tag),
+                          .body = {},
+                          .payload = data.data(),
+                          .payload_bytes = data.bytes()};
+    if (simple && outbox_.write(link, record)) [[likely]]
+      return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
+    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
+    const Request request = operation.request();
     submit(operation, data);
     return request;
   }

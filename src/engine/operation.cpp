@@ -6,8 +6,7 @@ void OperationPool::grow() {
   const auto first = static_cast<std::uint32_t>(blocks_.size()) * kBlock;
   auto& block = blocks_.emplace_back(std::make_unique<Operation[]>(kBlock));
   for (std::uint32_t i = kBlock; i-- > 0;) {
-    block[i].index = first + i;
-    block[i].generation = 1; // so that a Request made of zeros names nothing
+    block[i].name = kGeneration + first + i; // never 0, so that a Request made of zeros names nothing
     block[i].next = free_;
     free_ = &block[i];
   }

@@ -37,8 +37,8 @@ enum class Stage : std::uint8_t {
 
 // In the order of use: a whole message touches the first cache line when sent, the first three when received.
 struct alignas(64) Operation {
-  std::uint32_t index = 0;
-  std::uint32_t generation = 0;
+  OperationName name =
+      0; // generation in the high half, index in the low; one word, so that it is read as it was written
   OperationKind kind{};
   Stage stage = Stage::free;
   Channel channel{};
@@ -73,8 +73,8 @@ struct alignas(64) Operation {
   std::byte* buffer = nullptr; // unsolicited receive: memory of the library
   std::uint64_t buffer_bytes = 0;
 
-  [[nodiscard]] OperationName name() const { return (static_cast<std::uint64_t>(generation) << 32U) | index; }
-  [[nodiscard]] Request request() const { return {.index = index, .generation = generation}; }
+  [[nodiscard]] std::uint32_t index() const { return static_cast<std::uint32_t>(name); }
+  [[nodiscard]] Request request() const { return {.name = name}; }
 };
 
 // A first-in first-out list through Operation::next; an operation is in one list at a time.
@@ -123,22 +123,21 @@ class OperationPool {
   }
   void give_back(Operation& operation) {
     operation.stage = Stage::free;
-    ++operation.generation; // every name of it is stale from here on
+    operation.name += kGeneration; // every name of it is stale from here on
     operation.next = free_;
     free_ = &operation;
     --in_use_;
   }
   // The operation of that name, or null when it is stale or never was.
-  [[nodiscard]] Operation* find(std::uint32_t index, std::uint32_t generation) const {
-    if (index / kBlock >= blocks_.size()) return nullptr;
+  [[nodiscard]] Operation* find(OperationName name) const {
+    const auto index = static_cast<std::uint32_t>(name);
+    if (index / kBlock >= blocks_.size()) [[unlikely]]
+      return nullptr;
     Operation& operation = blocks_[index / kBlock][index % kBlock];
-    return operation.generation == generation && operation.stage != Stage::free ? &operation : nullptr;
+    return operation.name == name && operation.stage != Stage::free ? &operation : nullptr;
   }
   // The operation of that index: for cookies of commands, which keep their operation alive.
   [[nodiscard]] Operation* at(std::uint32_t index) const { return &blocks_[index / kBlock][index % kBlock]; }
-  [[nodiscard]] Operation* find(OperationName name) const {
-    return find(static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32U));
-  }
   [[nodiscard]] std::size_t in_use() const { return in_use_; }
 
   template <typename Visit>
@@ -150,6 +149,7 @@ class OperationPool {
 
  private:
   static constexpr std::uint32_t kBlock = 256;
+  static constexpr OperationName kGeneration = OperationName{1} << 32U;
   void grow();
 
   std::vector<std::unique_ptr<Operation[]>> blocks_;

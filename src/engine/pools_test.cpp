@@ -12,10 +12,10 @@ namespace {
 
 TEST(OperationPool, NeverAnswersAStaleNameWithAnotherOperation) {
   OperationPool pool;
-  EXPECT_EQ(pool.find(0, 0), nullptr) << "a request made of zeros";
+  EXPECT_EQ(pool.find(0), nullptr) << "a request made of zeros";
   Operation& first = pool.take();
   first.stage = Stage::posted;
-  const OperationName name = first.name();
+  const OperationName name = first.name;
   EXPECT_EQ(pool.find(name), &first);
   pool.give_back(first);
   EXPECT_EQ(pool.find(name), nullptr);
@@ -23,8 +23,8 @@ TEST(OperationPool, NeverAnswersAStaleNameWithAnotherOperation) {
   second.stage = Stage::posted;
   EXPECT_EQ(&second, &first) << "reused";
   EXPECT_EQ(pool.find(name), nullptr);
-  EXPECT_EQ(pool.find(second.name()), &second);
-  EXPECT_EQ(pool.find(1'000'000, 1), nullptr);
+  EXPECT_EQ(pool.find(second.name), &second);
+  EXPECT_EQ(pool.find((OperationName{1} << 32U) + 1'000'000), nullptr);
   EXPECT_EQ(pool.in_use(), 1U);
 }
 
@@ -36,8 +36,8 @@ TEST(OperationPool, GivesEveryOperationOnceAndKeepsItInPlaceAsItGrows) {
     Operation& operation = pool.take();
     operation.stage = Stage::posted;
     EXPECT_TRUE(taken.insert(&operation).second);
-    EXPECT_TRUE(indices.insert(operation.index).second);
-    EXPECT_EQ(pool.at(operation.index), &operation);
+    EXPECT_TRUE(indices.insert(operation.index()).second);
+    EXPECT_EQ(pool.at(operation.index()), &operation);
   }
   std::size_t visited = 0;
   pool.visit_all([&](Operation& operation) {

@@ -2,6 +2,8 @@
 // The lead word becomes visible last (ir::Flags::lead_last), so a reader that sees it sees the whole record.
 #pragma once
 
+#include "ir/command.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -55,12 +57,10 @@ struct Lead {
 inline constexpr std::uint64_t kLeadBytes = 8;
 inline constexpr std::uint64_t kRecordHeadBytes = 16; // lead word and tag
 
-constexpr std::uint64_t align8(std::uint64_t bytes) {
-  return (bytes + 7U) & ~std::uint64_t{7};
-}
-// Bytes of ring that a record with that payload takes.
+// Bytes of ring that a record with that payload takes: up to where the put ends it with zeros.
 constexpr std::uint64_t record_span(std::uint64_t payload) {
-  return align8(kRecordHeadBytes + payload);
+  constexpr std::uint64_t kMask = ir::kTerminatorAlignment - 1;
+  return (kRecordHeadBytes + payload + kMask) & ~kMask;
 }
 
 // An operation as its owner names it to the peer: index and generation in one word. Checked on the way back.

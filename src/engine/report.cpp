@@ -1,6 +1,7 @@
 // What the engine tells about itself: unfinished operations, figures, and how a message would travel.
 #include "engine/engine.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace heddle::engine {
@@ -73,13 +74,23 @@ std::string Engine::waiting_for() {
   return text;
 }
 
-Path Engine::path(std::uint32_t rank, std::uint64_t bytes) {
+Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {
+  // As Connector::adopt reckons for an exclusive ring.
+  constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes;
+  const std::uint64_t inline_room = capabilities.inline_bytes - std::min(capabilities.inline_bytes, kOverhead);
+  const std::uint64_t ring_room = largest_record(limits.ring_bytes) - kRecordHeadBytes - kLeadBytes;
+  const std::uint64_t limit = std::min({limits.eager_limit, ring_room, inline_room});
+  const Path path = bytes <= limit                  ? Path::eager
+                    : capabilities.reads_any_memory ? Path::announced_readable
+                                                    : Path::announced_streamed;
+  return {.path = path, .eager_limit = limit};
+}
+
+Expected Engine::path(std::uint32_t rank, std::uint64_t bytes) const {
   const Link* link = links_[rank];
-  if (link != nullptr && link->connected()) return path_for(*link, bytes, true, false);
-  // Not connected yet: as it will be on a ring of its own.
-  const ir::Capabilities& capabilities = ports_[contacts_[rank].port]->queue->capabilities();
-  if (bytes <= std::min(core_.limits.eager_limit, largest_record(core_.limits.ring_bytes))) return Path::eager;
-  return capabilities.reads_any_memory ? Path::announced_readable : Path::announced_streamed;
+  if (link != nullptr && link->connected())
+    return {.path = path_for(*link, bytes, true, false), .eager_limit = link->eager_limit};
+  return expected_path(core_.limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
 }
 
 std::vector<Context::Figure> Engine::figures() const {

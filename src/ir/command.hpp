@@ -35,7 +35,7 @@ enum class Flags : std::uint8_t {
   none = 0,
   signalled = 1,  // an Event `completed` with the cookie comes back
   lead_last = 2,  // put: its first 8 bytes, all in its head, become visible at the target only after all its others
-  terminated = 4, // put: 8 zero bytes follow the data, at the next multiple of 8
+  terminated = 4, // put: 8 zero bytes follow the data, at the next multiple of kTerminatorAlignment after remote
 };
 constexpr Flags operator|(Flags a, Flags b) {
   return static_cast<Flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -43,6 +43,9 @@ constexpr Flags operator|(Flags a, Flags b) {
 constexpr bool has(Flags set, Flags flag) {
   return (static_cast<unsigned>(set) & static_cast<unsigned>(flag)) != 0;
 }
+
+// Half a cache line: a small message with its header never lies across two lines.
+inline constexpr std::uint64_t kTerminatorAlignment = 32;
 
 // Left to the translator: any engine will do.
 inline constexpr std::uint8_t kAnyEngine = 0xff;

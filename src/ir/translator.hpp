@@ -39,6 +39,9 @@ class Translator {
 
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
+  // One sentence for people on what was found out at start and cannot be read from the capabilities: what works, or why it
+  // does not and what would help. Empty: nothing to say.
+  [[nodiscard]] virtual std::string remark() const { return {}; }
   // Where this process is found. Constant after construction.
   [[nodiscard]] virtual Address address() const = 0;
 

@@ -12,6 +12,7 @@ class Decorator : public ir::Translator {
 
   [[nodiscard]] std::string_view name() const override { return inner_.name(); }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return inner_.capabilities(); }
+  [[nodiscard]] std::string remark() const override { return inner_.remark(); }
   [[nodiscard]] ir::Address address() const override { return inner_.address(); }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
   void deallocate(const ir::ExposedMemory& memory) override { inner_.deallocate(memory); }

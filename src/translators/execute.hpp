@@ -29,6 +29,11 @@ inline void copy_short(std::byte* to, const std::byte* from, std::uint64_t bytes
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
+// Where the terminator stands after that many bytes of head and data.
+constexpr std::uint64_t terminator_at(std::uint64_t content) {
+  return (content + ir::kTerminatorAlignment - 1) & ~(ir::kTerminatorAlignment - 1);
+}
+
 // Bytes from the command's remote place that the put writes, its terminator included. More than any memory has where the
 // sizes make no sense: a head longer than a command holds, data so large that sums would wrap.
 inline std::uint64_t put_extent(const ir::Command& command) {
@@ -36,7 +41,7 @@ inline std::uint64_t put_extent(const ir::Command& command) {
   if (command.head_bytes > ir::kHeadBytes || command.bytes > kSumsDoNotWrap) [[unlikely]]
     return std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t content = command.head_bytes + command.bytes;
-  return ir::has(command.flags, ir::Flags::terminated) ? ((content + kWord - 1) & ~(kWord - 1)) + kWord : content;
+  return ir::has(command.flags, ir::Flags::terminated) ? terminator_at(content) + kWord : content;
 }
 
 // Lead and terminator are words and need an aligned place; the lead is in the head.
@@ -54,7 +59,7 @@ inline void execute_put(const ir::Command& command, std::byte* to) {
   if (command.head_bytes > skip) copy_short(to + skip, command.head.data() + skip, command.head_bytes - skip);
   if (command.bytes > 0) copy_short(to + command.head_bytes, command.local, command.bytes);
   if (ir::has(command.flags, ir::Flags::terminated)) {
-    const std::uint64_t end = (command.head_bytes + command.bytes + kWord - 1) & ~(kWord - 1);
+    const std::uint64_t end = terminator_at(command.head_bytes + command.bytes);
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + end)).store(0, std::memory_order_relaxed);
   }
   if (lead_last) {
@@ -62,6 +67,17 @@ inline void execute_put(const ir::Command& command, std::byte* to) {
     std::memcpy(&lead, command.head.data(), sizeof lead);
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
   }
+}
+
+// Asks for a cache line that will soon be written, so that the write does not wait for its last reader to let it go.
+inline void prefetch_for_writing(const std::byte* at) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0"
+               :
+               : "m"(*at)); // the builtin would ask for reading unless the whole build targets newer machines
+#else
+  __builtin_prefetch(at, 1);
+#endif
 }
 
 // The commonest put: a message's record, lead word last and terminated. `to` is known to hold put_extent bytes.
@@ -74,7 +90,7 @@ inline void execute_record(const ir::Command& command, std::byte* to) {
   else
     std::memcpy(to + kWord, command.head.data() + kWord, command.head_bytes - kWord);
   copy_short(to + command.head_bytes, command.local, command.bytes);
-  std::byte* end = to + ((content + kWord - 1) & ~(kWord - 1));
+  std::byte* end = to + terminator_at(content);
   std::atomic_ref(*reinterpret_cast<std::uint64_t*>(end)).store(0, std::memory_order_relaxed);
   std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
 }

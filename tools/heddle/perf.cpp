@@ -1,6 +1,8 @@
 // heddle perf: measures the library between processes, under `heddle run` or with processes of its own.
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/size_text.hpp"
+#include "context/inspection.hpp"
 #include "launch/launcher.hpp"
 #include "measure.hpp"
 #include "subcommands.hpp"
@@ -112,8 +114,12 @@ int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t
   return 0;
 }
 
-// Starts the same command again as a job of its own.
+// Starts the same command again as a job of its own. What would fail in every process is said once, here.
 int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes) {
+  const auto found = context::inspect({.translators = arguments.via}, base::Environment::of_process());
+  if (!found) return failed(found.error());
+  for (const context::TranslatorReport& report : found->translators)
+    if (report.standing == context::TranslatorReport::Standing::refused) return failed(report.refusal);
   launch::Job job;
   job.processes = arguments.processes;
   job.command = {"/proc/self/exe",

@@ -30,17 +30,19 @@ class KeyTable {
     if (++count_ > buckets_.size() * 2) grow();
     append(buckets_[bucket_of(KeyOf(item))], item);
   }
-  void remove(Item& item) {
-    Bucket& bucket = buckets_[bucket_of(KeyOf(item))];
-    Hook<Item>& hook = item.*HookMember;
-    (hook.previous == nullptr ? bucket.head : (hook.previous->*HookMember).next) = hook.next;
-    (hook.next == nullptr ? bucket.tail : (hook.next->*HookMember).previous) = hook.previous;
-    --count_;
-  }
+  void remove(Item& item) { unlink(buckets_[bucket_of(KeyOf(item))], item); }
   // The oldest item of that key, or null.
   [[nodiscard]] Item* find(const MatchKey& key) const {
     Item* item = buckets_[bucket_of(key)].head;
     while (item != nullptr && !(KeyOf(*item) == key)) item = (item->*HookMember).next;
+    return item;
+  }
+  // The same, taken out. In one go: the commonest step of matching.
+  [[nodiscard]] Item* take(const MatchKey& key) {
+    Bucket& bucket = buckets_[bucket_of(key)];
+    Item* item = bucket.head;
+    while (item != nullptr && !(KeyOf(*item) == key)) item = (item->*HookMember).next;
+    if (item != nullptr) unlink(bucket, *item);
     return item;
   }
   [[nodiscard]] std::size_t size() const { return count_; }
@@ -63,6 +65,12 @@ class KeyTable {
     // whole word first, so that it meets no tag that is made of a rank in some field.
     const std::uint64_t mixed = key.tag ^ (key.source * 0xc2b2'ae3d'27d4'eb4fULL);
     return static_cast<std::size_t>((mixed * 0x9e37'79b9'7f4a'7c15ULL) >> shift_);
+  }
+  void unlink(Bucket& bucket, Item& item) {
+    Hook<Item>& hook = item.*HookMember;
+    (hook.previous == nullptr ? bucket.head : (hook.previous->*HookMember).next) = hook.next;
+    (hook.next == nullptr ? bucket.tail : (hook.next->*HookMember).previous) = hook.previous;
+    --count_;
   }
   static void append(Bucket& bucket, Item& item) {
     Hook<Item>& hook = item.*HookMember;

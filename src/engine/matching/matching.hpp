@@ -22,11 +22,9 @@ class Matching {
  public:
   // The receive that the message goes to, taken out; or null.
   Operation* take_receive(std::uint32_t source, std::uint64_t tag) {
-    Operation* exact = exact_.size() == 0 ? nullptr : exact_.find({source, tag});
     if (wild_count_ != 0) [[unlikely]]
-      return take_oldest(exact, source, tag);
-    if (exact != nullptr) exact_.remove(*exact);
-    return exact;
+      return take_oldest(exact_.find({source, tag}), source, tag);
+    return exact_.take({source, tag});
   }
   void post(Operation& receive) {
     receive.order = ++order_;

@@ -70,7 +70,7 @@ void Fetcher::post_chunk(Operation& receive, std::uint64_t chunk_number) {
   command.operation = ir::Operation::get;
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{receive.link->rank};
-  command.cookie = make_cookie(CookieKind::read, read_number(receive.index, chunk_number));
+  command.cookie = make_cookie(CookieKind::read, read_number(receive.index(), chunk_number));
   command.remote = receive.place.at(offset);
   command.local = receive.target.data() + offset;
   command.bytes = std::min(receive.chunk, receive.wanted - offset);
@@ -183,7 +183,7 @@ void Fetcher::refused(Operation& receive) {
   reads_.remove(receive);
   receive.stage = *step(receive.stage, ReceiveInput::read_refused);
   outbox_.write_control(*receive.link, RecordKind::clear_to_send,
-                        ClearToSend{.sender = receive.partner, .receiver = receive.name(), .bytes = receive.wanted});
+                        ClearToSend{.sender = receive.partner, .receiver = receive.name, .bytes = receive.wanted});
 }
 
 void Fetcher::fail(Operation& receive) {

@@ -29,7 +29,9 @@ class Outbox {
   // Writes the record if there is room now. The payload's memory is free again when this returns true.
   // On a shared ring a false may also mean that a slot has just been asked for.
   [[nodiscard]] bool write(Link& link, const Outgoing& record) {
-    return link.writes_shared ? write_shared(link, record) : write_exclusive(link, record);
+    if (link.writes_shared) [[unlikely]]
+      return write_shared(link, record);
+    return write_exclusive(link, record);
   }
 
   // Writes a control record now or as soon as there is room, in order with other control records.
@@ -56,7 +58,8 @@ class Outbox {
   void leave(Link& link);
 
  private:
-  bool write_exclusive(Link& link, const Outgoing& record) {
+  // Inlined wherever it is used: the record and the command then live in registers as far as they can.
+  [[gnu::always_inline]] bool write_exclusive(Link& link, const Outgoing& record) {
     const std::uint64_t content = record.body.size() + record.payload_bytes;
     const std::uint64_t span = record_span(content);
     RingWriter::Room room = link.writer.room_for(span);

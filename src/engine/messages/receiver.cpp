@@ -99,7 +99,7 @@ void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const An
     receive.stage = *step(receive.stage, ReceiveInput::streamed);
     outbox_.write_control(
         link, RecordKind::clear_to_send,
-        ClearToSend{.sender = announcement.sender, .receiver = receive.name(), .bytes = receive.wanted});
+        ClearToSend{.sender = announcement.sender, .receiver = receive.name, .bytes = receive.wanted});
   }
 }
 

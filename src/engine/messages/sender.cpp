@@ -72,7 +72,7 @@ const std::byte* Sender::contiguous(const Operation& send, std::uint64_t from, s
 bool Sender::write_whole(Operation& send) {
   const std::uint64_t bytes = send.source.bytes();
   const bool synchronous = send.mode == SendMode::synchronous;
-  const SynchronousHead head{.sender = send.name()};
+  const SynchronousHead head{.sender = send.name};
   Outgoing record{.kind = RecordKind::eager,
                   .channel = send.channel,
                   .tag = static_cast<std::uint64_t>(send.completion.tag),
@@ -99,7 +99,7 @@ bool Sender::write_announcement(Operation& send) {
       send.exposed = true;
     }
   }
-  const Announcement announcement{.sender = send.name(),
+  const Announcement announcement{.sender = send.name,
                                   .bytes = send.source.bytes(),
                                   .key = static_cast<std::uint64_t>(send.place.key),
                                   .offset = send.place.offset,

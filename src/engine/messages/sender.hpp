@@ -12,6 +12,13 @@ namespace heddle::engine {
 enum class Path : std::uint8_t { eager, announced_readable, announced_streamed };
 Path path_for(const Link& link, std::uint64_t bytes, bool contiguous, bool synchronous);
 
+// The same for a contiguous message to a peer that is not connected yet, as it will be on a ring of its own.
+struct Expected {
+  Path path{};
+  std::uint64_t eager_limit = 0; // as far as the ring and the network let the option be used
+};
+Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes);
+
 class Sender {
  public:
   Sender(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}

@@ -90,6 +90,8 @@ class RingReader {
   }
   // Bytes from the next record to the end of the ring: what a peer may claim at most.
   [[nodiscard]] std::uint64_t to_end() const { return capacity_ - (consumed_ & (capacity_ - 1)); }
+  // Whether the next record begins a cache line.
+  [[nodiscard]] bool at_line() const { return consumed_ % 64 == 0; }
   // The record that peek has seen.
   [[nodiscard]] const std::byte* record() const { return here(); }
 

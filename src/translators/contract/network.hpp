@@ -1,10 +1,4 @@
 // What every contract test stands on: two peers of one network, and commands between them.
-//
-// A Network is a class, default constructible, with
-//   ir::Translator& at(std::uint32_t rank);  // the translators of peers 0 and 1, neither attached to anything
-//   Contact nobody();                        // where no peer has ever been
-//   Contact gone();                          // where a peer was, and is no more
-//   static constexpr bool kThreads;          // two threads may work at once, each with the translator of one peer
 #pragma once
 
 #include "ir/translator.hpp"
@@ -17,6 +11,8 @@
 #include <chrono>
 #include <concepts>
 #include <cstring>
+#include <memory>
+#include <ostream>
 #include <span>
 #include <thread>
 #include <vector>
@@ -27,6 +23,33 @@ struct Contact {
   ir::Peer peer{};
   ir::Address address{};
 };
+
+// Two peers on the network to be tested. Each translator's test derives one.
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  // The translators of peers 0 and 1, neither attached to anything.
+  virtual ir::Translator& at(std::uint32_t rank) = 0;
+  // Where no peer has ever been.
+  virtual Contact nobody() = 0;
+  // Where a peer was, and is no more.
+  virtual Contact gone() = 0;
+  // Two threads may work at once, each with the translator of one peer.
+  [[nodiscard]] virtual bool threads() const { return true; }
+};
+
+// A type of network, as the suite is instantiated with it.
+struct NetworkType {
+  const char* name;
+  std::unique_ptr<Network> (*make)();
+};
+inline void PrintTo(const NetworkType& type, std::ostream* out) {
+  *out << type.name;
+}
 
 // Long enough for the slowest machine and sanitizer; reached only by a translator that is broken.
 inline constexpr std::chrono::seconds kPatience{30};
@@ -143,8 +166,7 @@ class Side {
 };
 
 // Peers 0 and 1, attached to each other; `memory` is the first memory that peer 1 allocated, reached by peer 0 at `there`.
-template <typename Network>
-class Pair : public ::testing::Test {
+class Pair : public ::testing::TestWithParam<NetworkType> {
  public:
   static constexpr std::size_t kMemoryBytes = (std::size_t{1} << 20U) + 4096;
 
@@ -167,9 +189,9 @@ class Pair : public ::testing::Test {
     return std::all_of(memory.begin(), memory.end(), [&](std::byte byte) { return byte == value; });
   }
 
-  Network network;
-  Side left{network.at(0)};
-  Side right{network.at(1)};
+  std::unique_ptr<Network> network = GetParam().make();
+  Side left{network->at(0)};
+  Side right{network->at(1)};
   std::span<std::byte> memory;
   ir::RemotePlace there;
 

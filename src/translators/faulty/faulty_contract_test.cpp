@@ -19,13 +19,11 @@ inline FaultPlan slow_short_and_unordered(std::uint64_t seed) {
 }
 
 template <FaultPlan (*Plan)(std::uint64_t seed)>
-class FaultyNetwork {
+class FaultyNetwork final : public Network {
  public:
-  static constexpr bool kThreads = true;
-
-  ir::Translator& at(std::uint32_t rank) { return rank == 0 ? left_ : right_; }
-  static Contact nobody() { return LoopbackNetwork::nobody(); }
-  Contact gone() { return loopback_.gone(); }
+  ir::Translator& at(std::uint32_t rank) override { return rank == 0 ? left_ : right_; }
+  Contact nobody() override { return loopback_.nobody(); }
+  Contact gone() override { return loopback_.gone(); }
 
  private:
   LoopbackNetwork loopback_;

@@ -6,13 +6,11 @@
 
 namespace heddle::translators::contract {
 
-class LoopbackNetwork {
+class LoopbackNetwork final : public Network {
  public:
-  static constexpr bool kThreads = true;
-
-  ir::Translator& at(std::uint32_t rank) { return rank == 0 ? left_ : right_; }
-  static Contact nobody() { return {.peer = ir::Peer{2}, .address = {}}; }
-  Contact gone() {
+  ir::Translator& at(std::uint32_t rank) override { return rank == 0 ? left_ : right_; }
+  Contact nobody() override { return {.peer = ir::Peer{2}, .address = {}}; }
+  Contact gone() override {
     const Loopback third(fabric, ir::Peer{2});
     return {.peer = ir::Peer{2}, .address = third.address()};
   }

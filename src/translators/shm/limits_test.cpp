@@ -36,6 +36,22 @@ void limit(__rlimit_resource resource, rlim_t value) {
   if (::setrlimit(resource, &wanted) != 0) std::abort();
 }
 
+// No descriptor can be opened while this lives. Taken back, because the sanitizers need one to look at a destroyed object.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    if (::getrlimit(RLIMIT_NOFILE, &before_) != 0) std::abort();
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) std::abort();
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 std::optional<Error> error_of_creation(std::uint64_t ring_memory) {
   auto made = Shm::create({.size = 2, .ring_memory = ring_memory});
   if (made) return std::nullopt;
@@ -54,7 +70,7 @@ Complaint in_child(const std::function<std::optional<Error>()>& body) {
 
 TEST(ShmLimits, NoDescriptorForTheSegmentIsSaidWithTheRemedy) {
   const Complaint complaint = in_child([] {
-    limit(RLIMIT_NOFILE, 0);
+    const NoDescriptors none;
     return error_of_creation(1U << 20U);
   });
   EXPECT_EQ(complaint.code, ErrorCode::out_of_descriptors);
@@ -65,8 +81,9 @@ TEST(ShmLimits, NoDescriptorForTheSegmentIsSaidWithTheRemedy) {
 TEST(ShmLimits, NoDescriptorForAPeersSegmentIsSaidWithTheRemedy) {
   const Complaint complaint = in_child([]() -> std::optional<Error> {
     auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
-    limit(RLIMIT_NOFILE, 0);
-    const auto place = (*made)->attach(ir::Peer{1}, (*made)->address());
+    const ir::Address address = (*made)->address();
+    const NoDescriptors none;
+    const auto place = (*made)->attach(ir::Peer{1}, address);
     if (place) return std::nullopt;
     return place.error();
   });

@@ -1,6 +1,7 @@
 #include "translators/shm/shm.hpp"
 
 #include "translators/execute.hpp"
+#include "translators/register_entry.hpp"
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -16,6 +17,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <system_error>
 
 namespace heddle::translators {
 
@@ -29,6 +31,13 @@ constexpr ir::MemoryKey kPrivate{2};
 constexpr std::uint64_t kFixedBytes = 64 << 10;
 constexpr std::uint64_t kBytesPerPeer = 64;
 
+// Records come one after the other and are often of one size: when one is written, the lines of the next are asked for, so
+// that writing it does not wait for the reader to let go of them. Past the segment's end this asks for nothing.
+constexpr std::size_t kLine = 64;
+constexpr std::uint64_t kMostAhead = 2048; // longer records hide the wait behind their own copying
+constexpr std::uint64_t kLeastAhead =
+    512; // covers a line's way from the most distant core at some sixteen small records
+
 // How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
 constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
 
@@ -39,12 +48,21 @@ struct Published {
 };
 static_assert(sizeof(Published) <= sizeof(ir::Address));
 
-bool can_read(std::int32_t process, std::uint64_t address, std::uint64_t expected) {
+// 0 when the process's memory can be read, otherwise the errno of the attempt.
+int try_read(std::int32_t process, std::uint64_t address, std::uint64_t expected) {
   std::uint64_t found = 0;
   const iovec local{.iov_base = &found, .iov_len = sizeof found};
   const iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = sizeof found};
-  return ::process_vm_readv(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof found) &&
-         found == expected;
+  if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(sizeof found)) return errno;
+  return found == expected ? 0 : EFAULT;
+}
+
+inline void prefetch_next(const std::byte* record, std::uint64_t span) {
+  if (span <= kLine) [[likely]] {
+    prefetch_for_writing(record + kLeastAhead);
+  } else if (span <= kMostAhead) {
+    for (std::uint64_t at = 0; at <= span; at += kLine) prefetch_for_writing(record + span + at);
+  }
 }
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
@@ -63,7 +81,7 @@ Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
         Error{.code = ErrorCode::system_failed,
               .fact = "the kernel refuses to read another process's memory (process_vm_readv)",
               .remedy = "allow it (seccomp profile, CAP_SYS_PTRACE), or set cross_memory to automatic",
-              .system_code = errno});
+              .system_code = shm->read_refusal_});
   if (config.cross_memory == CrossMemory::automatic && !readable)
     config.log.warning(
         "the kernel refuses to read another process's memory: large messages are copied through the rings");
@@ -76,15 +94,15 @@ Shm::Shm(const Config& config, Segment segment)
   nonce_ = std::make_unique<std::uint64_t>((static_cast<std::uint64_t>(random()) << 32U) | random());
   // Where the kernel lets only parents read their children (Yama), this process agrees to be read by its peers.
   if (wish_ != CrossMemory::off) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  const bool readable =
-      wish_ != CrossMemory::off && can_read(::getpid(), reinterpret_cast<std::uint64_t>(nonce_.get()), *nonce_);
+  if (wish_ != CrossMemory::off)
+    read_refusal_ = try_read(::getpid(), reinterpret_cast<std::uint64_t>(nonce_.get()), *nonce_);
   wakes_at_once_ = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   capabilities_ = {.needs_connection = true,
                    .announces_writes = false,
                    .orders_puts = true,
                    .atomics = true,
                    .atomics_with_processor = true,
-                   .reads_any_memory = readable,
+                   .reads_any_memory = wish_ != CrossMemory::off && read_refusal_ == 0,
                    .processor_copies = true,
                    .engines = 1,
                    .inline_bytes = std::numeric_limits<std::uint32_t>::max(),
@@ -92,6 +110,25 @@ Shm::Shm(const Config& config, Segment segment)
 }
 
 Shm::~Shm() = default;
+
+template Entry entry_of<Shm>();
+
+Result<std::unique_ptr<ir::Translator>> Shm::make(const Ground& ground) {
+  return create({.size = ground.size,
+                 .ring_memory = ground.settings->ring_memory,
+                 .cross_memory = ground.settings->cross_memory,
+                 .log = ground.log});
+}
+
+std::string Shm::remark() const {
+  if (wish_ == CrossMemory::off)
+    return "cross-memory read is not used: option cross_memory is off; large messages are copied through the rings";
+  if (read_refusal_ != 0)
+    return "cross-memory read does not work: the kernel refuses process_vm_readv (" +
+           std::generic_category().message(read_refusal_) +
+           "); large messages are copied through the rings; a seccomp profile that allows it, or CAP_SYS_PTRACE, helps";
+  return "cross-memory read works: tried at start on this process, and again on each peer when it is first talked to";
+}
 
 ir::Address Shm::address() const {
   const Published published{.segment = {.process = ::getpid(),
@@ -147,7 +184,7 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   slot->mapping = std::move(*mapping);
   slot->process = published.segment.process;
   slot->cross_memory =
-      capabilities_.reads_any_memory && can_read(slot->process, published.nonce_address, published.nonce);
+      capabilities_.reads_any_memory && try_read(slot->process, published.nonce_address, published.nonce) == 0;
   if (capabilities_.reads_any_memory && !slot->cross_memory && !told_refusal_) {
     told_refusal_ = true;
     log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
@@ -183,26 +220,35 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
       report(command, {.status = ir::Status::peer_lost});
       continue;
     }
-    execute(*peer, command);
+    if (!write_record(*peer, command)) [[unlikely]]
+      report(command, execute(*peer, command));
+    // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (peer->mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake(peer->mapping.header());
   }
   return commands.size();
 }
 
-void Shm::execute(Attached& peer, const ir::Command& command) {
+// The commonest command in few steps: a message's record into the peer's segment. False: it is another, or unsound.
+bool Shm::write_record(const Attached& peer, const ir::Command& command) {
   constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
-  if (command.operation == ir::Operation::put && command.flags == kRecord) [[likely]] {
-    std::byte* to = reach(peer, command.remote, put_extent(command));
-    if (to != nullptr && put_is_sound(command, to)) execute_record(command, to);
-  } else {
-    report(command, execute_other(peer, command));
-  }
-  // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (peer.mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    wake(peer.mapping.header());
+  const std::uint64_t room = peer.mapping.bytes();
+  const bool is_record = command.operation == ir::Operation::put && command.flags == kRecord &&
+                         command.remote.key == kInSegment && command.head_bytes - kWord <= ir::kHeadBytes - kWord &&
+                         command.bytes <= room && command.remote.offset <= room && command.remote.offset % kWord == 0;
+  if (!is_record) [[unlikely]]
+    return false;
+  const std::uint64_t span = terminator_at(command.head_bytes + command.bytes);
+  if (span + kWord > room - command.remote.offset) [[unlikely]]
+    return false;
+  std::byte* to = peer.mapping.data() + command.remote.offset;
+  execute_record(command, to);
+  prefetch_next(to, span);
+  return true;
 }
 
-Shm::Outcome Shm::execute_other(const Attached& peer, const ir::Command& command) {
+Shm::Outcome Shm::execute(const Attached& peer, const ir::Command& command) {
   if (command.remote.key == kPrivate) return copy_across(peer, command);
   switch (command.operation) {
     case ir::Operation::put: {

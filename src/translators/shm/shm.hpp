@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "ir/translator.hpp"
+#include "translators/entry.hpp"
 #include "translators/event_list.hpp"
 #include "translators/shm/segment.hpp"
 
@@ -23,11 +24,18 @@ class Shm final : public ir::Translator {
     base::Log log{};
   };
   static Result<std::unique_ptr<Shm>> create(const Config& config);
+
+  // For the registry.
+  static constexpr std::string_view kName = "shm";
+  static constexpr std::string_view kReach = "processes of the same machine";
+  static Result<std::unique_ptr<ir::Translator>> make(const Ground& ground);
+
   ~Shm() override;
 
-  [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] ir::Address address() const override;
+  [[nodiscard]] std::string remark() const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   void deallocate(const ir::ExposedMemory& memory) override;
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
@@ -57,8 +65,8 @@ class Shm final : public ir::Translator {
 
   Shm(const Config& config, Segment segment);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
-  void execute(Attached& peer, const ir::Command& command);
-  Outcome execute_other(const Attached& peer, const ir::Command& command);
+  static bool write_record(const Attached& peer, const ir::Command& command);
+  Outcome execute(const Attached& peer, const ir::Command& command);
   void report(const ir::Command& command, const Outcome& outcome);
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
   Outcome copy_across(const Attached& peer, const ir::Command& command) const;
@@ -66,6 +74,7 @@ class Shm final : public ir::Translator {
 
   base::Log log_;
   CrossMemory wish_;
+  int read_refusal_ = 0; // errno of the try to read another process's memory; 0: it worked, or was not wished for
   Segment segment_;
   ir::Capabilities capabilities_;
   std::vector<std::unique_ptr<Attached>> attached_; // by rank

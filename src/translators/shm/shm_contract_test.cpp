@@ -5,17 +5,15 @@ namespace heddle::translators::contract {
 
 // Two translators of one process, each mapping the other's segment as two processes would.
 template <CrossMemory Wish>
-class ShmNetwork {
+class ShmNetwork final : public Network {
  public:
-  static constexpr bool kThreads = true;
-
-  ir::Translator& at(std::uint32_t rank) { return *peers_[rank]; }
-  static Contact nobody() {
+  ir::Translator& at(std::uint32_t rank) override { return *peers_[rank]; }
+  Contact nobody() override {
     Contact contact{.peer = ir::Peer{1}, .address = {}};
     contact.address.fill(std::byte{0x7f});
     return contact;
   }
-  static Contact gone() { return {.peer = ir::Peer{1}, .address = make()->address()}; }
+  Contact gone() override { return {.peer = ir::Peer{1}, .address = make()->address()}; }
 
  private:
   static std::unique_ptr<Shm> make() {

@@ -1,0 +1,122 @@
+#include "context/inspection.hpp"
+
+#include "base/log.hpp"
+#include "context/registry.hpp"
+#include "launch/identity.hpp"
+#include "options_file/options_file.hpp"
+
+#include <algorithm>
+
+namespace heddle::context {
+
+namespace {
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  std::size_t from = 0;
+  while (from <= list.size()) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    if (comma > from) names.push_back(list.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return names;
+}
+
+Error no_such_translator(const std::string& name) {
+  std::string known;
+  for (const auto& other : registry()) known += (known.empty() ? "" : ", ") + std::string(other.name);
+  return {.code = ErrorCode::bad_option,
+          .fact = "option translators names '" + name + "', which is no translator",
+          .remedy = "use some of: " + known};
+}
+
+TranslatorReport try_out(const translators::Entry& entry, bool named, const translators::Ground& ground) {
+  TranslatorReport report{.name = std::string(entry.name), .reach = std::string(entry.reach)};
+  const auto translator = entry.make(ground);
+  using Standing = TranslatorReport::Standing;
+  if (translator) {
+    report.standing = named ? Standing::used : Standing::not_named;
+    report.capabilities = (*translator)->capabilities();
+    report.remark = (*translator)->remark();
+  } else {
+    report.standing = named ? Standing::refused : Standing::not_named;
+    report.refusal = translator.error();
+  }
+  return report;
+}
+
+} // namespace
+
+Result<Inspection> inspect(const Options& options, const base::Environment& environment) {
+  auto resolved = options_file::resolve_with_file(options, environment);
+  if (!resolved) return std::unexpected(std::move(resolved.error()));
+  Inspection found{.options = std::move(*resolved)};
+  const base::Settings& settings = found.options.settings;
+  const auto wanted = wanted_translators(settings);
+  if (!wanted) return std::unexpected(wanted.error());
+
+  const auto identity = launch::detect(environment, settings);
+  found.in_job = identity && !identity->single();
+  if (!identity) found.no_job = identity.error();
+  if (found.in_job) {
+    found.rank = identity->rank;
+    found.size = identity->size;
+  }
+  // What a translator would warn of when joining is in the report.
+  const translators::Ground ground{
+      .rank = found.rank, .size = found.size, .settings = &settings, .log = base::Log(LogLevel::silent)};
+  for (const translators::Entry& entry : registry()) {
+    const bool named = std::find(wanted->begin(), wanted->end(), &entry) != wanted->end();
+    found.translators.push_back(try_out(entry, named, ground));
+  }
+  return found;
+}
+
+Protocol expected_protocol(const TranslatorReport& report, const base::Settings& settings, std::uint64_t bytes) {
+  return explain(engine::expected_path(limits_of(settings), *report.capabilities, bytes), bytes, settings, report.name);
+}
+
+Result<std::vector<const translators::Entry*>> wanted_translators(const base::Settings& settings) {
+  std::vector<const translators::Entry*> wanted;
+  for (const std::string& name : split(settings.translators)) {
+    const auto known = registry();
+    const auto entry = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
+    if (entry == known.end()) return std::unexpected(no_such_translator(name));
+    wanted.push_back(&*entry);
+  }
+  return wanted;
+}
+
+engine::Limits limits_of(const base::Settings& settings) {
+  return {.eager_limit = settings.eager_limit,
+          .ring_bytes = settings.ring_bytes,
+          .ring_memory = settings.ring_memory,
+          .chunk_bytes = settings.chunk_bytes,
+          .assist = settings.assist};
+}
+
+Protocol explain(const engine::Expected& expected, std::uint64_t bytes, const base::Settings& settings,
+                 std::string_view translator) {
+  std::string limit = "eager_limit " + std::to_string(settings.eager_limit);
+  if (expected.eager_limit < settings.eager_limit)
+    limit = std::to_string(expected.eager_limit) + ", the most that one record holds here (" + limit + ")";
+  const std::string size_text = std::to_string(bytes) + " bytes";
+  Protocol protocol{.translator = std::string(translator)};
+  switch (expected.path) {
+    case engine::Path::eager:
+      protocol.name = "eager";
+      protocol.reason = size_text + " <= " + limit;
+      break;
+    case engine::Path::announced_readable:
+      protocol.name = "rendezvous by read";
+      protocol.reason = size_text + " > " + limit + ", and the receiver can read the sender's memory";
+      break;
+    case engine::Path::announced_streamed:
+      protocol.name = "rendezvous by fragments";
+      protocol.reason = size_text + " > " + limit + ", and the receiver cannot read the sender's memory";
+      break;
+  }
+  return protocol;
+}
+
+} // namespace heddle::context

@@ -1,0 +1,36 @@
+// How the list of translators (src/context/registry.cpp) knows one without including it: a class is named there, and the
+// class's own folder says the rest with register_entry.hpp.
+#pragma once
+
+#include "base/log.hpp"
+#include "base/options.hpp"
+#include "ir/translator.hpp"
+
+#include <heddle/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace heddle::translators {
+
+// What a translator is made from.
+struct Ground {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  const base::Settings* settings = nullptr;
+  base::Log log{};
+};
+
+struct Entry {
+  std::string_view name;  // as in the option `translators`
+  std::string_view reach; // who can be reached with it, for people
+  // Fails with the reason and the remedy where this machine cannot use it.
+  Result<std::unique_ptr<ir::Translator>> (*make)(const Ground& ground);
+};
+
+// Defined in register_entry.hpp, instantiated in the folder of the class.
+template <typename Translator>
+Entry entry_of();
+
+} // namespace heddle::translators

@@ -1,0 +1,146 @@
+// `heddle info` as users meet it.
+#include "base/options.hpp"
+#include "tests/tools/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace heddle::tests {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// As `why` writes the limit where nothing sets it.
+const std::string kEagerLimit = "eager_limit " + std::to_string(base::Settings{}.eager_limit);
+
+// The one object on stdout, or an empty one with a failure noted.
+json object_of(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(is_one_line(outcome.out));
+  json object = json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(object.is_object()) << outcome.out;
+  return object;
+}
+
+json option(const json& info, const std::string& name) {
+  for (const json& one : info.at("options"))
+    if (one.at("name") == name) return one;
+  ADD_FAILURE() << "no option " << name;
+  return {};
+}
+
+json way_over(const json& info, const std::string& translator) {
+  for (const json& way : info.at("why").at("ways"))
+    if (way.at("translator") == translator) return way;
+  ADD_FAILURE() << "no way over " << translator;
+  return {};
+}
+
+void expect_refused(const Outcome& outcome, const std::string& fact) {
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
+  EXPECT_THAT(outcome.err, StartsWith("heddle info: "));
+  EXPECT_THAT(outcome.err, HasSubstr(fact));
+}
+
+TEST(Info, ShowsTranslatorsAndEveryOptionToPeople) {
+  const Outcome outcome = heddle({"info"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("shm: used: reaches processes of the same machine"));
+  EXPECT_THAT(outcome.out, HasSubstr("cross-memory read"));
+  EXPECT_THAT(outcome.out, HasSubstr("job: none: not started by a launcher"));
+  for (const std::string_view name : base::option_names())
+    EXPECT_THAT(outcome.out, HasSubstr("  " + std::string(name) + " "));
+}
+
+TEST(Info, GivesMachinesEveryOptionWithItsOrigin) {
+  const json info = object_of(heddle({"info", "--json"}, {{"HEDDLE_EAGER_LIMIT", "8KiB"}}));
+  EXPECT_EQ(info.at("options").size(), base::option_names().size());
+  EXPECT_EQ(option(info, "eager_limit").at("value"), "8KiB");
+  EXPECT_EQ(option(info, "eager_limit").at("origin"), "HEDDLE_EAGER_LIMIT");
+  EXPECT_EQ(option(info, "eager_limit").at("unit"), "bytes");
+  EXPECT_EQ(option(info, "single").at("value"), "false"); // it joins alone without claiming that the user said so
+  EXPECT_EQ(option(info, "single").at("origin"), "default");
+  EXPECT_NE(option(info, "waiting").at("meaning"), "");
+  EXPECT_TRUE(info.at("job").is_null());
+  EXPECT_FALSE(info.contains("why"));
+}
+
+TEST(Info, SaysWhatATranslatorCanDo) {
+  const json shm = object_of(heddle({"info", "--json"})).at("translators").at(0);
+  EXPECT_EQ(shm.at("name"), "shm");
+  EXPECT_EQ(shm.at("standing"), "used");
+  EXPECT_EQ(shm.at("capabilities").at("atomics"), true);
+  EXPECT_EQ(shm.at("capabilities").at("announces_writes"), false);
+}
+
+TEST(Info, SaysWhyCrossMemoryReadIsNotUsed) {
+  const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}, {{"HEDDLE_CROSS_MEMORY", "off"}}));
+  const json shm = info.at("translators").at(0);
+  EXPECT_EQ(shm.at("capabilities").at("reads_any_memory"), false);
+  EXPECT_THAT(std::string(shm.at("remark")), HasSubstr("option cross_memory is off"));
+  EXPECT_EQ(way_over(info, "shm").at("protocol"), "rendezvous by fragments");
+}
+
+TEST(Info, ExplainsTheWayOfASmallMessage) {
+  const json info = object_of(heddle({"info", "--json", "--why", "8"}));
+  EXPECT_EQ(info.at("why").at("bytes"), 8);
+  EXPECT_EQ(way_over(info, "shm").at("protocol"), "eager");
+  EXPECT_EQ(way_over(info, "shm").at("reason"), "8 bytes <= " + kEagerLimit);
+  EXPECT_EQ(way_over(info, "loopback").at("peers"), json({0}));
+}
+
+TEST(Info, ExplainsTheWayOfALargeMessage) {
+  const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}));
+  EXPECT_EQ(info.at("why").at("bytes"), 1 << 20);
+  EXPECT_THAT(std::string(way_over(info, "shm").at("protocol")), StartsWith("rendezvous by "));
+  EXPECT_THAT(std::string(way_over(info, "shm").at("reason")), StartsWith("1048576 bytes > " + kEagerLimit));
+}
+
+TEST(Info, CountsWhatOneRecordHoldsWhereThatIsLess) {
+  const json info = object_of(
+      heddle({"info", "--json", "--why", "1020"}, {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "1KiB"}}));
+  EXPECT_THAT(std::string(way_over(info, "shm").at("reason")), StartsWith("1020 bytes > 1000, the most that"));
+}
+
+TEST(Info, ShowsTheWayToEachPeerOfAJob) {
+  const json info = object_of(heddle({"run", "-n", "3", HEDDLE_PROGRAM, "info", "--json", "--why", "64KiB"}));
+  EXPECT_EQ(info.at("job"), json({{"rank", 0}, {"size", 3}}));
+  EXPECT_EQ(way_over(info, "shm").at("peers"), json({1, 2}));
+  EXPECT_EQ(option(info, "store").at("origin"), "HEDDLE_STORE");
+}
+
+TEST(Info, RefusesASizeThatIsNone) {
+  expect_refused(heddle({"info", "--why", "x"}), "--why: ");
+  expect_refused(heddle({"info", "--why", "-1"}), "--why");
+  expect_refused(heddle({"info", "--why", ""}), "--why");
+}
+
+TEST(Info, RefusesAnUnknownArgument) {
+  expect_refused(heddle({"info", "--wyh", "8"}), "--wyh");
+}
+
+TEST(Info, NamesTheNearestOption) {
+  expect_refused(heddle({"info"}, {{"HEDDLE_EAGER_LIMT", "8"}}), "did you mean HEDDLE_EAGER_LIMIT?");
+}
+
+TEST(Info, RefusesABadValueWithWhatWasExpected) {
+  expect_refused(heddle({"info"}, {{"HEDDLE_RING_BYTES", "5000"}}), "expected a power of two from 4KiB to 1GiB");
+  expect_refused(heddle({"info"}, {{"HEDDLE_TRANSLATORS", "carrier-pigeon"}}), "use some of: shm");
+  expect_refused(heddle({"info"}, {{"HEDDLE_FILE", "/does/not/exist.toml"}}), "/does/not/exist.toml");
+}
+
+TEST(Info, SaysWhatIsMissingInAHalfSetUpJob) {
+  const Outcome outcome = heddle({"info", "--json"}, {{"HEDDLE_RANK", "0"}});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("HEDDLE_SIZE is not set"));
+}
+
+} // namespace
+} // namespace heddle::tests

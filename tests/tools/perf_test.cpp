@@ -1,0 +1,74 @@
+// `heddle perf` as scripts meet it: the shape of its JSON, and its refusals. Figures are not judged here.
+#include "tests/tools/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace heddle::tests {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json results_of(const std::vector<std::string>& arguments) {
+  const Outcome outcome = heddle(arguments);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(is_one_line(outcome.out)) << outcome.out;
+  json object = json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(object.is_object()) << outcome.out;
+  EXPECT_EQ(object.at("via"), "shm");
+  return object.at("results");
+}
+
+void expect_refused(const Outcome& outcome, const std::string& fact) {
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(fact));
+}
+
+TEST(Perf, GivesLatencyWithItsTail) {
+  const json results = results_of({"perf", "latency", "--bytes", "8,1KiB", "--repetitions", "1", "--json"});
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results.at(0).at("bytes"), 8);
+  EXPECT_EQ(results.at(1).at("bytes"), 1024);
+  for (const json& result : results) {
+    EXPECT_GT(result.at("median_us").get<double>(), 0);
+    EXPECT_GT(result.at("p99_us").get<double>(), 0);
+  }
+}
+
+TEST(Perf, GivesTheRateOfMessages) {
+  const json results = results_of({"perf", "rate", "--repetitions", "1", "--json"});
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_GT(results.at(0).at("median_per_s").get<double>(), 0);
+}
+
+TEST(Perf, GivesBandwidthUnderALauncherToo) {
+  const json results = results_of(
+      {"run", "-n", "2", HEDDLE_PROGRAM, "perf", "bandwidth", "--bytes", "64KiB", "--repetitions", "1", "--json"});
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_GT(results.at(0).at("median_mb_s").get<double>(), 0);
+  EXPECT_LE(results.at(0).at("lowest"), results.at(0).at("highest"));
+}
+
+TEST(Perf, RefusesBadArgumentsInOneLine) {
+  expect_refused(heddle({"perf"}), "heddle perf: ");
+  expect_refused(heddle({"perf", "speed"}), "speed");
+  expect_refused(heddle({"perf", "latency", "--bytes", "8,x"}), "--bytes: ");
+  expect_refused(heddle({"perf", "latency", "--repetitions", "0"}), "--repetitions");
+  expect_refused(heddle({"perf", "latency", "-n", "1"}), "-n");
+}
+
+TEST(Perf, RefusesAnUnknownTranslatorInOneLine) {
+  expect_refused(heddle({"perf", "latency", "--via", "nonsense"}), "'nonsense', which is no translator");
+}
+
+TEST(Perf, RefusesAnUnknownOptionInOneLine) {
+  expect_refused(heddle({"perf", "latency"}, {{"HEDDLE_WAITIN", "spin"}}), "did you mean HEDDLE_WAITING?");
+}
+
+} // namespace
+} // namespace heddle::tests

@@ -1,0 +1,257 @@
+// heddle info: what a program would find here: options with their origin, translators and what they can do, and the way a
+// message of a given size takes. In a job it joins, so the answers are those of real connections-to-be; rank 0 prints.
+#include "base/environment.hpp"
+#include "base/size_text.hpp"
+#include "context/inspection.hpp"
+#include "subcommands.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+namespace heddle::tool {
+namespace {
+
+using context::Inspection;
+using context::TranslatorReport;
+using Json = nlohmann::ordered_json;
+
+struct InfoArguments {
+  std::optional<std::string> why;
+  bool json = false;
+};
+
+// Peers to whom a message of the size asked for travels alike.
+struct Way {
+  std::vector<std::uint32_t> peers; // none: any peer that the translator reaches, asked outside a job
+  Protocol protocol;
+};
+
+// --- in words ---
+
+const char* word_of(TranslatorReport::Standing standing) {
+  switch (standing) {
+    case TranslatorReport::Standing::used: return "used";
+    case TranslatorReport::Standing::not_named: return "not used";
+    case TranslatorReport::Standing::refused: return "refused";
+  }
+  return "";
+}
+
+std::string reason_of(const TranslatorReport& report) {
+  const std::string refusal = report.refusal.code == ErrorCode::ok ? "" : report.refusal.message();
+  if (report.standing == TranslatorReport::Standing::refused) return refusal;
+  if (report.standing == TranslatorReport::Standing::used) return "reaches " + report.reach;
+  return "option translators does not name it" + (refusal.empty() ? "" : "; it would fail: " + refusal);
+}
+
+std::vector<std::string> in_words(const ir::Capabilities& can) {
+  std::vector<std::string> lines;
+  lines.emplace_back(can.needs_connection ? "endpoints are connected before the first message" : "needs no connection");
+  lines.emplace_back(can.announces_writes ? "announces what peers write" : "what peers write is found by looking");
+  lines.emplace_back(can.orders_puts ? "puts to one peer arrive in order" : "puts to one peer may overtake each other");
+  if (!can.atomics)
+    lines.emplace_back("no atomics");
+  else
+    lines.emplace_back(can.atomics_with_processor ? "atomics, also against this processor's own"
+                                                  : "atomics, but not against this processor's own");
+  lines.emplace_back(can.reads_any_memory ? "reads any memory of a peer: large messages take one copy"
+                                          : "reads only memory made for it: large messages pass through the rings");
+  lines.emplace_back(can.processor_copies ? "the processor copies" : "the network copies");
+  lines.push_back(fmt::format("{} {} at once", can.engines, can.engines == 1 ? "command" : "commands"));
+  return lines;
+}
+
+// "1-3,7"
+std::string ranges(const std::vector<std::uint32_t>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i;
+    while (end + 1 < ranks.size() && ranks[end + 1] == ranks[end] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[i]);
+    if (end > i) text += fmt::format("-{}", ranks[end]);
+    i = end + 1;
+  }
+  return text;
+}
+
+std::string addressee(const Way& way, const Inspection& found) {
+  if (way.peers.empty()) return "to another process";
+  if (way.peers == std::vector{found.rank}) return "to itself";
+  return fmt::format("to rank{} {}", way.peers.size() == 1 ? "" : "s", ranges(way.peers));
+}
+
+void print_translators(const Inspection& found) {
+  fmt::print("\ntranslators\n");
+  for (const TranslatorReport& report : found.translators) {
+    fmt::print("  {}: {}: {}\n", report.name, word_of(report.standing), reason_of(report));
+    if (!report.capabilities) continue;
+    for (const std::string& line : in_words(*report.capabilities)) fmt::print("    {}\n", line);
+    if (!report.remark.empty()) fmt::print("    {}\n", report.remark);
+  }
+}
+
+void print_options(const Inspection& found) {
+  std::size_t name = 0;
+  std::size_t value = 0;
+  std::size_t origin = 0;
+  for (const auto& option : found.options.list) {
+    name = std::max(name, option.name.size());
+    value = std::max(value, option.value.size() + (option.value.empty() ? 1 : 0));
+    origin = std::max(origin, option.origin.size());
+  }
+  fmt::print("\noptions: set as HEDDLE_<NAME>, in a file, or in code\n");
+  for (const auto& option : found.options.list)
+    fmt::print("  {:<{}}  {:<{}}  {:<{}}  {}{}\n", option.name, name, option.value.empty() ? "-" : option.value, value,
+               option.origin, origin, option.meaning, option.unit.empty() ? "" : fmt::format(" ({})", option.unit));
+}
+
+void print_text(const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
+  fmt::print("heddle {}\n", HEDDLE_VERSION);
+  if (found.in_job)
+    fmt::print("job: rank {} of {}\n", found.rank, found.size);
+  else
+    fmt::print("job: none{}{}\n", found.no_job.fact.empty() ? "" : ": ", found.no_job.fact);
+  print_translators(found);
+  print_options(found);
+  if (!ways.empty()) fmt::print("\na message of {} bytes\n", bytes);
+  for (const Way& way : ways)
+    fmt::print("  {}: {} over {}: {}\n", addressee(way, found), way.protocol.name, way.protocol.translator,
+               way.protocol.reason);
+}
+
+// --- for machines ---
+
+Json as_json(const ir::Capabilities& can) {
+  return {{"needs_connection", can.needs_connection},
+          {"announces_writes", can.announces_writes},
+          {"orders_puts", can.orders_puts},
+          {"atomics", can.atomics},
+          {"atomics_with_processor", can.atomics_with_processor},
+          {"reads_any_memory", can.reads_any_memory},
+          {"processor_copies", can.processor_copies},
+          {"engines", can.engines},
+          {"inline_bytes", can.inline_bytes},
+          {"largest_transfer", can.largest_transfer}};
+}
+
+void print_json(const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
+  Json translators = Json::array();
+  for (const TranslatorReport& report : found.translators)
+    translators.push_back({{"name", report.name},
+                           {"standing", word_of(report.standing)},
+                           {"reason", reason_of(report)},
+                           {"reach", report.reach},
+                           {"capabilities", report.capabilities ? as_json(*report.capabilities) : Json()},
+                           {"remark", report.remark}});
+  Json options = Json::array();
+  for (const auto& option : found.options.list)
+    options.push_back({{"name", option.name},
+                       {"value", option.value},
+                       {"origin", option.origin},
+                       {"unit", option.unit},
+                       {"meaning", option.meaning}});
+  Json whole{{"version", HEDDLE_VERSION},
+             {"job", found.in_job ? Json{{"rank", found.rank}, {"size", found.size}} : Json()},
+             {"translators", std::move(translators)},
+             {"options", std::move(options)}};
+  if (!ways.empty()) {
+    Json list = Json::array();
+    for (const Way& way : ways)
+      list.push_back({{"peers", way.peers},
+                      {"protocol", way.protocol.name},
+                      {"translator", way.protocol.translator},
+                      {"reason", way.protocol.reason}});
+    whole["why"] = {{"bytes", bytes}, {"ways", std::move(list)}};
+  }
+  fmt::print("{}\n", whole.dump());
+}
+
+// --- asking ---
+
+void add_way(std::vector<Way>& ways, std::uint32_t peer, const Protocol& protocol) {
+  for (Way& way : ways)
+    if (way.protocol.name == protocol.name && way.protocol.translator == protocol.translator &&
+        way.protocol.reason == protocol.reason) {
+      way.peers.push_back(peer);
+      return;
+    }
+  ways.push_back({.peers = {peer}, .protocol = protocol});
+}
+
+Result<std::vector<Way>> ways_from(const Context& context, const Inspection& found, std::uint64_t bytes) {
+  std::vector<Way> ways;
+  for (std::uint32_t peer = 0; peer < context.size(); ++peer) {
+    const auto protocol = context.why(Rank{peer}, bytes);
+    if (!protocol) return std::unexpected(protocol.error());
+    add_way(ways, peer, *protocol);
+  }
+  if (found.in_job) return ways;
+  // Outside a job there is nobody else; what would be, with each translator that is used.
+  for (const TranslatorReport& report : found.translators) {
+    if (report.standing != TranslatorReport::Standing::used) continue;
+    ways.push_back({.peers = {}, .protocol = context::expected_protocol(report, found.options.settings, bytes)});
+  }
+  return ways;
+}
+
+// One line on stderr and the exit status for it: 2 where the input is wrong, 1 where this machine or job cannot do it.
+int failed(const Error& error) {
+  fmt::print(stderr, "heddle info: {}\n", error.message());
+  return error.code == ErrorCode::bad_option || error.code == ErrorCode::bad_argument ? kBadUsage : 1;
+}
+
+void print(const InfoArguments& arguments, const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
+  if (arguments.json)
+    print_json(found, ways, bytes);
+  else
+    print_text(found, ways, bytes);
+}
+
+int run_info(const InfoArguments& arguments) {
+  std::optional<std::uint64_t> bytes;
+  if (arguments.why) {
+    const auto size = base::parse_size(*arguments.why);
+    if (!size) return bad_usage("info", "--why: " + size.error().fact);
+    bytes = *size;
+  }
+  const auto found = context::inspect({}, base::Environment::of_process());
+  if (!found) return failed(found.error());
+
+  // Outside a job it is a job of one, whatever the option says; with a launcher's job half set up, that is the error.
+  const bool alone = !found->in_job && found->options.settings.store.empty();
+  auto context = Context::join(alone ? Options{.single = true} : Options{});
+  if (!context) {
+    if (found->rank == 0) print(arguments, *found, {}, 0);
+    return failed(context.error());
+  }
+  std::vector<Way> ways;
+  if (bytes) {
+    auto asked = ways_from(*context, *found, *bytes);
+    if (!asked) return failed(asked.error());
+    ways = std::move(*asked);
+  }
+  if (context->rank() == Rank{0}) print(arguments, *found, ways, bytes.value_or(0));
+  return 0;
+}
+
+} // namespace
+
+void add_info(CLI::App& program, Invocation& invocation) {
+  auto arguments = std::make_shared<InfoArguments>();
+  CLI::App* info = program.add_subcommand("info", "Show translators, options, and the way that a message takes");
+  info->add_option("--why", arguments->why, "Also show how a message of that size travels, and why")
+      ->type_name("BYTES");
+  info->add_flag("--json", arguments->json, "One JSON object instead of text");
+  info->footer(
+      "Under heddle run it joins the job, and rank 0 shows the way to each peer. Exit status 1 when joining fails "
+      "here.\n\n"
+      "Example: heddle info --why 1MiB");
+  info->callback([arguments, &invocation] { invocation.exit_status = run_info(*arguments); });
+}
+
+} // namespace heddle::tool
