@@ -121,9 +121,9 @@ TEST(Fault, MeasuringEndsWithTwoWhereALimitIsTooSmall) {
 
 TEST(Fault, MeasuringEndsWithTwoWhereDescriptorsAreShort) {
   const std::vector<std::string> perf{HEDDLE_PROGRAM, "perf", "latency", "--bytes", "8", "--repetitions", "1"};
-  for (const char* limit : {"-n 4", "-n 5", "-n 6", "-n 8"}) {
+  for (const char* limit : {"-n 5", "-n 6", "-n 7", "-n 8"}) {
     const Outcome outcome = outcome_of(under_limit(limit, perf));
-    if (outcome.status == 0) continue; // enough
+    if (outcome.status == 0 || outcome.status == 127) continue; // enough, or too few for the program's own libraries
     EXPECT_EQ(outcome.status, 2) << limit << ": " << outcome.output;
     EXPECT_TRUE(says(outcome, "out_of_descriptors") && says(outcome, "ulimit -n")) << limit << ": " << outcome.output;
   }
