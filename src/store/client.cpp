@@ -47,7 +47,14 @@ Result<base::Descriptor> open_socket(const std::string& address, base::Deadline 
   const auto parsed = parse_address(address);
   if (!parsed) return std::unexpected(parsed.error());
   base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.open()) return std::unexpected(store_error("a socket to the store cannot be made", errno));
+  if (!socket.open()) {
+    Error error = store_error("a socket to the store cannot be made", errno);
+    if (errno == EMFILE || errno == ENFILE) {
+      error.code = ErrorCode::out_of_descriptors;
+      error.remedy = "raise the limit on open files (ulimit -n)";
+    }
+    return std::unexpected(std::move(error));
+  }
   const int left = std::max(1, base::milliseconds_until(deadline));
   const timeval timeout{.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000};
   ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);

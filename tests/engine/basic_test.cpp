@@ -175,6 +175,21 @@ TEST(Engine, WithdrawsWhatItExposed) {
   }
 }
 
+// For the sanitizer to see.
+TEST(Engine, FreesMessagesThatNobodyReceivedOrReleased) {
+  Cluster cluster(2, usual_limits());
+  const auto small = pattern(100, 1);
+  const auto large = pattern(100'000, 2);
+  for (const auto* data : {&small, &large}) {
+    static_cast<void>(cluster[0].send({.to = Rank{1}, .tag = Tag{1}}, *data));
+    static_cast<void>(cluster[0].send({.to = Rank{1}, .tag = Tag{2}}, *data));
+    static_cast<void>(cluster[0].send_unsolicited({.to = Rank{1}, .tag = Tag{3}}, *data));
+  }
+  cluster.settle();
+  EXPECT_TRUE(*cluster[1].matched_probe({.tag = Tag{1}}));
+  EXPECT_GT(cluster.node(1).figure("bytes of messages not received"), 0U);
+}
+
 TEST(Engine, RefusesAStaleRequest) {
   Cluster cluster(1, usual_limits());
   const Request received = *cluster[0].receive({}, Layout(), {});

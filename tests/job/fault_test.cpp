@@ -44,9 +44,10 @@ TEST(Fault, AMessageTooLongIsCutWithoutCrossMemory) {
 }
 
 TEST(Fault, AMessageTooLongIsCutOnSharedRings) {
-  run_job({.program = "fault_program",
-           .arguments = {"truncate"},
-           .options = {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "64KiB"}}});
+  run_job(
+      {.program = "fault_program",
+       .arguments = {"truncate"},
+       .options = {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "64KiB"}, {"HEDDLE_EAGER_LIMIT", "16KiB"}}});
 }
 
 TEST(Fault, ASecondJoinIsRefusedAndTheFirstGoesOn) {

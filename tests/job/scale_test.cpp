@@ -12,11 +12,12 @@ TEST(Scale, AProcessIsConnectedOnlyToThoseItTalksTo) {
 
 TEST(Scale, RingMemoryStaysUnderItsOptionWithHundredsOfPeers) {
   const std::uint32_t processes = kSlowdown == 1 ? 256 : 24;
-  const std::string output =
-      run_job({.processes = processes,
-               .program = "scale_program",
-               .arguments = {"gather"},
-               .options = {{"HEDDLE_RING_MEMORY", kSlowdown == 1 ? "4MiB" : "1MiB"}, {"HEDDLE_RING_BYTES", "64KiB"}}});
+  const std::string output = run_job({.processes = processes,
+                                      .program = "scale_program",
+                                      .arguments = {"gather"},
+                                      .options = {{"HEDDLE_RING_MEMORY", kSlowdown == 1 ? "4MiB" : "1MiB"},
+                                                  {"HEDDLE_RING_BYTES", "64KiB"},
+                                                  {"HEDDLE_EAGER_LIMIT", "4KiB"}}});
   std::printf("%s", output.c_str());
 }
 
