@@ -90,7 +90,9 @@ Expected Engine::path(std::uint32_t rank, std::uint64_t bytes) const {
   const Link* link = links_[rank];
   if (link != nullptr && link->connected())
     return {.path = path_for(*link, bytes, true, false), .eager_limit = link->eager_limit};
-  return expected_path(core_.limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
+  Limits limits = core_.limits;
+  limits.ring_bytes = core_.rings.ring_bytes(); // smaller than wished where memory for rings is short
+  return expected_path(limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
 }
 
 std::vector<Context::Figure> Engine::figures() const {
