@@ -77,6 +77,7 @@ function(heddle_test_binary name)
   add_executable(${name} ${test_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE heddle_flags ${test_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE -O1) # the code under test is optimised, the tests need not be
   if(HEDDLE_IPO AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_link_options(${name} PRIVATE -fno-lto)
   endif()

@@ -32,12 +32,12 @@ TEST(Record, ImplausibleLeadWordsAreSeen) {
   for (unsigned bit = 48; bit < 64; ++bit) EXPECT_FALSE(Lead::plausible(good ^ (std::uint64_t{1} << bit)));
 }
 
-TEST(Record, SpanIsAMultipleOfEightThatHoldsHeadAndPayload) {
+TEST(Record, SpanReachesToTheTerminator) {
   for (std::uint64_t payload = 0; payload < 200; ++payload) {
     const std::uint64_t span = record_span(payload);
-    EXPECT_EQ(span % 8, 0U);
+    EXPECT_EQ(span % ir::kTerminatorAlignment, 0U);
     EXPECT_GE(span, kRecordHeadBytes + payload);
-    EXPECT_LT(span, kRecordHeadBytes + payload + 8);
+    EXPECT_LT(span, kRecordHeadBytes + payload + ir::kTerminatorAlignment);
   }
   EXPECT_GT(record_span(0xffff'ffffU), 0xffff'ffffULL); // the largest that a lead word can claim does not wrap round
 }

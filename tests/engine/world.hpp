@@ -260,10 +260,10 @@ class World {
     }
     check_sends();
     if (testing::Test::HasFatalFailure()) return;
-    for (std::uint32_t node = 0; node < mix_.size; ++node)
-      if (cluster_.alive(node)) {
-        ASSERT_EQ(judge(node), "");
-      }
+    for (std::uint32_t node = 0; node < mix_.size; ++node) {
+      if (!cluster_.alive(node)) continue;
+      ASSERT_EQ(judge(node), "");
+    }
   }
   void check_sends() {
     for (const Operation& op : ops_) {

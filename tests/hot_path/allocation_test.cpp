@@ -22,7 +22,10 @@ void* counted(std::size_t bytes, std::size_t alignment) {
 
 } // namespace
 
-// Every form of the standard library ends in one of these.
+// Every form of the standard library ends in one of these. Where the compiler inlines only one of a pair, it takes the pair
+// for mismatched.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t bytes) {
   return counted(bytes, 1);
 }
@@ -47,6 +50,7 @@ void operator delete(void* memory, std::align_val_t) noexcept {
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
+#pragma GCC diagnostic pop
 
 namespace heddle::tests {
 namespace {

@@ -63,8 +63,9 @@ int arguments() {
   demand_bad(context.matched_probe({.tag = Tag{1}, .mask = 0}), "it can match nothing");
   demand_bad(context.why(Rank{2}, 8), "outside the job");
   demand_bad(context.receive_matched({}, memory), "never reserved");
-  demand(context.wait(Request{}).code == ErrorCode::stale_request, "a stale request");
-  demand(!context.cancel(Request{.name = (9ULL << 32U) | 12345U}), "a stale request was cancelled");
+  demand(context.wait(Request{.name = (std::uint64_t{9} << 32U) + 12345}).code == ErrorCode::stale_request,
+         "a stale request");
+  demand(!context.cancel(Request{.name = (std::uint64_t{9} << 32U) + 12345}), "a stale request was cancelled");
   context.release(Arrival{.data = nullptr, .bytes = 0, .handle = 99});
   exchange(context);
   demand(context.barrier(), "barrier");
