@@ -94,7 +94,6 @@ class Context::State {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<translators::LoopbackFabric> self_fabric_;
   std::vector<std::unique_ptr<ir::Translator>> translators_; // the first is loopback, for this process alone
-  std::vector<std::string> refusals_;                        // why others are not used
   std::vector<std::unique_ptr<schedule::Queue>> queues_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<collective::Barriers> barriers_;
