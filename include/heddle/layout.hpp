@@ -94,9 +94,9 @@ class BasicLayout {
 
   Void* start_ = nullptr; // the first byte, or the list of pieces
   std::uint64_t bytes_ = 0;
+  Shape shape_ = Shape::contiguous;
   std::uint64_t block_ = 0; // bytes of a block, or the number of pieces
   std::int64_t stride_ = 0;
-  Shape shape_ = Shape::contiguous;
 };
 
 using Piece = BasicPiece<std::byte>;

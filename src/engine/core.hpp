@@ -63,12 +63,18 @@ class Core {
   // A new operation; the members that every kind has are set, the others are as the last use left them. What may take
   // a while also sets `started`.
   Operation& begin(OperationKind kind, Stage stage, Notify notify) {
+    Operation& operation = begin_bare(kind, stage, notify);
+    operation.completion = {};
+    return operation;
+  }
+  // The same, but for the completion, which whoever ends it sets as a whole.
+  Operation& begin_bare(OperationKind kind, Stage stage, Notify notify) {
     Operation& operation = operations.take();
     operation.kind = kind;
     operation.stage = stage;
     operation.by_event = notify.by_event;
-    if (notify.by_event) operation.cookie = notify.cookie;
-    operation.completion = {};
+    if (notify.by_event) [[unlikely]]
+      operation.cookie = notify.cookie;
     return operation;
   }
   // Ends an operation: its completion is set, but for the code. The operation may be gone afterwards.
@@ -78,6 +84,14 @@ class Core {
     operation.link = nullptr;
     if (operation.by_event || operation.kind == OperationKind::unsolicited_receive) [[unlikely]]
       deliver_event(operation);
+  }
+
+  // Ends a receive whose message is in place. It may be gone afterwards.
+  void complete_receive(Operation& receive, const Completion& completion) {
+    receive.stage = Stage::done;
+    receive.completion = completion;
+    if (receive.by_event) [[unlikely]]
+      deliver_event(receive);
   }
 
   // The operation of a send that has left already: only its completion is of use.

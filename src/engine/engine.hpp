@@ -50,12 +50,20 @@ class Engine final : private ConnectionHost {
     Channel channel = Channel::program;
   };
   Result<Request> send(const SendArguments& arguments, const ConstLayout& data) {
-    Link* link = static_cast<std::uint32_t>(arguments.to) < core_.size
-                     ? links_[static_cast<std::uint32_t>(arguments.to)]
-                     : nullptr;
-    if (link == nullptr || !link->connected()) [[unlikely]]
-      return send_slowly(OperationKind::send, arguments, data);
-    return send_connected(*link, arguments, data);
+    const auto rank = static_cast<std::uint32_t>(arguments.to);
+    Link* link = rank < core_.size ? links_[rank] : nullptr;
+    if (link != nullptr && sends_whole(*link, arguments, data) &&
+        Outbox::store_message(*link, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
+                              {data.data(), data.bytes()})) [[likely]]
+      return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
+    // Member by member and by value, so that the quick way may keep the arguments in registers.
+    return send_slowly(OperationKind::send,
+                       {.to = arguments.to,
+                        .tag = arguments.tag,
+                        .mode = arguments.mode,
+                        .notify = {.by_event = arguments.notify.by_event, .cookie = arguments.notify.cookie},
+                        .channel = arguments.channel},
+                       data);
   }
   Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) {
     return send_slowly(OperationKind::unsolicited_send, arguments, data);
@@ -68,10 +76,11 @@ class Engine final : private ConnectionHost {
     Arrived* message = matching.find(match);
     if (message == nullptr && source_failed(match)) [[unlikely]]
       return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
-    Operation& operation = core_.begin(OperationKind::receive, Stage::posted, notify);
+    Operation& operation = core_.begin_bare(OperationKind::receive, Stage::posted, notify);
     operation.channel = channel;
-    operation.match = match;
-    operation.target = into;
+    operation.match = {.source = match.source, .tag = match.tag, .mask = match.mask};
+    operation.target =
+        into.shape() == Layout::Shape::contiguous ? Layout(into.data(), into.bytes()) : into; // see Operation
     operation.started = core_.progress_count;
     const Request request = operation.request();
     if (message == nullptr) [[likely]] {
@@ -103,6 +112,14 @@ class Engine final : private ConnectionHost {
     return done + work_off();
   }
 
+  // Looks at the rings alone, again and again for a short while: sees a message as quickly as it can be seen. For whoever
+  // waits, in between calls of progress. Returns how many things were done.
+  std::size_t glance() {
+    std::size_t done = 0;
+    for (int looks = 0; looks < kGlances && done == 0; ++looks) done = read_rings();
+    return done;
+  }
+
   // Answers to commands may be there already, or come without anything that ends a sleep: one more call of progress
   // before sleeping.
   [[nodiscard]] bool awaits_answers() const {
@@ -120,8 +137,20 @@ class Engine final : private ConnectionHost {
     if (operation == nullptr) [[unlikely]]
       return Completion{.code = ErrorCode::stale_request};
     if (operation->stage != Stage::done) return std::nullopt;
-    const Completion completion = operation->completion;
+    const Completion completion = operation->outcome();
     core_.operations.give_back(*operation);
+    return completion;
+  }
+  // For whoever waits for one operation: found once, looked at often, taken when it has ended. Null: the request is stale.
+  [[nodiscard]] Operation* find(Request request) const { return core_.operations.find(request.name); }
+  [[nodiscard]] static bool ended(const Operation& operation, Request request) {
+    return operation.stage == Stage::done || operation.name != request.name;
+  }
+  Completion take(Operation& operation, Request request) {
+    if (operation.name != request.name) [[unlikely]] // it was to end with an event
+      return {.code = ErrorCode::stale_request};
+    const Completion completion = operation.outcome();
+    core_.operations.give_back(operation);
     return completion;
   }
   // The same, but for all except the code.
@@ -162,7 +191,7 @@ class Engine final : private ConnectionHost {
   void lost(Link& link, const char* why) override;
 
   // Checks everything, and connects first where that is missing.
-  Result<Request> send_slowly(OperationKind kind, const SendArguments& arguments, const ConstLayout& data);
+  Result<Request> send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data);
   Operation& begin_send(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
     Operation& operation = core_.begin(kind, Stage::queued, arguments.notify);
     operation.channel = arguments.channel;
@@ -175,22 +204,10 @@ class Engine final : private ConnectionHost {
     operation.completion.message_bytes = data.bytes();
     return operation;
   }
-  // A tagged send on a connected link.
-  Request send_connected(Link& link, const SendArguments& arguments, const ConstLayout& data) {
-    const bool simple = data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-                        data.bytes() <= link.eager_limit && link.waiting.empty();
-    const Outgoing record{.kind = RecordKind::eager,
-                          .channel = arguments.channel,
-                          .tag = static_cast<std::uint64_t>(arguments.tag),
-                          .body = {},
-                          .payload = data.data(),
-                          .payload_bytes = data.bytes()};
-    if (simple && outbox_.write(link, record)) [[likely]]
-      return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
-    Operation& operation = begin_send(OperationKind::send, link, arguments, data);
-    const Request request = operation.request();
-    submit(operation, data);
-    return request;
+  // Whether a send may be one record and complete at once, if there is room.
+  static bool sends_whole(const Link& link, const SendArguments& arguments, const ConstLayout& data) {
+    return data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
+           data.bytes() <= link.eager_limit && link.waiting.empty();
   }
   // Sends in any way that suits, now or later.
   void submit(Operation& operation, const ConstLayout& data) {
@@ -223,6 +240,8 @@ class Engine final : private ConnectionHost {
         return false;
     return connector_.idle() && fetcher_.idle() && to_pump_.empty();
   }
+  // Some tens of nanoseconds.
+  static constexpr int kGlances = 16;
   std::size_t work_off();
   std::size_t read_rings() {
     std::size_t done = 0;
@@ -241,8 +260,8 @@ class Engine final : private ConnectionHost {
   std::size_t read_ring(Link& link);
   std::size_t read_shared_ring(Port& port);
   // One record; false: it makes no sense.
-  bool dispatch(Link& link, const Lead& lead, const std::byte* record);
-  bool dispatch_control(Link& link, const Lead& lead, const std::byte* content);
+  bool dispatch(Link& link, Lead lead, const std::byte* record);
+  bool dispatch_control(Link& link, Lead lead, const std::byte* content);
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
   bool dispatch_event(const ir::Event& event);

@@ -1,7 +1,7 @@
 // Walks over the bytes of a layout from any position: gathers into, or scatters from, contiguous memory.
 #pragma once
 
-#include "engine/copy.hpp"
+#include "base/copy.hpp"
 
 #include <heddle/layout.hpp>
 
@@ -50,7 +50,7 @@ void visit_range(const BasicLayout<Byte>& layout, std::uint64_t from, std::uint6
 // Copies [from, from + bytes) of the message to `to`.
 inline void gather(const ConstLayout& layout, std::uint64_t from, std::byte* to, std::uint64_t bytes) {
   visit_range(layout, from, bytes, [&to](const std::byte* part, std::uint64_t part_bytes) {
-    copy_bytes(to, part, part_bytes);
+    base::copy_bytes(to, part, part_bytes);
     to += part_bytes;
   });
 }
@@ -58,7 +58,7 @@ inline void gather(const ConstLayout& layout, std::uint64_t from, std::byte* to,
 // Copies `bytes` bytes to [at, at + bytes) of the message.
 inline void scatter(const Layout& layout, std::uint64_t at, const std::byte* from, std::uint64_t bytes) {
   visit_range(layout, at, bytes, [&from](std::byte* part, std::uint64_t part_bytes) {
-    copy_bytes(part, from, part_bytes);
+    base::copy_bytes(part, from, part_bytes);
     from += part_bytes;
   });
 }

@@ -77,7 +77,7 @@ TEST(CopyBytes, CopiesEverySizeExactly) {
   for (std::size_t bytes = 0; bytes < 200; ++bytes)
     for (std::size_t offset = 0; offset < 9; ++offset) {
       std::vector<std::byte> to(220, std::byte{0xee});
-      copy_bytes(to.data() + 8 + offset, from.data() + offset, bytes);
+      base::copy_bytes(to.data() + 8 + offset, from.data() + offset, bytes);
       for (std::size_t i = 0; i < to.size(); ++i) {
         const bool inside = i >= 8 + offset && i < 8 + offset + bytes;
         ASSERT_EQ(to[i], inside ? from[i - 8] : std::byte{0xee}) << bytes << " bytes at " << offset;

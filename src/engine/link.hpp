@@ -60,6 +60,7 @@ struct Link {
   // Writing.
   bool writes_shared = false;
   RingWriter writer;
+  ir::Window window; // onto the peer's ring, where the translator offers one
   SharedRingCursor cursor;
   ClaimState claim = ClaimState::none;
   RingGrant grant;                   // the peer's ring

@@ -3,7 +3,8 @@
 namespace heddle::engine {
 
 void OperationPool::grow() {
-  const auto first = static_cast<std::uint32_t>(blocks_.size()) * kBlock;
+  const std::uint32_t first = count_;
+  count_ += kBlock;
   auto& block = blocks_.emplace_back(std::make_unique<Operation[]>(kBlock));
   for (std::uint32_t i = kBlock; i-- > 0;) {
     block[i].name = kGeneration + first + i; // never 0, so that a Request made of zeros names nothing

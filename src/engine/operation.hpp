@@ -35,7 +35,9 @@ enum class Stage : std::uint8_t {
   done,    // the completion waits to be fetched
 };
 
-// In the order of use: a whole message touches the first cache line when sent, the first three when received.
+// In the order of use: a whole message touches the first cache line when sent, two and a word when received.
+// What the hot path writes and soon reads again it writes and reads member by member: a wider load would have to wait until
+// the narrower stores before it have left the store buffer, behind a record whose cache line is still on its way.
 struct alignas(64) Operation {
   OperationName name =
       0; // generation in the high half, index in the low; one word, so that it is read as it was written
@@ -45,18 +47,18 @@ struct alignas(64) Operation {
   SendMode mode{};
   bool by_event = false;
   bool exposed = false; // its memory is open to the peer, at `place`
-  Link* link = nullptr; // the peer it is under way with, if any
   Completion completion;
   Operation* next = nullptr; // in the one OperationList it stands in, or among the free ones
+  std::uint64_t started = 0; // progress count when it began, for its age
 
   // Receive: what it accepts, its place among the posted ones, the caller's memory.
   Match match;
-  std::uint64_t order = 0;
   Hook<Operation> posted;
   Layout target;
+  std::uint64_t order = 0;
 
   std::uint64_t cookie = 0;
-  std::uint64_t started = 0; // progress count when it began, for its age
+  Link* link = nullptr; // the peer it is under way with, if any; null while it is free
   Operation* previous = nullptr;
   ConstLayout source; // send: the caller's memory
 
@@ -75,6 +77,13 @@ struct alignas(64) Operation {
 
   [[nodiscard]] std::uint32_t index() const { return static_cast<std::uint32_t>(name); }
   [[nodiscard]] Request request() const { return {.name = name}; }
+  [[nodiscard]] Completion outcome() const {
+    return {.code = completion.code,
+            .peer = completion.peer,
+            .tag = completion.tag,
+            .bytes = completion.bytes,
+            .message_bytes = completion.message_bytes};
+  }
 };
 
 // A first-in first-out list through Operation::next; an operation is in one list at a time.
@@ -114,11 +123,10 @@ class OperationList {
 class OperationPool {
  public:
   Operation& take() {
-    if (free_ == nullptr) grow();
+    if (free_ == nullptr) [[unlikely]]
+      grow();
     Operation& operation = *free_;
     free_ = operation.next;
-    operation.next = nullptr;
-    ++in_use_;
     return operation;
   }
   void give_back(Operation& operation) {
@@ -126,22 +134,26 @@ class OperationPool {
     operation.name += kGeneration; // every name of it is stale from here on
     operation.next = free_;
     free_ = &operation;
-    --in_use_;
   }
   // The operation of that name, or null when it is stale or never was.
   [[nodiscard]] Operation* find(OperationName name) const {
     const auto index = static_cast<std::uint32_t>(name);
-    if (index / kBlock >= blocks_.size()) [[unlikely]]
+    if (index >= count_) [[unlikely]]
       return nullptr;
     Operation& operation = blocks_[index / kBlock][index % kBlock];
     return operation.name == name && operation.stage != Stage::free ? &operation : nullptr;
   }
   // The operation of that index: for cookies of commands, which keep their operation alive.
   [[nodiscard]] Operation* at(std::uint32_t index) const { return &blocks_[index / kBlock][index % kBlock]; }
-  [[nodiscard]] std::size_t in_use() const { return in_use_; }
+  // Counted when asked for: looks at all of them.
+  [[nodiscard]] std::size_t in_use() const {
+    std::size_t count = 0;
+    visit_all([&count](const Operation&) { ++count; });
+    return count;
+  }
 
   template <typename Visit>
-  void visit_all(Visit&& visit) {
+  void visit_all(Visit&& visit) const {
     for (auto& block : blocks_)
       for (std::size_t i = 0; i < kBlock; ++i)
         if (block[i].stage != Stage::free) visit(block[i]);
@@ -154,7 +166,7 @@ class OperationPool {
 
   std::vector<std::unique_ptr<Operation[]>> blocks_;
   Operation* free_ = nullptr;
-  std::size_t in_use_ = 0;
+  std::uint32_t count_ = 0; // in all blocks
 };
 
 } // namespace heddle::engine

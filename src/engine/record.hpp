@@ -46,6 +46,10 @@ struct Lead {
             .channel = static_cast<Channel>((word >> 40U) & 0xffU),
             .bytes = static_cast<std::uint32_t>(word)};
   }
+  // Whether the word leads the commonest record, a whole message of the program: one comparison.
+  static constexpr bool is_message(std::uint64_t word) {
+    return (word >> 32U) == Lead{.kind = RecordKind::eager, .channel = Channel::program}.pack() >> 32U;
+  }
   // Whether the word can be a lead word at all.
   static constexpr bool plausible(std::uint64_t word) {
     const Lead lead = unpack(word);

@@ -5,6 +5,7 @@
 #include "ir/capabilities.hpp"
 #include "ir/command.hpp"
 #include "ir/event.hpp"
+#include "ir/window.hpp"
 
 #include <heddle/error.hpp>
 
@@ -62,6 +63,13 @@ class Translator {
   // With Capabilities::needs_connection: makes this side's endpoint for the peer, then connects it to the peer's.
   virtual Result<Endpoint> prepare_endpoint(Peer) { return Endpoint{}; }
   virtual Result<void> connect_endpoint(Peer, const Endpoint&) { return {}; }
+
+  // The memory there as plain memory of this process, where the processor itself carries puts out: what is stored counts as
+  // put, after all commands submitted before. Valid until the peer is detached. The default offers none, and so do
+  // decorators, which are to see every command.
+  [[nodiscard]] virtual Window window(Peer, const RemotePlace&, std::uint64_t /*bytes*/) { return {}; }
+  // After a store into a window whose word `asleep` is not 0.
+  virtual void wake(Peer) {}
 
   // Starts commands in order; returns how many it has taken. Fewer than given is back-pressure: try the rest later.
   virtual std::size_t submit(std::span<const Command> commands) = 0;

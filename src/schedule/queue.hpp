@@ -23,6 +23,19 @@ class Queue {
     return true;
   }
 
+  // The same for a record that a window of the peer's takes at `at`: its place there is known to be large enough.
+  [[nodiscard, gnu::always_inline]] bool try_store(const ir::Window& window, std::uint64_t at,
+                                                   const ir::StoredRecord& record) {
+    if (held_count_ != 0) [[unlikely]]
+      return false;
+    ir::store_record(record, window.memory + at);
+    // The sleeper's barrier orders its last look at the memory against these stores; here the compiler's order is enough.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
+      translator_.wake(window.peer);
+    return true;
+  }
+
   // Passes the command on now or, under back-pressure, later and in order. Its memory must live until its event comes.
   void post(const ir::Command& command) {
     if (!try_post(command)) hold(command);

@@ -1,4 +1,4 @@
-// A translator over a translator: passes every call on. What changes some of them derives from it (trace, replay, faulty).
+// A translator over a translator: passes every call on, and offers no window, so that every put comes by as a command. What changes some of them derives from it (trace, replay, faulty).
 #pragma once
 
 #include "ir/translator.hpp"

@@ -27,7 +27,8 @@ class KeyTable {
   KeyTable() : buckets_(std::size_t{1} << kFirstBits) {}
 
   void push_back(Item& item) {
-    if (++count_ > buckets_.size() * 2) grow();
+    if (++count_ > most_) [[unlikely]]
+      grow();
     append(buckets_[bucket_of(KeyOf(item))], item);
   }
   void remove(Item& item) { unlink(buckets_[bucket_of(KeyOf(item))], item); }
@@ -55,6 +56,7 @@ class KeyTable {
 
  private:
   static constexpr unsigned kFirstBits = 8;
+  static constexpr std::size_t kChain = 2; // items per bucket, on average
   struct Bucket {
     Item* head = nullptr;
     Item* tail = nullptr;
@@ -79,9 +81,10 @@ class KeyTable {
     (bucket.tail == nullptr ? bucket.head : (bucket.tail->*HookMember).next) = &item;
     bucket.tail = &item;
   }
-  void grow() {
+  [[gnu::noinline]] void grow() {
     std::vector<Bucket> old(buckets_.size() * 2);
     old.swap(buckets_);
+    most_ = buckets_.size() * kChain;
     --shift_;
     for (Bucket& bucket : old)
       for (Item* item = bucket.head; item != nullptr;) {
@@ -94,6 +97,7 @@ class KeyTable {
   std::vector<Bucket> buckets_;      // a power of two
   unsigned shift_ = 64 - kFirstBits; // leaves as many bits as number them
   std::size_t count_ = 0;
+  std::size_t most_ = kChain << kFirstBits; // before the table grows
 };
 
 } // namespace heddle::engine

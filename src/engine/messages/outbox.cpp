@@ -2,6 +2,27 @@
 
 namespace heddle::engine {
 
+bool Outbox::write_exclusive(Link& link, const Outgoing& record) {
+  const std::uint64_t span = record_span(record.body.size() + record.payload_bytes);
+  const RingWriter::Room room = link.writer.room_for(span);
+  if (room == RingWriter::Room::none || (room == RingWriter::Room::after_wrap && !write_wrap(link))) return false;
+  const bool written = link.window.exists() && record.body.empty()
+                           ? link.queue().try_store(link.window, link.writer.next_offset(), stored(record))
+                           : put(link, record);
+  if (written) link.writer.advance(span);
+  return written;
+}
+
+bool Outbox::put(Link& link, const Outgoing& record) {
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::lead_last | ir::Flags::terminated;
+  command.peer = ir::Peer{link.rank};
+  command.remote = link.writer.next_place();
+  fill(command, record, 0);
+  return link.queue().try_post(command);
+}
+
 bool Outbox::write_wrap(Link& link) {
   ir::Command command;
   command.operation = ir::Operation::put;

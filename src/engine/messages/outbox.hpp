@@ -1,7 +1,7 @@
 // Writing records to a peer's ring, of either type. The only place that knows how a record becomes a command.
 #pragma once
 
-#include "engine/copy.hpp"
+#include "base/copy.hpp"
 #include "engine/core.hpp"
 #include "engine/link.hpp"
 
@@ -26,12 +26,29 @@ class Outbox {
  public:
   explicit Outbox(Core& core) : core_(core) {}
 
+  // The quick way of a whole message: stores its record if there is a window onto the peer's ring, and room right here.
+  // False says only that write is to be asked.
+  [[nodiscard, gnu::always_inline]] static bool store_message(Link& link, Channel channel, std::uint64_t tag,
+                                                              std::span<const std::byte> data) {
+    const std::uint64_t span = record_span(data.size());
+    if (!link.window.exists() || !link.writer.has_room_here(span)) [[unlikely]]
+      return false;
+    const Outgoing record{.kind = RecordKind::eager,
+                          .channel = channel,
+                          .tag = tag,
+                          .body = {},
+                          .payload = data.data(),
+                          .payload_bytes = data.size()};
+    if (!link.queue().try_store(link.window, link.writer.next_offset(), stored(record))) [[unlikely]]
+      return false;
+    link.writer.advance(span);
+    return true;
+  }
+
   // Writes the record if there is room now. The payload's memory is free again when this returns true.
   // On a shared ring a false may also mean that a slot has just been asked for.
   [[nodiscard]] bool write(Link& link, const Outgoing& record) {
-    if (link.writes_shared) [[unlikely]]
-      return write_shared(link, record);
-    return write_exclusive(link, record);
+    return link.writes_shared ? write_shared(link, record) : write_exclusive(link, record);
   }
 
   // Writes a control record now or as soon as there is room, in order with other control records.
@@ -58,31 +75,18 @@ class Outbox {
   void leave(Link& link);
 
  private:
-  // Inlined wherever it is used: the record and the command then live in registers as far as they can.
-  [[gnu::always_inline]] bool write_exclusive(Link& link, const Outgoing& record) {
-    const std::uint64_t content = record.body.size() + record.payload_bytes;
-    const std::uint64_t span = record_span(content);
-    RingWriter::Room room = link.writer.room_for(span);
-    if (room != RingWriter::Room::here) [[unlikely]] {
-      if (room == RingWriter::Room::none || !write_wrap(link)) return false;
-    }
-    ir::Command command;
-    command.operation = ir::Operation::put;
-    command.flags = ir::Flags::lead_last | ir::Flags::terminated;
-    command.peer = ir::Peer{link.rank};
-    command.remote = link.writer.next_place();
-    fill(command, record, 0);
-    if (!link.queue().try_post(command)) [[unlikely]]
-      return false;
-    link.writer.advance(span);
-    return true;
+  static std::uint64_t lead_of(const Outgoing& record) {
+    return Lead{.kind = record.kind,
+                .channel = record.channel,
+                .bytes = static_cast<std::uint32_t>(record.body.size() + record.payload_bytes)}
+        .pack();
+  }
+  static ir::StoredRecord stored(const Outgoing& record) {
+    return {.lead = lead_of(record), .second = record.tag, .local = record.payload, .bytes = record.payload_bytes};
   }
   // Lays lead word, tag and body into the command's head, from `at` on, and points it to the payload.
   static void fill(ir::Command& command, const Outgoing& record, std::size_t at) {
-    const std::uint64_t lead = Lead{.kind = record.kind,
-                                    .channel = record.channel,
-                                    .bytes = static_cast<std::uint32_t>(record.body.size() + record.payload_bytes)}
-                                   .pack();
+    const std::uint64_t lead = lead_of(record);
     std::memcpy(command.head.data() + at, &lead, sizeof lead);
     std::memcpy(command.head.data() + at + kLeadBytes, &record.tag, sizeof record.tag);
     if (!record.body.empty())
@@ -91,6 +95,8 @@ class Outbox {
     command.local = const_cast<std::byte*>(record.payload); // a put only reads it
     command.bytes = record.payload_bytes;
   }
+  bool write_exclusive(Link& link, const Outgoing& record);
+  static bool put(Link& link, const Outgoing& record);
   bool write_wrap(Link& link);
   bool write_shared(Link& link, const Outgoing& record);
   void ask_claim(Link& link);

@@ -7,8 +7,8 @@
 
 namespace heddle::engine {
 
-bool Receiver::keep(Link& link, const Lead& lead, std::uint64_t tag, const Announcement& announcement,
-                    const std::byte* data, std::uint64_t bytes) {
+bool Receiver::keep(Link& link, Lead lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
+                    std::uint64_t bytes) {
   const bool is_announced = lead.kind == RecordKind::announce;
   const auto buffer = is_announced ? BufferPool::Buffer{} : core_.buffers.take(bytes);
   if (!is_announced && bytes > 0 && buffer.data == nullptr) return false;
@@ -22,12 +22,12 @@ bool Receiver::keep(Link& link, const Lead& lead, std::uint64_t tag, const Annou
   message.announcement = announcement;
   message.data = buffer.data;
   message.capacity = buffer.capacity;
-  if (buffer.data != nullptr) copy_bytes(buffer.data, data, bytes);
+  if (buffer.data != nullptr) base::copy_bytes(buffer.data, data, bytes);
   core_.matching_of(lead.channel).add(message);
   return true;
 }
 
-bool Receiver::synchronous(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+bool Receiver::synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   SynchronousHead head;
   if (lead.bytes < sizeof head) return false;
   std::memcpy(&head, content, sizeof head);
@@ -44,15 +44,15 @@ void Receiver::tell_matched(Link& link, OperationName sender, std::uint64_t byte
   outbox_.write_control(link, RecordKind::finished, Finished{.sender = sender, .bytes = bytes});
 }
 
-bool Receiver::unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+bool Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   const BufferPool::Buffer buffer = core_.buffers.take(lead.bytes);
   if (lead.bytes > 0 && buffer.data == nullptr) return false;
-  if (lead.bytes > 0) copy_bytes(buffer.data, content, lead.bytes);
+  if (lead.bytes > 0) base::copy_bytes(buffer.data, content, lead.bytes);
   core_.deliver_arrival(link.rank, tag, buffer, lead.bytes);
   return true;
 }
 
-bool Receiver::announced(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+bool Receiver::announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   Announcement announcement;
   if (lead.bytes != sizeof announcement) return false;
   std::memcpy(&announcement, content, sizeof announcement);
@@ -62,7 +62,7 @@ bool Receiver::announced(Link& link, const Lead& lead, std::uint64_t tag, const 
   return true;
 }
 
-bool Receiver::announced_unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+bool Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   Announcement announcement;
   if (lead.bytes != sizeof announcement) return false;
   std::memcpy(&announcement, content, sizeof announcement);
@@ -103,7 +103,7 @@ void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const An
   }
 }
 
-bool Receiver::fragment(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+bool Receiver::fragment(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   Operation* receive = core_.operations.find(tag);
   if (receive == nullptr || receive->link != &link || receive->stage != Stage::receiving_fragments) return false;
   if (lead.bytes > receive->wanted - receive->moved) return false;
@@ -120,8 +120,7 @@ bool Receiver::fragment(Link& link, const Lead& lead, std::uint64_t tag, const s
 void Receiver::take(Operation& receive, Arrived& message, Link& link) {
   if (message.announced) {
     if (link.failed()) {
-      receive.completion.peer = Rank{message.source};
-      receive.completion.tag = Tag{message.tag};
+      receive.completion = {.peer = Rank{message.source}, .tag = Tag{message.tag}};
       core_.complete(receive, ErrorCode::peer_failed);
     } else {
       fetch(receive, link, message.tag, message.announcement);
@@ -146,8 +145,7 @@ void Receiver::peer_lost(Link& link) {
                                 operation.match.source == Rank{link.rank};
     if (from_peer_only) {
       core_.matching_of(operation.channel).remove(operation);
-      operation.completion.peer = Rank{link.rank};
-      operation.completion.tag = operation.match.tag;
+      operation.completion = {.peer = Rank{link.rank}, .tag = operation.match.tag};
       core_.complete(operation, ErrorCode::peer_failed);
     } else if (operation.link == &link && operation.stage == Stage::receiving_fragments) {
       operation.completion.bytes = 0;

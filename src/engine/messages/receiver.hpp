@@ -16,18 +16,18 @@ class Receiver {
 
   // A record of one of the kinds that concern receiving has arrived. `content` is what follows lead word and tag.
   // False: it makes no sense, and the peer is to be treated as failed.
-  bool whole(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content) {
+  bool whole(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
     Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
     if (receive == nullptr) [[unlikely]]
       return keep(link, lead, tag, {}, content, lead.bytes);
     deliver(*receive, link.rank, tag, content, lead.bytes);
     return true;
   }
-  bool synchronous(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
-  bool unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
-  bool announced(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
-  bool announced_unsolicited(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
-  bool fragment(Link& link, const Lead& lead, std::uint64_t tag, const std::byte* content);
+  bool synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  bool unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  bool announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  bool announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  bool fragment(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
 
   // Gives a receive a message that has arrived before it. `link` leads to the message's source.
   void take(Operation& receive, Arrived& message, Link& link);
@@ -42,17 +42,17 @@ class Receiver {
     const std::uint64_t room = receive.target.bytes();
     const std::uint64_t taken = std::min(bytes, room);
     if (receive.target.shape() == Layout::Shape::contiguous) [[likely]]
-      copy_bytes(receive.target.data(), data, taken);
+      base::copy_bytes(receive.target.data(), data, taken);
     else
       scatter(receive.target, 0, data, taken);
-    receive.completion.peer = Rank{source};
-    receive.completion.tag = Tag{tag};
-    receive.completion.bytes = taken;
-    receive.completion.message_bytes = bytes;
-    core_.complete(receive, bytes > room ? ErrorCode::truncated : ErrorCode::ok);
+    core_.complete_receive(receive, {.code = bytes > room ? ErrorCode::truncated : ErrorCode::ok,
+                                     .peer = Rank{source},
+                                     .tag = Tag{tag},
+                                     .bytes = taken,
+                                     .message_bytes = bytes});
   }
   // A message for which no receive is posted is kept.
-  bool keep(Link& link, const Lead& lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
+  bool keep(Link& link, Lead lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
             std::uint64_t bytes);
   // Starts to fetch an announced message.
   void fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement);

@@ -13,6 +13,7 @@
 #include "engine/record.hpp"
 #include "ir/command.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -51,18 +52,12 @@ class RingWriter {
 
   // Where a record of `span` bytes goes now.
   enum class Room : std::uint8_t { here, after_wrap, none };
-  [[nodiscard]] Room room_for(std::uint64_t span) {
-    const std::uint64_t at = produced_ & (capacity_ - 1);
-    const std::uint64_t to_end = capacity_ - at;
-    const bool fits_here = span + kLeadBytes <= to_end;
-    const std::uint64_t needed = span + kLeadBytes + (fits_here ? 0 : to_end);
-    if (produced_ + needed > limit_) [[unlikely]] {
-      limit_ = consumed_->load(std::memory_order_acquire) + capacity_;
-      if (produced_ + needed > limit_) return Room::none;
-    }
-    return fits_here ? Room::here : Room::after_wrap;
-  }
-  [[nodiscard]] ir::RemotePlace next_place() const { return place_.at(produced_ & (capacity_ - 1)); }
+  [[nodiscard]] Room room_for(std::uint64_t span) { return has_room_here(span) ? Room::here : look_for_room(span); }
+  // The same in one comparison, without a look at what the reader has reported. False: ask room_for.
+  [[nodiscard]] bool has_room_here(std::uint64_t span) const { return produced_ + span + kLeadBytes <= stop_; }
+  // How far from the start of the ring the next record goes.
+  [[nodiscard]] std::uint64_t next_offset() const { return produced_ & (capacity_ - 1); }
+  [[nodiscard]] ir::RemotePlace next_place() const { return place_.at(next_offset()); }
   void advance(std::uint64_t span) { produced_ += span; }
   // To the start of the ring, once the wrap record is written.
   void wrap() { produced_ += capacity_ - (produced_ & (capacity_ - 1)); }
@@ -70,9 +65,22 @@ class RingWriter {
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
 
  private:
+  [[nodiscard]] Room look_for_room(std::uint64_t span) {
+    const std::uint64_t to_end = capacity_ - next_offset();
+    const bool fits_here = span + kLeadBytes <= to_end;
+    const std::uint64_t needed = span + kLeadBytes + (fits_here ? 0 : to_end);
+    if (produced_ + needed > limit_) {
+      limit_ = consumed_->load(std::memory_order_acquire) + capacity_;
+      if (produced_ + needed > limit_) return Room::none;
+    }
+    stop_ = std::min(limit_, produced_ + to_end);
+    return fits_here ? Room::here : Room::after_wrap;
+  }
+
   ir::RemotePlace place_;
   std::uint64_t capacity_ = 0;
   std::uint64_t produced_ = 0;
+  std::uint64_t stop_ = 0;  // up to here records follow one another without a further look
   std::uint64_t limit_ = 0; // the last position that may be written, as known from the reader's last report
   std::atomic<std::uint64_t>* consumed_ = nullptr;
 };

@@ -31,13 +31,6 @@ constexpr ir::MemoryKey kPrivate{2};
 constexpr std::uint64_t kFixedBytes = 64 << 10;
 constexpr std::uint64_t kBytesPerPeer = 64;
 
-// Records come one after the other and are often of one size: when one is written, the lines of the next are asked for, so
-// that writing it does not wait for the reader to let go of them. Past the segment's end this asks for nothing.
-constexpr std::size_t kLine = 64;
-constexpr std::uint64_t kMostAhead = 2048; // longer records hide the wait behind their own copying
-constexpr std::uint64_t kLeastAhead =
-    512; // covers a line's way from the most distant core at some sixteen small records
-
 // How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
 constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
 
@@ -55,14 +48,6 @@ int try_read(std::int32_t process, std::uint64_t address, std::uint64_t expected
   const iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = sizeof found};
   if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(sizeof found)) return errno;
   return found == expected ? 0 : EFAULT;
-}
-
-inline void prefetch_next(const std::byte* record, std::uint64_t span) {
-  if (span <= kLine) [[likely]] {
-    prefetch_for_writing(record + kLeastAhead);
-  } else if (span <= kMostAhead) {
-    for (std::uint64_t at = 0; at <= span; at += kLine) prefetch_for_writing(record + span + at);
-  }
 }
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
@@ -213,6 +198,17 @@ std::byte* Shm::reach(const Attached& peer, const ir::RemotePlace& place, std::u
   return peer.mapping.data() + place.offset;
 }
 
+ir::Window Shm::window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+  const Attached* found = find(peer);
+  std::byte* memory = found == nullptr ? nullptr : reach(*found, place, bytes);
+  if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % kWord != 0) return {};
+  return {.memory = memory, .asleep = &found->mapping.header().asleep, .peer = peer};
+}
+
+void Shm::wake(ir::Peer peer) {
+  if (const Attached* found = find(peer)) wake(found->mapping.header());
+}
+
 std::size_t Shm::submit(std::span<const ir::Command> commands) {
   for (const ir::Command& command : commands) {
     Attached* peer = find(command.peer);
@@ -220,32 +216,13 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
       report(command, {.status = ir::Status::peer_lost});
       continue;
     }
-    if (!write_record(*peer, command)) [[unlikely]]
-      report(command, execute(*peer, command));
+    report(command, execute(*peer, command));
     // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (peer->mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake(peer->mapping.header());
   }
   return commands.size();
-}
-
-// The commonest command in few steps: a message's record into the peer's segment. False: it is another, or unsound.
-bool Shm::write_record(const Attached& peer, const ir::Command& command) {
-  constexpr ir::Flags kRecord = ir::Flags::lead_last | ir::Flags::terminated;
-  const std::uint64_t room = peer.mapping.bytes();
-  const bool is_record = command.operation == ir::Operation::put && command.flags == kRecord &&
-                         command.remote.key == kInSegment && command.head_bytes - kWord <= ir::kHeadBytes - kWord &&
-                         command.bytes <= room && command.remote.offset <= room && command.remote.offset % kWord == 0;
-  if (!is_record) [[unlikely]]
-    return false;
-  const std::uint64_t span = terminator_at(command.head_bytes + command.bytes);
-  if (span + kWord > room - command.remote.offset) [[unlikely]]
-    return false;
-  std::byte* to = peer.mapping.data() + command.remote.offset;
-  execute_record(command, to);
-  prefetch_next(to, span);
-  return true;
 }
 
 Shm::Outcome Shm::execute(const Attached& peer, const ir::Command& command) {

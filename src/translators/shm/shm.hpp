@@ -42,6 +42,8 @@ class Shm final : public ir::Translator {
   void withdraw(const ir::RemotePlace&) override {}
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
+  [[nodiscard]] ir::Window window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  void wake(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override { return events_.pop(events); }
   void announce_sleep() override;
@@ -65,7 +67,6 @@ class Shm final : public ir::Translator {
 
   Shm(const Config& config, Segment segment);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
-  static bool write_record(const Attached& peer, const ir::Command& command);
   Outcome execute(const Attached& peer, const ir::Command& command);
   void report(const ir::Command& command, const Outcome& outcome);
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);

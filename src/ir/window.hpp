@@ -1,0 +1,72 @@
+// A peer's memory as plain memory of this process. Where a translator offers it, the commonest command, the put of a message's
+// record, becomes a few stores: nothing is filled that somebody else would have to read again.
+// Not here: who may store when (schedule::Queue), and what a record means (src/engine).
+#pragma once
+
+#include "base/copy.hpp"
+#include "ir/command.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace heddle::ir {
+
+struct Window {
+  std::byte* memory = nullptr;                        // null: the peer is reached by commands alone
+  const std::atomic<std::uint32_t>* asleep = nullptr; // not 0 after a store: the peer is to be woken
+  Peer peer{};
+
+  [[nodiscard]] bool exists() const { return memory != nullptr; }
+};
+
+// What a put with lead_last and terminated would carry: two words of head, then the local memory.
+struct StoredRecord {
+  std::uint64_t lead = 0;
+  std::uint64_t second = 0;
+  const std::byte* local = nullptr;
+  std::uint64_t bytes = 0;
+};
+inline constexpr std::uint64_t kStoredHeadBytes = 16;
+
+// Where the terminator stands after that many bytes of head and data.
+constexpr std::uint64_t terminator_at(std::uint64_t content) {
+  return (content + kTerminatorAlignment - 1) & ~(kTerminatorAlignment - 1);
+}
+
+// Asks for a cache line that will soon be written, so that the write does not wait for its last reader to let it go.
+inline void prefetch_for_writing(const std::byte* at) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0"
+               :
+               : "m"(*at)); // the builtin would ask for reading unless the whole build targets newer machines
+#else
+  __builtin_prefetch(at, 1);
+#endif
+}
+
+// Records come one after the other and are often of one size: when one is written, the lines of the next are asked for, so
+// that writing it does not wait for the reader to let go of them. Past the end of the memory this asks for nothing.
+inline void prefetch_next_record(const std::byte* record, std::uint64_t span) {
+  constexpr std::uint64_t kLine = 64;
+  constexpr std::uint64_t kMostAhead = 2048; // longer records hide the wait behind their own copying
+  constexpr std::uint64_t kLeastAhead = 512; // covers a line's way from the most distant core at some sixteen records
+  if (span <= kLine) [[likely]] {
+    prefetch_for_writing(record + kLeastAhead);
+  } else if (span <= kMostAhead) {
+    for (std::uint64_t at = 0; at <= span; at += kLine) prefetch_for_writing(record + span + at);
+  }
+}
+
+// `to` is 8-aligned and holds terminator_at(head and data) and 8 more bytes.
+[[gnu::always_inline]] inline void store_record(const StoredRecord& record, std::byte* to) {
+  const std::uint64_t span = terminator_at(kStoredHeadBytes + record.bytes);
+  std::memcpy(to + sizeof record.lead, &record.second, sizeof record.second);
+  base::copy_bytes(to + kStoredHeadBytes, record.local, record.bytes);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + span)).store(0, std::memory_order_relaxed);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(record.lead, std::memory_order_release);
+  prefetch_next_record(to, span);
+}
+
+} // namespace heddle::ir
