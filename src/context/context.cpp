@@ -75,9 +75,12 @@ std::optional<Completion> Context::test(Request request) {
 }
 
 Completion Context::wait(Request request) {
-  if (const auto completion = state_->engine().take_completion(request)) return *completion;
-  state_->wait_until([this, request] { return state_->engine().ended(request); });
-  return *state_->engine().take_completion(request);
+  engine::Operation* operation = state_->engine().find(request);
+  if (operation == nullptr) [[unlikely]]
+    return {.code = ErrorCode::stale_request};
+  if (!engine::Engine::ended(*operation, request))
+    state_->wait_until([operation, request] { return engine::Engine::ended(*operation, request); });
+  return state_->engine().take(*operation, request);
 }
 
 Completion Context::wait(Request request, std::chrono::nanoseconds limit) {

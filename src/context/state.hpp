@@ -41,7 +41,12 @@ class Context::State {
   // Makes progress until `done()`.
   template <typename Done>
   void wait_until(Done&& done) {
-    while (!done()) pass_time(progress());
+    while (!done()) {
+      std::size_t count = progress();
+      if (count == 0) count = engine_->glance();
+      if (count > 0 && done()) break;
+      pass_time(count);
+    }
     waiter_->busy();
   }
   // The same, within the time given. False when it was over first.
