@@ -17,6 +17,16 @@ class TransfersContract : public Pair {};
 class PeersContract : public Pair {};
 class SleepContract : public Pair {};
 
+class WindowsContract : public Pair {
+ public:
+  void SetUp() override {
+    Pair::SetUp();
+    window = left.translator().window(ir::Peer{1}, there, memory.size());
+    if (!window.exists()) GTEST_SKIP() << "this network offers no window";
+  }
+  ir::Window window; // of the left peer onto `memory`
+};
+
 class AtomicsContract : public Pair {
  public:
   void SetUp() override {
@@ -49,6 +59,7 @@ NetworkType type_of(const char* name) {
 #define HEDDLE_TRANSLATOR_CONTRACT(name, Type)                                                \
   INSTANTIATE_TEST_SUITE_P(name, MemoryContract, ::testing::Values(type_of<Type>(#name)));    \
   INSTANTIATE_TEST_SUITE_P(name, TransfersContract, ::testing::Values(type_of<Type>(#name))); \
+  INSTANTIATE_TEST_SUITE_P(name, WindowsContract, ::testing::Values(type_of<Type>(#name)));   \
   INSTANTIATE_TEST_SUITE_P(name, AtomicsContract, ::testing::Values(type_of<Type>(#name)));   \
   INSTANTIATE_TEST_SUITE_P(name, RefusalsContract, ::testing::Values(type_of<Type>(#name)));  \
   INSTANTIATE_TEST_SUITE_P(name, PeersContract, ::testing::Values(type_of<Type>(#name)));     \
