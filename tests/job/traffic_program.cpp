@@ -198,7 +198,7 @@ void Traffic::wait_for_something() {
   const std::chrono::microseconds limit(dice_.below(300));
   if (!under_way_.empty() && dice_.chance(50)) {
     Operation& operation = operations_[under_way_[dice_.below(under_way_.size())]];
-    if (!operation.by_event) {
+    if (!operation.by_event && !operation.ended) { // an ended one stays in the list until the next collect
       const Completion completion = context_.wait(operation.request, limit);
       if (completion.code != ErrorCode::timed_out) end(operation, completion);
       return;
