@@ -11,14 +11,24 @@ constexpr std::uint32_t kDropped = 1'000'000; // worse than any load
 
 } // namespace
 
-void StageLoads::begin(const Stage& stage, const Selection& selection) {
+bool StageLoads::begin(const Stage& stage, const Selection& selection) {
   for (const LinkIndex link : touched_) {
     load_[link] = 0;
     listed_[link] = false;
   }
   touched_.clear();
+  bool arrive = true;
   for (const Flow& flow : stage)
-    if (!job_.same_leaf(flow.from, flow.to)) add(flow, selection.offset(flow.from, flow.to), 1);
+    if (!job_.same_leaf(flow.from, flow.to)) arrive = add(flow, selection.offset(flow.from, flow.to), 1) && arrive;
+  return arrive;
+}
+
+std::uint32_t StageLoads::largest_on_path(const Flow& flow, const Selection& selection) const {
+  std::uint32_t most = 0;
+  if (!job_.same_leaf(flow.from, flow.to))
+    visit_links(network_, links_, job_, flow, selection.offset(flow.from, flow.to),
+                [&](LinkIndex link) { most = std::max(most, load_[link]); });
+  return most;
 }
 
 std::uint32_t StageLoads::largest() const {
@@ -27,8 +37,8 @@ std::uint32_t StageLoads::largest() const {
   return most;
 }
 
-void StageLoads::add(const Flow& flow, std::uint32_t offset, std::int32_t change) {
-  visit_links(network_, links_, job_, flow, offset, [&](LinkIndex link) {
+bool StageLoads::add(const Flow& flow, std::uint32_t offset, std::int32_t change) {
+  return visit_links(network_, links_, job_, flow, offset, [&](LinkIndex link) {
     if (!listed_[link]) touched_.push_back(link);
     listed_[link] = true;
     load_[link] += static_cast<std::uint32_t>(change);

@@ -20,9 +20,11 @@ class StageLoads {
  public:
   StageLoads(const Network& network, const Job& job) : network_(network), job_(job), links_(network.fabric), load_(links_.count()), listed_(links_.count()) {}
 
-  // Starts a stage from what `selection` says of its flows.
-  void begin(const Stage& stage, const Selection& selection);
+  // Starts a stage from what `selection` says of its flows. False where one of them does not arrive.
+  bool begin(const Stage& stage, const Selection& selection);
   [[nodiscard]] std::uint32_t largest() const;
+  // Of the links that the flow passes; 0 inside a leaf.
+  [[nodiscard]] std::uint32_t largest_on_path(const Flow& flow, const Selection& selection) const;
 
   // Gives the flow the offset with the least load on its links. For flows not placed yet.
   void place(const Flow& flow, Selection& selection);
@@ -33,7 +35,7 @@ class StageLoads {
   void repair(const Stage& stage, const std::vector<bool>& fixed, std::uint32_t limit, Selection& selection);
 
  private:
-  void add(const Flow& flow, std::uint32_t offset, std::int32_t change);
+  bool add(const Flow& flow, std::uint32_t offset, std::int32_t change);
   // How far the flow's links would be past the limit with it on that offset; the flow itself not counted in the loads.
   [[nodiscard]] std::uint32_t excess(const Flow& flow, std::uint32_t offset, std::uint32_t limit) const;
   [[nodiscard]] std::uint32_t total_excess(std::uint32_t limit) const;
