@@ -9,7 +9,8 @@ namespace heddle::routing {
 Result<AlltoallSpeed> alltoall_speed(const Network& network, const Job& job, const Selection& selection,
                                      const AlltoallMachine& machine) {
   const std::uint32_t n = job.nodes();
-  if (n < 2) return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "an all-to-all needs 2 nodes or more"});
+  if (n < 2)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "an all-to-all needs 2 nodes or more"});
   const Pattern pattern = Pattern::shift(n);
   const double volume = machine.message_bytes * machine.processes * machine.processes / 1e6; // MB between two nodes
   std::vector<double> done(n, volume / machine.in_node_mb_s);
@@ -21,7 +22,8 @@ Result<AlltoallSpeed> alltoall_speed(const Network& network, const Job& job, con
   for (std::size_t i = 0; i < pattern.stages(); ++i) {
     pattern.fill(i, stage);
     if (!loads.begin(stage, selection))
-      return std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "not every node of the job reaches every other"});
+      return std::unexpected(
+          Error{.code = ErrorCode::unreachable, .fact = "not every node of the job reaches every other"});
     const std::uint32_t largest = std::max(1U, loads.largest());
     in_step += largest;
     speed.hot_spot_free = speed.hot_spot_free && largest == 1;

@@ -27,10 +27,10 @@ class LoadBound {
   [[nodiscard]] std::uint32_t between_leaves(const Stage& stage);
 
   std::vector<Height> heights_;
-  bool uneven_ = false;                 // two levels and leaves with different ways open: pairs of leaves can bind
-  std::vector<std::uint32_t> leaf_;     // [local node], dense
-  std::vector<std::uint32_t> common_;   // [leaf][leaf] ways open to both
-  std::vector<std::uint32_t> between_;  // [leaf][leaf] flows of the stage at hand
+  bool uneven_ = false;                // two levels and leaves with different ways open: pairs of leaves can bind
+  std::vector<std::uint32_t> leaf_;    // [local node], dense
+  std::vector<std::uint32_t> common_;  // [leaf][leaf] ways open to both
+  std::vector<std::uint32_t> between_; // [leaf][leaf] flows of the stage at hand
   std::uint32_t leaves_ = 0;
 };
 

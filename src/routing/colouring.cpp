@@ -63,8 +63,10 @@ class Planner {
     if (free && plan_regular()) return;
     const std::uint32_t bound = std::max(1U, bound_.of(stage_));
     if (free && plan_conventional() <= bound) return;
-    if (network_.fabric.levels == 2) plan_from_lists(bound);
-    else plan_one_by_one();
+    if (network_.fabric.levels == 2)
+      plan_from_lists(bound);
+    else
+      plan_one_by_one();
     loads_.begin(stage_, selection_);
     if (loads_.largest() > bound) loads_.repair(stage_, fixed_, bound, selection_);
   }
@@ -173,7 +175,8 @@ class Planner {
     Level& level = levels_[0];
     level.edges.clear();
     for (const Flow& flow : crossing_) level.edges.push_back({classes_.leaf(flow.from), classes_.leaf(flow.to)});
-    const auto& ranks = level.colouring.colour(level.edges, classes_.leaves(), degree(level.edges, classes_.leaves()), {});
+    const auto& ranks =
+        level.colouring.colour(level.edges, classes_.leaves(), degree(level.edges, classes_.leaves()), {});
     const std::uint32_t ways = network_.ways.count();
     const auto lists = [&](std::uint32_t e, std::uint32_t colour) { return usable(crossing_[e], colour % ways); };
     const auto& colours = list_colouring_.colour(level.edges, classes_.leaves(), ranks, ways * layers, lists);
@@ -194,8 +197,10 @@ class Planner {
     Stage settled;
     std::size_t crossing = 0;
     for (std::size_t i = 0; i < stage_.size(); ++i) {
-      if (fixed_[i]) settled.push_back(stage_[i]);
-      else if (!job_.same_leaf(stage_[i].from, stage_[i].to) && !needed(crossing++)) settled.push_back(stage_[i]);
+      if (fixed_[i])
+        settled.push_back(stage_[i]);
+      else if (!job_.same_leaf(stage_[i].from, stage_[i].to) && !needed(crossing++))
+        settled.push_back(stage_[i]);
     }
     loads_.begin(settled, selection_);
     for (std::size_t e = 0; e < crossing_.size(); ++e)
@@ -219,8 +224,8 @@ class Planner {
   std::vector<bool> chosen_; // [s][d] has a path; only for patterns that may repeat a pair
   Stage stage_;
   Stage crossing_;
-  std::vector<bool> fixed_; // [flow of the stage]
-  std::vector<Way> way_;    // [crossing flow]
+  std::vector<bool> fixed_;        // [flow of the stage]
+  std::vector<Way> way_;           // [crossing flow]
   std::vector<std::uint32_t> key_; // [crossing flow] the uplinks taken so far
   std::vector<std::uint32_t> every_flow_;
 };

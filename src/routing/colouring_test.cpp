@@ -25,8 +25,9 @@ void expect_bound_met(const Network& network, const Job& job, const std::string&
 
 TEST(Colouring, LeavesNoHotSpotOnTwoLevelsForAnySetOfNodes) {
   std::mt19937 dice(4);
-  for (const char* tree : {"1-ary-2-tree", "2-ary-2-tree", "3-ary-2-tree", "5-ary-2-tree:43", "6-ary-2-tree:30",
-                           "8-ary-2-tree,links=2", "12-ary-2-tree,links=4", "7-ary-2-tree,hosts=3", "18-ary-2-tree:200"}) {
+  for (const char* tree :
+       {"1-ary-2-tree", "2-ary-2-tree", "3-ary-2-tree", "5-ary-2-tree:43", "6-ary-2-tree:30", "8-ary-2-tree,links=2",
+        "12-ary-2-tree,links=4", "7-ary-2-tree,hosts=3", "18-ary-2-tree:200"}) {
     const Network network = network_of(tree);
     const std::size_t hosts = network.fabric.hosts.size();
     for (int set = 0; set < 40; ++set) expect_free(network, random_job(network, 1 + dice() % hosts, dice), tree);
@@ -52,7 +53,8 @@ TEST(Colouring, HandlesMoreThan64Roots) {
 
 TEST(Colouring, LeavesNoHotSpotOnThreeAndFourLevels) {
   std::mt19937 dice(6);
-  for (const char* tree : {"2-ary-3-tree", "3-ary-3-tree", "4-ary-3-tree:90", "2-ary-4-tree", "3-ary-4-tree:100", "4-ary-3-tree,links=2"}) {
+  for (const char* tree : {"2-ary-3-tree", "3-ary-3-tree", "4-ary-3-tree:90", "2-ary-4-tree", "3-ary-4-tree:100",
+                           "4-ary-3-tree,links=2"}) {
     const Network network = network_of(tree);
     const std::size_t hosts = network.fabric.hosts.size();
     for (int set = 0; set < 12; ++set) expect_free(network, random_job(network, 2 + dice() % hosts, dice), tree);
@@ -81,7 +83,8 @@ TEST(Colouring, StaysCloseToTheBoundOnOversubscribedDeepTrees) {
 TEST(Colouring, PlansAroundFailedRootsAndHosts) {
   const Network network = network_of("6-ary-2-tree:30", {}, "root2,host4,host11");
   std::mt19937 dice(9);
-  for (int set = 0; set < 40; ++set) expect_bound_met(network, random_job(network, 2 + dice() % 27, dice), "root2 failed");
+  for (int set = 0; set < 40; ++set)
+    expect_bound_met(network, random_job(network, 2 + dice() % 27, dice), "root2 failed");
 }
 
 TEST(Colouring, PlansAroundFailedCables) {
@@ -147,8 +150,7 @@ TEST(Colouring, PlansOtherPatterns) {
         if (to[s] != s) stage.push_back({s, to[s]});
     }
     stages.push_back(stages.front()); // a stage that comes again meets its own choices
-    const LoadReport report =
-        load_of(network, job, Method::colouring, Pattern::of("lot", job.nodes(), stages));
+    const LoadReport report = load_of(network, job, Method::colouring, Pattern::of("lot", job.nodes(), stages));
     EXPECT_EQ(report.largest.front(), report.largest.back());
     EXPECT_LE(report.overall(), 2U) << "pairs that come twice keep their path";
   }

@@ -23,8 +23,8 @@ void EdgeColouring::clear(Side& side, std::uint32_t vertices) const {
 
 std::uint32_t EdgeColouring::free_at_both(const Edge& edge) const {
   for (std::uint32_t word = 0; word < words_; ++word) {
-    const std::uint64_t common = left_.free[std::size_t{edge.left} * words_ + word] &
-                                 right_.free[std::size_t{edge.right} * words_ + word];
+    const std::uint64_t common =
+        left_.free[std::size_t{edge.left} * words_ + word] & right_.free[std::size_t{edge.right} * words_ + word];
     if (common != 0) return word * 64 + static_cast<std::uint32_t>(std::countr_zero(common));
   }
   return kNone;

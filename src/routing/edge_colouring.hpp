@@ -29,8 +29,8 @@ class EdgeColouring {
  private:
   // One side of the graph: which edge has a colour at a vertex, and which colours are free there.
   struct Side {
-    std::vector<std::uint32_t> edge_at;  // [vertex][colour], kNone where free
-    std::vector<std::uint64_t> free;     // [vertex][word], bit set where free
+    std::vector<std::uint32_t> edge_at; // [vertex][colour], kNone where free
+    std::vector<std::uint64_t> free;    // [vertex][word], bit set where free
   };
   static constexpr std::uint32_t kNone = UINT32_MAX;
 

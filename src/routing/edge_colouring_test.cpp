@@ -71,9 +71,8 @@ TEST(ListColouring, ColoursEveryEdgeFromListsAsLongAsTheDegree) {
     for (auto& list : lists)
       while (list.size() < size) list.insert(below(colours, dice));
     const auto ranks = colouring.colour(edges, vertices, size, {});
-    const auto& result = from_lists.colour(edges, vertices, ranks, colours, [&](std::uint32_t e, std::uint32_t c) {
-      return lists[e].contains(c);
-    });
+    const auto& result = from_lists.colour(edges, vertices, ranks, colours,
+                                           [&](std::uint32_t e, std::uint32_t c) { return lists[e].contains(c); });
     for (std::size_t e = 0; e < edges.size(); ++e) {
       ASSERT_NE(result[e], kNoColour) << "round " << round;
       EXPECT_TRUE(lists[e].contains(result[e]));

@@ -65,7 +65,8 @@ Result<void> fail_cable(Fabric& fabric, std::string_view text) {
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), which);
     if (status != std::errc{} || end != digits.data() + digits.size() || which == 0)
-      return std::unexpected(wrong("'" + std::string(text.substr(0, 80)) + "' has no cable number from 1 after its colon"));
+      return std::unexpected(
+          wrong("'" + std::string(text.substr(0, 80)) + "' has no cable number from 1 after its colon"));
     pair = text.substr(0, colon);
   }
   for (std::size_t dash = pair.find('-'); dash != std::string_view::npos; dash = pair.find('-', dash + 1)) {
@@ -133,8 +134,8 @@ Result<void> set_levels(Fabric& graph) {
       const Switch& other = graph.switches[peer.index];
       up = up || other.level > one.level;
       if (other.level == one.level)
-        return std::unexpected(wrong("no fat tree: switches '" + one.name + "' and '" + other.name +
-                                     "' are both " + std::to_string(one.level) + " above the leaves and linked"));
+        return std::unexpected(wrong("no fat tree: switches '" + one.name + "' and '" + other.name + "' are both " +
+                                     std::to_string(one.level) + " above the leaves and linked"));
     }
     if (!up && one.level + 1 < graph.levels)
       return std::unexpected(wrong("no fat tree: switch '" + one.name + "' has no link to a higher level, others " +
@@ -174,7 +175,8 @@ std::vector<std::uint32_t> positions(const std::vector<std::uint32_t>& order) {
   return position;
 }
 
-Fabric reorder(const Fabric& graph, const std::vector<std::uint32_t>& hosts, const std::vector<std::uint32_t>& switches) {
+Fabric reorder(const Fabric& graph, const std::vector<std::uint32_t>& hosts,
+               const std::vector<std::uint32_t>& switches) {
   const auto host_at = positions(hosts);
   const auto switch_at = positions(switches);
   Fabric result;

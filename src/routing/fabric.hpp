@@ -14,8 +14,8 @@ namespace heddle::routing {
 
 using HostIndex = std::uint32_t;
 using SwitchIndex = std::uint32_t;
-using Port = std::uint8_t;            // 0 is the switch itself, as in InfiniBand
-using LinkIndex = std::uint32_t;      // a directed link, named by the switch port that it leaves
+using Port = std::uint8_t;       // 0 is the switch itself, as in InfiniBand
+using LinkIndex = std::uint32_t; // a directed link, named by the switch port that it leaves
 inline constexpr Port kLargestPort = 254;
 
 // What a port is cabled to.

@@ -118,12 +118,13 @@ class Parser {
     for (const std::string_view owner : {"switchguid=0x", "caguid=0x"})
       if (reader.word(owner)) {
         guid_ = reader.number<std::uint64_t>(16);
-        if (!guid_) return std::unexpected(wrong(line_, "a GUID in hexadecimal digits is expected after " + std::string(owner)));
+        if (!guid_)
+          return std::unexpected(wrong(line_, "a GUID in hexadecimal digits is expected after " + std::string(owner)));
         return {};
       }
     if (line.starts_with("Switch") || line.starts_with("Ca")) return read_node(line);
-    return std::unexpected(
-        wrong(line_, "'" + std::string(line.substr(0, 40)) + "' is nothing that ibnetdiscover prints for switches and hosts"));
+    return std::unexpected(wrong(line_, "'" + std::string(line.substr(0, 40)) +
+                                            "' is nothing that ibnetdiscover prints for switches and hosts"));
   }
 
   Result<void> read_node(std::string_view line) {
@@ -137,8 +138,10 @@ class Parser {
     if (!ports || !id || id->empty() || !reader.finished())
       return std::unexpected(wrong(line_, "expected a number of ports and an id in quotes"));
     if (*ports == 0 || *ports > kLargestPort)
-      return std::unexpected(wrong(line_, std::to_string(*ports) + " ports: expected 1 to " + std::to_string(kLargestPort)));
-    if (!guid_) return std::unexpected(wrong(line_, "no line with the GUID of '" + std::string(*id) + "' stands before it"));
+      return std::unexpected(
+          wrong(line_, std::to_string(*ports) + " ports: expected 1 to " + std::to_string(kLargestPort)));
+    if (!guid_)
+      return std::unexpected(wrong(line_, "no line with the GUID of '" + std::string(*id) + "' stands before it"));
     node.ports = *ports;
     node.id = *id;
     node.guid = *guid_;
@@ -159,8 +162,7 @@ class Parser {
     const auto far = reader.quoted();
     const auto far_port = far ? reader.port() : std::optional<std::uint32_t>{};
     reader.guid_in_parentheses();
-    if (!port || !far_port || !reader.finished())
-      return std::unexpected(wrong(line_, "expected [PORT] \"ID\"[PORT]"));
+    if (!port || !far_port || !reader.finished()) return std::unexpected(wrong(line_, "expected [PORT] \"ID\"[PORT]"));
     if (*port == 0 || *port > node.ports)
       return std::unexpected(
           wrong(line_, "port " + std::to_string(*port) + " of a node with ports 1 to " + std::to_string(node.ports)));
@@ -188,7 +190,8 @@ class Assembler {
     for (const Node& node : nodes_)
       if (node.is_switch) {
         switch_of_[&node] = static_cast<SwitchIndex>(graph_.switches.size());
-        graph_.switches.push_back({.name = name_of(node), .guid = node.guid, .ports = std::vector<Peer>(node.ports + 1)});
+        graph_.switches.push_back(
+            {.name = name_of(node), .guid = node.guid, .ports = std::vector<Peer>(node.ports + 1)});
       }
     for (const Node& node : nodes_)
       for (const Cable& cable : node.cables)
@@ -207,7 +210,8 @@ class Assembler {
   }
 
   std::string name_of(const Node& node) const {
-    return std::string(!node.description.empty() && descriptions_.at(node.description) == 1 ? node.description : node.id);
+    return std::string(!node.description.empty() && descriptions_.at(node.description) == 1 ? node.description
+                                                                                            : node.id);
   }
 
   // The line of the far node that describes the same cable.
@@ -234,10 +238,14 @@ class Assembler {
     const auto port = static_cast<Port>(cable.port);
     if (far.is_switch) {
       if (&far == &node) return std::unexpected(wrong(cable.line, "a switch is cabled to itself"));
-      graph_.switches[here].ports[port] = {Peer::Kind::a_switch, static_cast<Port>(cable.far_port), switch_of_.at(&far)};
+      graph_.switches[here].ports[port] = {Peer::Kind::a_switch, static_cast<Port>(cable.far_port),
+                                           switch_of_.at(&far)};
       return {};
     }
-    Host host{.name = name_of(far), .guid = far.guid, .port_guid = (*other)->port_guid, .port = static_cast<Port>(cable.far_port)};
+    Host host{.name = name_of(far),
+              .guid = far.guid,
+              .port_guid = (*other)->port_guid,
+              .port = static_cast<Port>(cable.far_port)};
     if (far.cables.size() > 1) host.name += ":" + std::to_string(cable.far_port);
     graph_.hosts.push_back(std::move(host));
     connect_host(graph_, static_cast<HostIndex>(graph_.hosts.size() - 1), here, port);

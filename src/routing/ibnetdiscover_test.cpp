@@ -12,8 +12,9 @@ using ::testing::HasSubstr;
 std::string id_of(const Fabric& fabric, const Peer& peer) {
   const bool host = peer.kind == Peer::Kind::host;
   char id[32];
-  std::snprintf(id, sizeof id, "%c-%016llx", host ? 'H' : 'S',
-                static_cast<unsigned long long>(host ? fabric.hosts[peer.index].guid : fabric.switches[peer.index].guid));
+  std::snprintf(
+      id, sizeof id, "%c-%016llx", host ? 'H' : 'S',
+      static_cast<unsigned long long>(host ? fabric.hosts[peer.index].guid : fabric.switches[peer.index].guid));
   return id;
 }
 
@@ -100,7 +101,8 @@ TEST(Ibnetdiscover, NamesTheLineThatIsWrong) {
   EXPECT_THAT(fact_after("[1]\t\"S-", "[9]\t\"S-"), HasSubstr("line 10: port 9 of a node with ports 1 to 4"));
   EXPECT_THAT(fact_after("[1]\t\"S-0002c90100000001\"[3]", "[1]\t\"S-0002c90100000001\"[1]"),
               HasSubstr("does not say the same of its port 1"));
-  EXPECT_THAT(fact_after("[1]\t\"S-0002c90100000001\"", "[1]\t\"S-77\""), HasSubstr("line 10: no node is called 'S-77'"));
+  EXPECT_THAT(fact_after("[1]\t\"S-0002c90100000001\"", "[1]\t\"S-77\""),
+              HasSubstr("line 10: no node is called 'S-77'"));
   EXPECT_THAT(fact_after("[1]\t\"", "[1]\t"), HasSubstr("line 10: expected [PORT] \"ID\"[PORT]"));
   EXPECT_THAT(fact_after("Switch\t4", "Switch\t400"), HasSubstr("line 9: 400 ports"));
   EXPECT_THAT(fact_after("switchguid=0x", "switchguid=0xg"), HasSubstr("line 8: a GUID"));

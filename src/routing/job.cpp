@@ -51,7 +51,8 @@ Result<Job> make_job(const Fabric& fabric, std::vector<HostIndex> hosts) {
     if (host >= fabric.hosts.size())
       return std::unexpected(wrong("node " + std::to_string(host) + " is outside the fabric, which has nodes 0 to " +
                                    std::to_string(fabric.hosts.size() - 1)));
-    if (i > 0 && hosts[i - 1] == host) return std::unexpected(wrong("node " + std::to_string(host) + " is listed twice"));
+    if (i > 0 && hosts[i - 1] == host)
+      return std::unexpected(wrong("node " + std::to_string(host) + " is listed twice"));
     if (!fabric.hosts[host].present) return std::unexpected(wrong("node " + std::to_string(host) + " has failed"));
     job.leaves.push_back(fabric.hosts[host].leaf);
   }

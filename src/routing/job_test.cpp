@@ -31,7 +31,8 @@ TEST(Job, NumbersNodesInNetworkOrder) {
 
 TEST(Job, RefusesNodesThatAreNotThere) {
   const Fabric fabric = testing::fabric_of("3-ary-2-tree", "host5");
-  EXPECT_THAT(make_job(fabric, {0, 18}).error().fact, HasSubstr("node 18 is outside the fabric, which has nodes 0 to 17"));
+  EXPECT_THAT(make_job(fabric, {0, 18}).error().fact,
+              HasSubstr("node 18 is outside the fabric, which has nodes 0 to 17"));
   EXPECT_THAT(make_job(fabric, {4, 1, 4}).error().fact, HasSubstr("node 4 is listed twice"));
   EXPECT_THAT(make_job(fabric, {5}).error().fact, HasSubstr("node 5 has failed"));
 }

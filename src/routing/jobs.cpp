@@ -25,7 +25,8 @@ Union unite(const Network& network, const std::vector<Job>& jobs) {
   for (const Job& job : jobs) {
     auto& nodes = all.node.emplace_back();
     for (const HostIndex host : job.hosts)
-      nodes.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(all.job.hosts, host) - all.job.hosts.begin()));
+      nodes.push_back(
+          static_cast<std::uint32_t>(std::ranges::lower_bound(all.job.hosts, host) - all.job.hosts.begin()));
   }
   return all;
 }
@@ -91,7 +92,8 @@ Selection whole_of(const std::vector<Selection>& parts, const Union& all) {
   Selection whole(all.job.nodes());
   for (std::size_t j = 0; j < parts.size(); ++j)
     for (std::uint32_t s = 0; s < parts[j].nodes(); ++s)
-      for (std::uint32_t d = 0; d < parts[j].nodes(); ++d) whole.set(all.node[j][s], all.node[j][d], parts[j].offset(s, d));
+      for (std::uint32_t d = 0; d < parts[j].nodes(); ++d)
+        whole.set(all.node[j][s], all.node[j][d], parts[j].offset(s, d));
   return whole;
 }
 
@@ -105,7 +107,8 @@ Result<void> check_disjoint(const std::vector<Job>& jobs) {
       if (!fresh)
         return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                      .fact = "node " + std::to_string(host) + " is in job " +
-                                             std::to_string(entry->second + 1) + " and in job " + std::to_string(j + 1)});
+                                             std::to_string(entry->second + 1) + " and in job " +
+                                             std::to_string(j + 1)});
     }
   return {};
 }
@@ -123,7 +126,8 @@ Result<JobsPlan> plan_alone(const Network& network, const std::vector<Job>& jobs
 JobsPlan plan_together(const Network& network, const std::vector<Job>& jobs) {
   JobsPlan plan;
   const Union all = unite(network, jobs);
-  const bool simple = network.fabric.levels == 2 && network.lids.complete() && WayClasses(network, all.job, {}).regular();
+  const bool simple =
+      network.fabric.levels == 2 && network.lids.complete() && WayClasses(network, all.job, {}).regular();
   std::vector<Way> open; // a failed root is no way to share out
   for (Way way = 0; simple && way < network.ways.count(); ++way)
     if (network.ways.open(all.job.leaves.front(), way)) open.push_back(way);

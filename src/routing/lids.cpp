@@ -37,9 +37,9 @@ Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<
                .switches = static_cast<std::uint32_t>(fabric.switches.size()),
                .ways = ways.count()};
   if (lmc && *lmc > kLargestLmc)
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "lmc " + std::to_string(*lmc) + " is out of range: expected 0 to " +
-                                         std::to_string(kLargestLmc)});
+    return std::unexpected(Error{
+        .code = ErrorCode::bad_argument,
+        .fact = "lmc " + std::to_string(*lmc) + " is out of range: expected 0 to " + std::to_string(kLargestLmc)});
   if (lmc) {
     plan.lmc = *lmc;
   } else {

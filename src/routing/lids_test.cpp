@@ -19,7 +19,8 @@ TEST(Lids, NumbersTheThreeAryTreeAsTheReportDoes) {
   for (std::uint32_t root = 0; root < 3; ++root) {
     const Lid lid = lids.lid(0, root);
     const Port port = network.tables.port(4, lid);
-    EXPECT_EQ(network.fabric.switches[network.fabric.switches[4].ports[port].index].name, "root" + std::to_string(lid % 4));
+    EXPECT_EQ(network.fabric.switches[network.fabric.switches[4].ports[port].index].name,
+              "root" + std::to_string(lid % 4));
   }
   for (SwitchIndex at = 0; at < network.fabric.switches.size(); ++at) EXPECT_EQ(network.tables.port(at, 7), kUnset);
 }

@@ -64,7 +64,8 @@ std::uint32_t LoadReport::overall_bound() const {
   return largest_of(bound);
 }
 
-Result<LoadReport> check_load(const Network& network, const Job& job, const Selection& selection, const Pattern& pattern) {
+Result<LoadReport> check_load(const Network& network, const Job& job, const Selection& selection,
+                              const Pattern& pattern) {
   Counter counter(network, job, selection);
   LoadBound bound(network.fabric, network.ways, job);
   LoadReport report;

@@ -36,9 +36,9 @@ Selection from_table(const Network& network, const Job& job, const std::vector<W
 Result<void> check_applies(const Network& network, Method method) {
   const std::string name(to_string(method));
   if (network.fabric.levels != 2)
-    return std::unexpected(wrong("method " + name + " is defined for trees of two levels, this one has " +
-                                     std::to_string(network.fabric.levels),
-                                 "use colouring or conventional"));
+    return std::unexpected(wrong(
+        "method " + name + " is defined for trees of two levels, this one has " + std::to_string(network.fabric.levels),
+        "use colouring or conventional"));
   if (!network.lids.complete())
     return std::unexpected(wrong("method " + name + " needs a LID for every way, but " + network.lids.limit,
                                  "use colouring or conventional"));

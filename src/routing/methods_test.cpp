@@ -8,12 +8,12 @@
 namespace heddle::routing {
 namespace {
 
-using testing::job_of;
-using testing::network_of;
-using testing::shift_load;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::job_of;
+using testing::network_of;
+using testing::shift_load;
 
 // "2: leaf1->root0" for every hot spot, with its shift distance.
 std::vector<std::string> hot_spots(const Network& network, const Job& job, Method method) {
@@ -133,7 +133,8 @@ TEST(Methods, SayWhereTheyDoNotApply) {
   const Network few = network_of("6-ary-2-tree:30", 1);
   const Pattern pattern = Pattern::shift(2);
   for (const Method method : {Method::node, Method::pair}) {
-    EXPECT_THAT(select(deep, job_of(deep, "0,9"), method, pattern).error().fact, HasSubstr("two levels, this one has 3"));
+    EXPECT_THAT(select(deep, job_of(deep, "0,9"), method, pattern).error().fact,
+                HasSubstr("two levels, this one has 3"));
     EXPECT_THAT(select(few, job_of(few, "0,9"), method, pattern).error().fact, HasSubstr("2 LIDs for 6 ways"));
   }
   EXPECT_TRUE(select(few, job_of(few, "0,9"), Method::conventional, pattern));

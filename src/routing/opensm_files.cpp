@@ -94,12 +94,13 @@ std::string ibsim_file(const Fabric& fabric) {
   for (const Host& host : fabric.hosts) {
     if (!host.present) continue;
     text += "caguid=" + guid_text(host.guid) + "\nCa " + std::to_string(host.port) + " \"" + host.name + "\"\n[" +
-            std::to_string(host.port) + "](" + guid_text(host.port_guid) + ") \"" + fabric.switches[host.leaf].name + "\"[" +
-            std::to_string(host.leaf_port) + "]\n\n";
+            std::to_string(host.port) + "](" + guid_text(host.port_guid) + ") \"" + fabric.switches[host.leaf].name +
+            "\"[" + std::to_string(host.leaf_port) + "]\n\n";
   }
   for (const Switch& one : fabric.switches) {
     if (!one.present) continue;
-    text += "switchguid=" + guid_text(one.guid) + "\nSwitch " + std::to_string(one.ports.size() - 1) + " \"" + one.name + "\"\n";
+    text += "switchguid=" + guid_text(one.guid) + "\nSwitch " + std::to_string(one.ports.size() - 1) + " \"" +
+            one.name + "\"\n";
     for (std::size_t port = 1; port < one.ports.size(); ++port)
       if (one.ports[port].kind != Peer::Kind::nothing) text += cable_text(fabric, port, one.ports[port]);
     text += "\n";

@@ -93,7 +93,8 @@ void Pattern::fill(std::size_t i, Stage& stage) const {
   }
   stage.clear();
   const auto distance = static_cast<std::uint32_t>(i + 1);
-  for (std::uint32_t s = 0; s < nodes_; ++s) stage.push_back({s, s + distance < nodes_ ? s + distance : s + distance - nodes_});
+  for (std::uint32_t s = 0; s < nodes_; ++s)
+    stage.push_back({s, s + distance < nodes_ ? s + distance : s + distance - nodes_});
 }
 
 Result<Pattern> parse_pattern(std::string_view text, std::uint32_t nodes) {

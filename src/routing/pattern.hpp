@@ -40,7 +40,7 @@ class Pattern {
  private:
   std::string name_;
   std::uint32_t nodes_ = 0;
-  bool shift_ = false;         // stages are computed, not stored: there are as many flows as pairs
+  bool shift_ = false; // stages are computed, not stored: there are as many flows as pairs
   std::vector<Stage> stages_;
 };
 

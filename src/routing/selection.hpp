@@ -12,7 +12,9 @@ class Selection {
   explicit Selection(std::uint32_t nodes) : nodes_(nodes), offsets_(std::size_t{nodes} * nodes) {}
 
   [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
-  [[nodiscard]] std::uint8_t offset(std::uint32_t s, std::uint32_t d) const { return offsets_[std::size_t{s} * nodes_ + d]; }
+  [[nodiscard]] std::uint8_t offset(std::uint32_t s, std::uint32_t d) const {
+    return offsets_[std::size_t{s} * nodes_ + d];
+  }
   void set(std::uint32_t s, std::uint32_t d, std::uint32_t offset) {
     offsets_[std::size_t{s} * nodes_ + d] = static_cast<std::uint8_t>(offset); // below 2^lmc <= 128
   }
@@ -22,7 +24,8 @@ class Selection {
   std::vector<std::uint8_t> offsets_;
 };
 
-inline Lid lid_of(const Network& network, const Job& job, const Selection& selection, std::uint32_t s, std::uint32_t d) {
+inline Lid lid_of(const Network& network, const Job& job, const Selection& selection, std::uint32_t s,
+                  std::uint32_t d) {
   return network.lids.lid(job.hosts[d], selection.offset(s, d));
 }
 

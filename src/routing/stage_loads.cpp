@@ -6,7 +6,7 @@ namespace heddle::routing {
 namespace {
 
 constexpr int kMostPasses = 400;
-constexpr int kPatience = 60; // passes without a better choice before giving up
+constexpr int kPatience = 60;                 // passes without a better choice before giving up
 constexpr std::uint32_t kDropped = 1'000'000; // worse than any load
 
 } // namespace

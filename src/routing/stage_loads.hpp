@@ -18,7 +18,8 @@ bool visit_links(const Network& network, const Links& links, const Job& job, con
 
 class StageLoads {
  public:
-  StageLoads(const Network& network, const Job& job) : network_(network), job_(job), links_(network.fabric), load_(links_.count()), listed_(links_.count()) {}
+  StageLoads(const Network& network, const Job& job)
+      : network_(network), job_(job), links_(network.fabric), load_(links_.count()), listed_(links_.count()) {}
 
   // Starts a stage from what `selection` says of its flows. False where one of them does not arrive.
   bool begin(const Stage& stage, const Selection& selection);

@@ -11,7 +11,8 @@ using ::testing::HasSubstr;
 
 TEST(Sweep, AgreesWithTheAveragesOfTheReport) {
   const Network network = testing::network_of("6-ary-2-tree:30");
-  const auto results = sweep(network, {.pick = 16, .sets = 1000, .seed = 1, .methods = {kMethods.begin(), kMethods.end()}});
+  const auto results =
+      sweep(network, {.pick = 16, .sets = 1000, .seed = 1, .methods = {kMethods.begin(), kMethods.end()}});
   ASSERT_TRUE(results) << results.error().message();
   const Statistics conventional = statistics_of((*results)[0].mb_s);
   const Statistics node = statistics_of((*results)[1].mb_s);

@@ -13,12 +13,13 @@ void expect_all_arrive(const Network& network, const std::string& what) {
       for (std::uint32_t offset = 0; offset < network.lids.offsets(); ++offset) {
         bool down = false;
         std::uint32_t level = 0;
-        const bool arrives = from == to || follow(network, from, to, network.lids.lid(to, offset), [&](SwitchIndex at, Port) {
-                               const std::uint32_t now = network.fabric.switches[at].level;
-                               down = down || now < level;
-                               EXPECT_FALSE(down && now > level) << what << ": down and up again";
-                               level = now;
-                             });
+        const bool arrives =
+            from == to || follow(network, from, to, network.lids.lid(to, offset), [&](SwitchIndex at, Port) {
+              const std::uint32_t now = network.fabric.switches[at].level;
+              down = down || now < level;
+              EXPECT_FALSE(down && now > level) << what << ": down and up again";
+              level = now;
+            });
         ASSERT_TRUE(arrives) << what << ": " << from << " to " << to << " offset " << offset;
       }
 }
@@ -31,8 +32,10 @@ TEST(Tables, BringEveryLidToItsHost) {
 
 TEST(Tables, BringEveryLidToItsHostAroundFailures) {
   expect_all_arrive(testing::network_of("6-ary-2-tree:30", {}, "leaf0-root1,root3,host7,leaf2-root0"), "two levels");
-  expect_all_arrive(testing::network_of("3-ary-3-tree", {}, "leaf0-middle1,middle5-root8,root0,middle9"), "three levels");
-  expect_all_arrive(testing::network_of("4-ary-2-tree,links=2", {}, "leaf0-root1:2,leaf3-root0,leaf3-root0"), "parallel");
+  expect_all_arrive(testing::network_of("3-ary-3-tree", {}, "leaf0-middle1,middle5-root8,root0,middle9"),
+                    "three levels");
+  expect_all_arrive(testing::network_of("4-ary-2-tree,links=2", {}, "leaf0-root1:2,leaf3-root0,leaf3-root0"),
+                    "parallel");
   expect_all_arrive(testing::network_of("6-ary-2-tree:30", 1, "leaf0-root1,root3"), "few LIDs");
 }
 

@@ -10,9 +10,9 @@ namespace heddle::routing {
 namespace {
 
 constexpr std::uint32_t kMostLevels = 4;
-constexpr std::uint32_t kMostHosts = 49'151;             // no more than there are unicast LIDs
-constexpr std::uint64_t kHostGuid = 0x2c90000000010;     // host i: + 16 i, its port one more
-constexpr std::uint64_t kSwitchGuid = 0x2c90100000001;   // switch i: + i
+constexpr std::uint32_t kMostHosts = 49'151;           // no more than there are unicast LIDs
+constexpr std::uint64_t kHostGuid = 0x2c90000000010;   // host i: + 16 i, its port one more
+constexpr std::uint64_t kSwitchGuid = 0x2c90100000001; // switch i: + i
 
 Error wrong(std::string_view text, std::string why) {
   return {.code = ErrorCode::bad_argument,
@@ -47,7 +47,8 @@ Result<void> read_parameter(TreeShape& shape, std::string_view parameter, std::s
   std::string_view rest = equals == std::string_view::npos ? "" : parameter.substr(equals + 1);
   const auto value = cut_number(rest);
   if (!value || !rest.empty() || *value == 0 || *value > kLargestPort)
-    return std::unexpected(wrong(whole, std::string(name) + " needs a number from 1 to " + std::to_string(kLargestPort)));
+    return std::unexpected(
+        wrong(whole, std::string(name) + " needs a number from 1 to " + std::to_string(kLargestPort)));
   *values[found - std::begin(kNames)] = *value;
   return {};
 }
@@ -71,7 +72,7 @@ Result<void> check(const TreeShape& shape, std::string_view text) {
 struct Level {
   std::uint32_t children = 0; // hosts for a leaf
   std::uint32_t parents = 0;
-  std::uint32_t cables = 1;   // to each parent
+  std::uint32_t cables = 1; // to each parent
   std::uint32_t cables_down = 1;
   std::uint32_t groups = 0; // subtrees of this height
   std::uint32_t planes = 1; // switches of this level in one subtree
@@ -174,8 +175,8 @@ Result<TreeShape> parse_tree(std::string_view text) {
     return std::unexpected(wrong(text, "such a tree has at most " + std::to_string(shape.largest()) + " hosts"));
   const std::uint64_t wanted = nodes ? *nodes : shape.largest();
   if (wanted > kMostHosts)
-    return std::unexpected(wrong(text, std::to_string(wanted) + " hosts, but a subnet has " + std::to_string(kMostHosts) +
-                                           " unicast LIDs"));
+    return std::unexpected(wrong(
+        text, std::to_string(wanted) + " hosts, but a subnet has " + std::to_string(kMostHosts) + " unicast LIDs"));
   shape.nodes = static_cast<std::uint32_t>(wanted);
   return shape;
 }

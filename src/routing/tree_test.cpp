@@ -21,10 +21,10 @@ TEST(Tree, HasTheSizeThatItsNameSays) {
     const char* text;
     std::size_t hosts, leaves, switches, roots;
   };
-  for (const Case& c : {Case{"6-ary-2-tree:30", 30, 5, 11, 6}, Case{"18-ary-2-tree", 648, 36, 54, 18},
-                        Case{"4-ary-3-tree", 128, 32, 80, 16}, Case{"2-ary-4-tree", 32, 16, 56, 8},
-                        Case{"3-ary-2-tree:1", 1, 1, 4, 3}, Case{"4-ary-2-tree,links=2", 32, 8, 10, 2},
-                        Case{"4-ary-2-tree,hosts=8,uplinks=2", 64, 8, 10, 2}}) {
+  for (const Case& c :
+       {Case{"6-ary-2-tree:30", 30, 5, 11, 6}, Case{"18-ary-2-tree", 648, 36, 54, 18},
+        Case{"4-ary-3-tree", 128, 32, 80, 16}, Case{"2-ary-4-tree", 32, 16, 56, 8}, Case{"3-ary-2-tree:1", 1, 1, 4, 3},
+        Case{"4-ary-2-tree,links=2", 32, 8, 10, 2}, Case{"4-ary-2-tree,hosts=8,uplinks=2", 64, 8, 10, 2}}) {
     const Fabric fabric = build_tree(parse_tree(c.text).value());
     EXPECT_EQ(fabric.hosts.size(), c.hosts) << c.text;
     EXPECT_EQ(fabric.leaves(), c.leaves) << c.text;
@@ -34,7 +34,8 @@ TEST(Tree, HasTheSizeThatItsNameSays) {
 }
 
 TEST(Tree, CablesBothEndsAndUsesNoPortTwice) {
-  for (const char* text : {"6-ary-2-tree:30", "3-ary-3-tree", "2-ary-4-tree:27", "6-ary-2-tree,links=3", "4-ary-3-tree,links=2"}) {
+  for (const char* text :
+       {"6-ary-2-tree:30", "3-ary-3-tree", "2-ary-4-tree:27", "6-ary-2-tree,links=3", "4-ary-3-tree,links=2"}) {
     const Fabric fabric = build_tree(parse_tree(text).value());
     std::map<std::uint32_t, std::uint32_t> hosts_of_leaf;
     for (SwitchIndex at = 0; at < fabric.switches.size(); ++at)
@@ -45,7 +46,8 @@ TEST(Tree, CablesBothEndsAndUsesNoPortTwice) {
           EXPECT_EQ(fabric.hosts[peer.index].leaf_port, port);
         }
         if (peer.kind == Peer::Kind::a_switch) {
-          EXPECT_EQ(fabric.switches[peer.index].ports[peer.port], (Peer{Peer::Kind::a_switch, static_cast<Port>(port), at}));
+          EXPECT_EQ(fabric.switches[peer.index].ports[peer.port],
+                    (Peer{Peer::Kind::a_switch, static_cast<Port>(port), at}));
         }
       }
   }

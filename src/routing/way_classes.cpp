@@ -57,15 +57,18 @@ std::vector<std::uint32_t> WayClasses::uplinks(const Network& network, const Sta
     std::vector<Port> ports;
     for (const Traveller& one : standing.ways) ports.push_back(network.ways.up_port(here, one.way));
     std::vector<std::uint32_t> seen = numbered(ports);
-    if (result.empty()) result = std::move(seen);
-    else if (result != seen) regular_ = false;
+    if (result.empty())
+      result = std::move(seen);
+    else if (result != seen)
+      regular_ = false;
   }
   return result;
 }
 
 std::uint32_t WayClasses::add(const Network& network, const Standing& standing) {
   const auto index = static_cast<std::uint32_t>(places_.size());
-  Place place{.unit = numbered(standing.at), .weight = standing.keys, .way_by_key = std::vector<Way>(standing.keys, kNoWay)};
+  Place place{
+      .unit = numbered(standing.at), .weight = standing.keys, .way_by_key = std::vector<Way>(standing.keys, kNoWay)};
   place.units = *std::ranges::max_element(place.unit) + 1;
   for (const Traveller& one : standing.ways) place.way_by_key[one.key] = one.way;
   const auto begun = std::ranges::count_if(place.way_by_key, [](Way way) { return way != kNoWay; });

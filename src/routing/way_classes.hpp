@@ -9,11 +9,11 @@ namespace heddle::routing {
 
 // Where the leaves stand after the same steps. Cables to the same switch lead to the same place.
 struct Place {
-  std::uint32_t units = 0;              // different switches here
-  std::vector<std::uint32_t> unit;      // [leaf of the job, dense] -> which of them
-  std::vector<std::uint32_t> next;      // [uplink] -> index of the place it leads to; empty at the roots
-  std::uint32_t weight = 1;             // of the uplink chosen here, in a key
-  std::vector<Way> way_by_key;          // [key: sum of weight * uplink over the steps so far] -> a way that begins so
+  std::uint32_t units = 0;         // different switches here
+  std::vector<std::uint32_t> unit; // [leaf of the job, dense] -> which of them
+  std::vector<std::uint32_t> next; // [uplink] -> index of the place it leads to; empty at the roots
+  std::uint32_t weight = 1;        // of the uplink chosen here, in a key
+  std::vector<Way> way_by_key;     // [key: sum of weight * uplink over the steps so far] -> a way that begins so
 };
 
 class WayClasses {
@@ -23,7 +23,9 @@ class WayClasses {
 
   [[nodiscard]] bool regular() const { return regular_; }
   [[nodiscard]] const Place& operator[](std::uint32_t index) const { return places_[index]; } // 0: at the leaves
-  [[nodiscard]] std::uint32_t leaf(std::uint32_t node) const { return leaf_[node]; } // dense number of a local node's leaf
+  [[nodiscard]] std::uint32_t leaf(std::uint32_t node) const {
+    return leaf_[node];
+  } // dense number of a local node's leaf
   [[nodiscard]] std::uint32_t leaves() const { return static_cast<std::uint32_t>(switches_.size()); }
 
  private:

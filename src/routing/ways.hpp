@@ -26,7 +26,9 @@ class Ways {
   }
 
  private:
-  [[nodiscard]] bool above(SwitchIndex from, std::uint32_t root) const { return above_[std::size_t{from} * roots_ + root]; }
+  [[nodiscard]] bool above(SwitchIndex from, std::uint32_t root) const {
+    return above_[std::size_t{from} * roots_ + root];
+  }
   void find_roots_above(const Fabric& fabric);
   void choose_ports(const Fabric& fabric);
   [[nodiscard]] std::vector<Port> ports_towards(const Fabric& fabric, SwitchIndex from, std::uint32_t root) const;
