@@ -89,10 +89,11 @@ std::string axes(const Chart& chart, const Frame& frame) {
   return svg;
 }
 
-std::string line_of(const Series& series, const Frame& frame, const char* colour) {
+std::string line_of(const Series& series, const Frame& frame, const char* colour, double width) {
   std::string points;
   for (const auto& [x, y] : series.points) points += fmt::format("{:.1f},{:.1f} ", frame.across(x), frame.down(y));
-  return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", points, colour);
+  return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:.1f}\"/>\n", points, colour,
+                     width);
 }
 
 } // namespace
@@ -108,7 +109,8 @@ std::string to_svg(const Chart& chart) {
   double legend = kLeft;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const char* const colour = kColours[i % kColours.size()];
-    svg += line_of(chart.series[i], frame, colour);
+    svg += line_of(chart.series[i], frame, colour,
+                   2 + 1.5 * static_cast<double>(chart.series.size() - 1 - i)); // what is beneath shows
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"36\" width=\"18\" height=\"4\" fill=\"{}\"/>\n", legend, colour);
     svg += text_at(legend + 24, 43, "start", chart.series[i].name);
     legend += 48 + 7.5 * static_cast<double>(chart.series[i].name.size());
