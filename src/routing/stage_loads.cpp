@@ -6,7 +6,11 @@ namespace heddle::routing {
 namespace {
 
 constexpr int kMostPasses = 400;
-constexpr int kPatience = 60;                 // passes without a better choice before giving up
+// Passes without a better choice before giving up. A pass looks at every flow, so large stages get fewer: a plan has as many stages
+// as nodes, and what a few passes do not mend, many rarely do.
+int patience(std::size_t flows) {
+  return static_cast<int>(std::clamp<std::size_t>(10'000 / (flows + 1), 6, 60));
+}
 constexpr std::uint32_t kDropped = 1'000'000; // worse than any load
 
 } // namespace
@@ -94,6 +98,7 @@ void StageLoads::place(const Flow& flow, Selection& selection) {
 }
 
 void StageLoads::repair(const Stage& stage, const std::vector<bool>& fixed, std::uint32_t limit, Selection& selection) {
+  const int most_idle = patience(stage.size());
   std::uint32_t fewest = total_excess(limit);
   std::vector<std::uint32_t> best;
   const auto remember = [&] {
@@ -101,14 +106,14 @@ void StageLoads::repair(const Stage& stage, const std::vector<bool>& fixed, std:
     for (const Flow& flow : stage) best.push_back(selection.offset(flow.from, flow.to));
   };
   remember();
-  for (int pass = 0, idle = 0; pass < kMostPasses && idle < kPatience && fewest > 0; ++pass, ++idle) {
+  for (int pass = 0, idle = 0; pass < kMostPasses && idle < most_idle && fewest > 0; ++pass, ++idle) {
     for (std::size_t i = 0; i < stage.size(); ++i) {
       const Flow& flow = stage[i];
       if (fixed[i] || job_.same_leaf(flow.from, flow.to)) continue;
+      if (largest_on_path(flow, selection) <= limit) continue;
       const std::uint32_t present = selection.offset(flow.from, flow.to);
       add(flow, present, -1);
-      std::uint32_t chosen = present;
-      if (excess(flow, present, limit) > 0) chosen = best_offset(flow, present, limit);
+      const std::uint32_t chosen = best_offset(flow, present, limit);
       selection.set(flow.from, flow.to, chosen);
       add(flow, chosen, 1);
     }
