@@ -20,9 +20,11 @@ struct Invocation {
 // Adds the subcommand with its options, a description, and an example as footer; its callback does the work.
 using AddSubcommand = void (*)(CLI::App& program, Invocation& invocation);
 
-void add_run(CLI::App& program, Invocation& invocation);  // run.cpp
-void add_info(CLI::App& program, Invocation& invocation); // info.cpp
-void add_perf(CLI::App& program, Invocation& invocation); // perf.cpp
+void add_run(CLI::App& program, Invocation& invocation);       // run.cpp
+void add_info(CLI::App& program, Invocation& invocation);      // info.cpp
+void add_perf(CLI::App& program, Invocation& invocation);      // perf.cpp
+void add_route(CLI::App& program, Invocation& invocation);     // route.cpp
+void add_reproduce(CLI::App& program, Invocation& invocation); // reproduce.cpp
 
 // One line on stderr: "heddle COMMAND: TEXT"; returns kBadUsage.
 int bad_usage(std::string_view command, std::string_view text);

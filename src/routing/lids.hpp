@@ -1,0 +1,49 @@
+// Which LIDs a host owns and which way a packet to each of them takes (LMC: every host has 2^lmc consecutive LIDs).
+//   base LID of host i = 2^lmc * (i + 1); switch LIDs follow the hosts'.
+//   Enough LIDs:  offset o of any host takes way o; offsets past the number of ways stay unused.
+//   Too few LIDs: offset o of host i takes way (i + o) mod ways, so the hosts of a leaf offer different windows, and offset 0
+//                 is the conventional way.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "routing/ways.hpp"
+
+namespace heddle::routing {
+
+using Lid = std::uint16_t;
+inline constexpr std::uint32_t kLargestLmc = 7;
+inline constexpr std::uint32_t kLargestUnicastLid = 0xBFFF; // 49,151
+
+struct LidPlan {
+  std::uint32_t hosts = 0;
+  std::uint32_t switches = 0;
+  std::uint32_t ways = 0;
+  std::uint32_t lmc = 0;
+  std::string limit; // in words, where a limit of InfiniBand keeps some ways from having a LID; else empty
+
+  [[nodiscard]] std::uint32_t per_host() const { return 1U << lmc; }
+  [[nodiscard]] std::uint32_t offsets() const { return std::min(ways, per_host()); } // in use, of each host
+  [[nodiscard]] bool complete() const { return per_host() >= ways; }
+  [[nodiscard]] Lid lid(HostIndex host, std::uint32_t offset) const {
+    return static_cast<Lid>(per_host() * (host + 1) + offset);
+  }
+  [[nodiscard]] Lid switch_lid(SwitchIndex one) const { return static_cast<Lid>(per_host() * (hosts + 1) + one); }
+  [[nodiscard]] Lid largest() const { return switch_lid(switches - 1); }
+  [[nodiscard]] Way way(HostIndex host, std::uint32_t offset) const {
+    return complete() ? offset : (host + offset) % ways;
+  }
+  // The offset under which the host is reached by that way, if it has one.
+  [[nodiscard]] std::optional<std::uint32_t> offset(HostIndex host, Way way) const {
+    const std::uint32_t wanted = complete() ? way : (way + ways - host % ways) % ways;
+    if (wanted >= offsets()) return {};
+    return wanted;
+  }
+};
+
+// With no lmc given: the smallest with a LID for every way, or the largest that InfiniBand's limits allow.
+// bad_argument: lmc past 7, or more LIDs than there are.
+Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<std::uint32_t> lmc);
+
+} // namespace heddle::routing

@@ -1,0 +1,70 @@
+#include "routing/lids.hpp"
+
+#include <gmock/gmock.h>
+
+#include "routing/testing.hpp"
+
+namespace heddle::routing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Figure 4 of the first report.
+TEST(Lids, NumbersTheThreeAryTreeAsTheReportDoes) {
+  const Network network = testing::network_of("3-ary-2-tree");
+  const LidPlan& lids = network.lids;
+  EXPECT_EQ(lids.lmc, 2U);
+  EXPECT_EQ(lids.lid(0, 0), 4);
+  EXPECT_EQ(lids.offsets(), 3U);
+  for (std::uint32_t root = 0; root < 3; ++root) {
+    const Lid lid = lids.lid(0, root);
+    const Port port = network.tables.port(4, lid);
+    EXPECT_EQ(network.fabric.switches[network.fabric.switches[4].ports[port].index].name,
+              "root" + std::to_string(lid % 4));
+  }
+  for (SwitchIndex at = 0; at < network.fabric.switches.size(); ++at) EXPECT_EQ(network.tables.port(at, 7), kUnset);
+}
+
+TEST(Lids, UsesAsManyAsTheWaysNeed) {
+  EXPECT_EQ(testing::network_of("6-ary-2-tree:30").lids.lmc, 3U);
+  EXPECT_EQ(testing::network_of("18-ary-2-tree").lids.lmc, 5U);
+  EXPECT_EQ(testing::network_of("1-ary-2-tree").lids.lmc, 0U);
+  EXPECT_EQ(testing::network_of("8-ary-2-tree,links=4").lids.lmc, 3U) << "two roots, four cables to each";
+  EXPECT_EQ(testing::network_of("18-ary-2-tree").lids.limit, "");
+}
+
+TEST(Lids, SaysWhichLimitOfInfiniBandBinds) {
+  const LidPlan many = testing::network_of("36-ary-2-tree").lids;
+  EXPECT_EQ(many.lmc, 4U);
+  EXPECT_LE(many.largest(), kLargestUnicastLid);
+  EXPECT_THAT(many.limit, HasSubstr("16 LIDs for 36 ways: lmc 5 would need LIDs up to"));
+  const LidPlan wide = testing::network_of("12-ary-3-tree:144").lids;
+  EXPECT_EQ(wide.lmc, 7U);
+  EXPECT_THAT(wide.limit, HasSubstr("no lmc above 7"));
+  EXPECT_THAT(testing::network_of("6-ary-2-tree:30", 1).lids.limit, HasSubstr("as asked"));
+}
+
+TEST(Lids, FindsTheOffsetOfAWayBothWithAndWithoutEnoughLids) {
+  for (const std::uint32_t lmc : {0U, 1U, 2U, 3U}) {
+    const LidPlan lids = testing::network_of("6-ary-2-tree:30", lmc).lids;
+    for (HostIndex host = 0; host < 30; ++host) {
+      std::uint32_t found = 0;
+      for (Way way = 0; way < 6; ++way)
+        if (const auto offset = lids.offset(host, way)) {
+          EXPECT_EQ(lids.way(host, *offset), way);
+          ++found;
+        }
+      EXPECT_EQ(found, std::min(6U, 1U << lmc));
+      EXPECT_TRUE(lids.offset(host, host % 6)) << "the conventional way is always there";
+    }
+  }
+}
+
+TEST(Lids, RefusesWhatDoesNotFit) {
+  const Fabric fabric = testing::fabric_of("36-ary-2-tree");
+  EXPECT_THAT(make_network(fabric, 8).error().fact, HasSubstr("lmc 8 is out of range: expected 0 to 7"));
+  EXPECT_THAT(make_network(fabric, 5).error().fact, HasSubstr("a subnet has them up to 49151"));
+}
+
+} // namespace
+} // namespace heddle::routing

@@ -1,0 +1,96 @@
+#include "routing/methods.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/nearest.hpp"
+
+namespace heddle::routing {
+namespace {
+
+Error wrong(std::string fact, std::string remedy) {
+  return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
+}
+
+// Both fixed methods with their K: an offset for each destination, whatever the source.
+Selection select_conventional(const Network& network, const Job& job) {
+  Selection selection(job.nodes());
+  for (std::uint32_t d = 0; d < job.nodes(); ++d) {
+    const HostIndex host = job.hosts[d];
+    const std::uint32_t offset = network.lids.offset(host, host % network.lids.ways).value_or(0);
+    for (std::uint32_t s = 0; s < job.nodes(); ++s)
+      if (!job.same_leaf(s, d)) selection.set(s, d, offset);
+  }
+  return selection;
+}
+
+Selection from_table(const Network& network, const Job& job, const std::vector<Way>& table) {
+  Selection selection(job.nodes());
+  for (std::uint32_t s = 0; s < job.nodes(); ++s)
+    for (std::uint32_t d = 0; d < job.nodes(); ++d)
+      if (!job.same_leaf(s, d))
+        selection.set(s, d, network.lids.offset(job.hosts[d], table[std::size_t{s} * job.nodes() + d]).value_or(0));
+  return selection;
+}
+
+Result<void> check_applies(const Network& network, Method method) {
+  const std::string name(to_string(method));
+  if (network.fabric.levels != 2)
+    return std::unexpected(wrong(
+        "method " + name + " is defined for trees of two levels, this one has " + std::to_string(network.fabric.levels),
+        "use colouring or conventional"));
+  if (!network.lids.complete())
+    return std::unexpected(wrong("method " + name + " needs a LID for every way, but " + network.lids.limit,
+                                 "use colouring or conventional"));
+  return {};
+}
+
+} // namespace
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::conventional: return "conventional";
+    case Method::node: return "node";
+    case Method::pair: return "pair";
+    case Method::colouring: return "colouring";
+  }
+  return "";
+}
+
+Result<Method> parse_method(std::string_view text) {
+  std::array<std::string_view, kMethods.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kMethods[i]);
+  const auto found = std::ranges::find(names, text);
+  if (found != names.end()) return kMethods[static_cast<std::size_t>(found - names.begin())];
+  return std::unexpected(wrong("no method is called '" + std::string(text.substr(0, 80)) + "', did you mean " +
+                                   std::string(base::nearest(text, names)) + "?",
+                               "expected conventional, node, pair or colouring"));
+}
+
+Result<Selection> select(const Network& network, const Job& job, Method method, const Pattern& pattern) {
+  if (method == Method::node || method == Method::pair)
+    if (auto applies = check_applies(network, method); !applies) return std::unexpected(applies.error());
+  switch (method) {
+    case Method::conventional: return select_conventional(network, job);
+    case Method::node: return from_table(network, job, node_table(job.leaves, network.lids.ways));
+    case Method::pair: return from_table(network, job, pair_table(job.leaves, network.lids.ways));
+    case Method::colouring: return select_colouring(network, job, pattern);
+  }
+  return Selection(0);
+}
+
+// With Nln the most nodes of the job on one leaf: M = Nln where it divides the number of nodes, else K; destination l goes
+// through root l mod M.
+std::vector<Way> node_table(std::span<const SwitchIndex> leaves, std::uint32_t k) {
+  const std::size_t n = leaves.size();
+  std::map<SwitchIndex, std::size_t> on_leaf;
+  std::size_t most = 1;
+  for (const SwitchIndex leaf : leaves) most = std::max(most, ++on_leaf[leaf]);
+  const std::size_t m = n % most == 0 && most <= k ? most : k;
+  std::vector<Way> table(n * n);
+  for (std::size_t s = 0; s < n; ++s)
+    for (std::size_t d = 0; d < n; ++d) table[s * n + d] = static_cast<Way>(d % m);
+  return table;
+}
+
+} // namespace heddle::routing

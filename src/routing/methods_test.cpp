@@ -1,0 +1,146 @@
+// The methods of the reports on the reports' own examples.
+#include "routing/methods.hpp"
+
+#include <gmock/gmock.h>
+
+#include "routing/testing.hpp"
+
+namespace heddle::routing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::job_of;
+using testing::network_of;
+using testing::shift_load;
+
+// "2: leaf1->root0" for every hot spot, with its shift distance.
+std::vector<std::string> hot_spots(const Network& network, const Job& job, Method method) {
+  const Links links(network.fabric);
+  std::vector<std::string> names;
+  for (const HotSpot& spot : shift_load(network, job, method).hot_spots)
+    names.push_back(std::to_string(spot.stage + 1) + ": " + links.name(network.fabric, spot.link));
+  return names;
+}
+
+// Figure 2: any nodes. N3 -> N6 and N5 -> N9 meet on the link from LS1 to RS0 at distance 2.
+TEST(Methods, ConventionalHasTheHotSpotOfFigure2) {
+  const Network network = network_of("3-ary-2-tree");
+  EXPECT_THAT(hot_spots(network, job_of(network, "3,5,6,9"), Method::conventional), Contains("2: leaf1->root0"));
+}
+
+// Figure 3: nodes in a row. N3 -> N6 and N5 -> N0 meet on the link from LS1 to RS0 at distance 3.
+TEST(Methods, ConventionalHasTheHotSpotOfFigure3) {
+  const Network network = network_of("3-ary-2-tree");
+  EXPECT_THAT(hot_spots(network, job_of(network, "0-7"), Method::conventional), Contains("3: leaf1->root0"));
+  EXPECT_THAT(hot_spots(network, job_of(network, "0,1,3,4,6,7,9,10"), Method::conventional), ElementsAre())
+      << "the symmetric choice that the report gives instead";
+}
+
+// Figure 5 and section 4.2: local numbers in network order, M = Nln where it divides the number of nodes, else K.
+TEST(Methods, NodeChoosesByTheNumberWithinTheJob) {
+  const Network network = network_of("3-ary-2-tree");
+  const Job three = job_of(network, "0,3,6");
+  const Selection one_each = select(network, three, Method::node, Pattern::shift(3)).value();
+  for (std::uint32_t d = 0; d < 3; ++d) EXPECT_EQ(one_each.offset((d + 1) % 3, d), 0) << "Nln = 1 divides 3";
+
+  const Job six = job_of(network, "1,2,5,13,15,16");
+  const Selection two_each = select(network, six, Method::node, Pattern::shift(6)).value();
+  EXPECT_EQ(lid_of(network, six, two_each, 0, 3), 4 * (13 + 1) + 3 % 2) << "Nln = 2 divides 6: BaseLID(13) + 3 mod 2";
+  EXPECT_THAT(hot_spots(network, six, Method::node), ElementsAre());
+  EXPECT_FALSE(hot_spots(network, six, Method::conventional).empty());
+
+  const Job five = job_of(network, "0,1,3,4,6");
+  const Selection uneven = select(network, five, Method::node, Pattern::shift(5)).value();
+  EXPECT_EQ(uneven.offset(0, 4), 4 % 3) << "Nln = 2 does not divide 5: M = K";
+}
+
+TEST(Methods, NodeFreesEightNodesThatCollideConventionally) {
+  const Network network = network_of("3-ary-2-tree");
+  const Job eight = job_of(network, "3,4,5,7,8,10,12,14");
+  EXPECT_FALSE(hot_spots(network, eight, Method::conventional).empty());
+  EXPECT_THAT(hot_spots(network, eight, Method::node), ElementsAre());
+}
+
+// Section 5.3: full speed up to 12 nodes and for multiples of 6, with hot spots else; conventional and per-node alike.
+TEST(Methods, NodesInARowAreFreeUpToTwoLeavesAndForWholeLeaves) {
+  const Network network = network_of("6-ary-2-tree:30");
+  for (std::uint32_t n = 3; n <= 30; ++n) {
+    const Job job = job_of(network, "0-" + std::to_string(n - 1));
+    const bool free = n <= 12 || n % 6 == 0;
+    const LoadReport conventional = shift_load(network, job, Method::conventional);
+    EXPECT_EQ(conventional.hot_spots.empty(), free) << n;
+    EXPECT_EQ(shift_load(network, job, Method::node).largest, conventional.largest) << n;
+    EXPECT_TRUE(shift_load(network, job, Method::colouring).hot_spots.empty()) << n;
+  }
+}
+
+// The listing, worked by hand: 3-ary tree, nodes 0,1 | 3,4 | 6. Per node (M = 3) roots are d mod 3.
+// sd = 1: 0->1 local; 1->2 is fixed on root 2 (leaf 0 up, leaf 1 down). s = 4: 4->0 on root 0, unused: stays.
+// s = 3: 3->4 on root 1: stays. s = 2: 2->3 local. sd = 2: fixed 0->2 on 2, 1->3 on 0. s = 4: 4->1 on root 1, stays.
+// s = 3: 3->0 on root 0, stays. s = 2: 2->4 on root 1: leaf 1 up free, leaf 2 down free: stays.
+TEST(Methods, PairFollowsTheListing) {
+  const std::vector<SwitchIndex> leaves{0, 0, 1, 1, 2};
+  const std::vector<Way> table = pair_table(leaves, 3);
+  const auto root = [&](std::uint32_t s, std::uint32_t d) { return table[s * 5 + d]; };
+  EXPECT_EQ(root(1, 2), 2U);
+  EXPECT_EQ(root(4, 0), 0U);
+  EXPECT_EQ(root(3, 4), 1U);
+  EXPECT_EQ(root(2, 4), 1U);
+  // sd = 3: fixed 0->3 on root 0, 1->4 on root 1. s = 4: 4->2 on root 2 stays. s = 3: 3->1 on root 1 stays.
+  // s = 2: 2->0 on root 0: leaf 1 up 0 unused, leaf 0 down 0 unused: stays.
+  EXPECT_EQ(root(4, 2), 2U);
+  EXPECT_EQ(root(2, 0), 0U);
+  // sd = 4: fixed 0->4 on root 1, 1->0 local. s = 4: 4->3 on root 0 stays; s = 3: 3->2 local; s = 2: 2->1 on root 1 stays.
+  EXPECT_EQ(root(4, 3), 0U);
+  EXPECT_EQ(root(2, 1), 1U);
+}
+
+// Two flows of one leaf on one root: 0 | 1 2 | 3 4 with K = 2. Nln = 2 does not divide 5, so roots are d mod 2.
+// sd = 1: fixed 0->1 on root 1. s = 4: 4->0 on 0. s = 2: 2->3 on 1. (1->2, 3->4 local.) No conflict.
+// sd = 2: fixed 0->2 on root 0 (up 0/0, down leaf1/0). s = 4: 4->1 on root 1, stays: down leaf1/1 used.
+// s = 3: 3->0 on root 0: up leaf2/0 unused, stays. s = 2: 2->4 on root 0: stays (up leaf1/0, down leaf2/0).
+// s = 1: 1->3 on root 1: up leaf1/1 unused, down leaf2/1 unused: stays.
+// sd = 3: fixed 0->3 on 1 (down leaf2/1). s = 4: 4->2 on 0. s = 3: 3->1 on 1. s = 2: 2->0 on 0. s = 1: 1->4 on root 0: its
+// link up leaf1/0 is used by 2->0; root 1 = (0 - 1) mod 2 has leaf1/1 up unused but leaf2/1 down used: no idle root, stays.
+TEST(Methods, PairStaysWhereNoRootIsIdle) {
+  const std::vector<SwitchIndex> leaves{0, 1, 1, 2, 2};
+  const std::vector<Way> table = pair_table(leaves, 2);
+  EXPECT_EQ(table[1 * 5 + 4], 0U);
+  EXPECT_EQ(table[2 * 5 + 0], 0U);
+}
+
+TEST(Methods, RankAsTheReportsSay) {
+  const Network network = network_of("6-ary-2-tree:30");
+  std::mt19937 dice(3);
+  std::array<int, kMethods.size()> free{};
+  constexpr int kSets = 300;
+  for (int set = 0; set < kSets; ++set) {
+    const Job job = testing::random_job(network, 16, dice);
+    for (std::size_t m = 0; m < kMethods.size(); ++m)
+      free[m] += shift_load(network, job, kMethods[m]).hot_spots.empty() ? 1 : 0;
+  }
+  EXPECT_LT(free[0], kSets / 20) << "conventional: hardly ever";
+  EXPECT_NEAR(free[1], 0.67 * kSets, 0.09 * kSets) << "node: two of three";
+  EXPECT_GT(free[2], 0.90 * kSets) << "pair: nearly always";
+  EXPECT_LT(free[2], kSets) << "pair: a heuristic";
+  EXPECT_EQ(free[3], kSets) << "colouring: always";
+}
+
+TEST(Methods, SayWhereTheyDoNotApply) {
+  const Network deep = network_of("2-ary-3-tree");
+  const Network few = network_of("6-ary-2-tree:30", 1);
+  const Pattern pattern = Pattern::shift(2);
+  for (const Method method : {Method::node, Method::pair}) {
+    EXPECT_THAT(select(deep, job_of(deep, "0,9"), method, pattern).error().fact,
+                HasSubstr("two levels, this one has 3"));
+    EXPECT_THAT(select(few, job_of(few, "0,9"), method, pattern).error().fact, HasSubstr("2 LIDs for 6 ways"));
+  }
+  EXPECT_TRUE(select(few, job_of(few, "0,9"), Method::conventional, pattern));
+  EXPECT_THAT(parse_method("coloring").error().fact, HasSubstr("did you mean colouring?"));
+  for (const Method method : kMethods) EXPECT_EQ(parse_method(to_string(method)).value(), method);
+}
+
+} // namespace
+} // namespace heddle::routing

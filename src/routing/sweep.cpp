@@ -1,0 +1,59 @@
+#include "routing/sweep.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace heddle::routing {
+namespace {
+
+Error wrong(std::string fact) {
+  return {.code = ErrorCode::bad_argument, .fact = std::move(fact)};
+}
+
+// The first `pick` of a shuffle. Written out, since the library's own may differ from one system to the next.
+std::vector<HostIndex> draw(std::vector<HostIndex> hosts, std::uint32_t pick, std::mt19937_64& dice) {
+  for (std::uint32_t i = 0; i < pick; ++i) std::swap(hosts[i], hosts[i + dice() % (hosts.size() - i)]);
+  hosts.resize(pick);
+  return hosts;
+}
+
+} // namespace
+
+Result<AlltoallSpeed> speed_of(const Network& network, const Job& job, Method method) {
+  const auto selection = select(network, job, method, Pattern::shift(job.nodes()));
+  if (!selection) return std::unexpected(selection.error());
+  return alltoall_speed(network, job, *selection);
+}
+
+Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request) {
+  const std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
+  if (request.pick < 2 || request.pick > hosts.size())
+    return std::unexpected(wrong("cannot pick " + std::to_string(request.pick) + " nodes: expected 2 to " +
+                                 std::to_string(hosts.size()) + ", as many as the fabric has"));
+  if (request.sets == 0) return std::unexpected(wrong("0 sets: expected 1 or more"));
+  std::vector<SweepResult> results;
+  for (const Method method : request.methods) results.push_back({.method = method});
+  std::mt19937_64 dice(request.seed);
+  for (std::uint32_t set = 0; set < request.sets; ++set) {
+    const auto job = make_job(network.fabric, draw(hosts, request.pick, dice));
+    if (!job) return std::unexpected(job.error());
+    for (SweepResult& result : results) {
+      const auto speed = speed_of(network, *job, result.method);
+      if (!speed) return std::unexpected(speed.error());
+      result.mb_s.push_back(speed->mb_s);
+      result.relative.push_back(speed->relative);
+      result.hot_spot_free += speed->hot_spot_free ? 1 : 0;
+    }
+  }
+  return results;
+}
+
+Statistics statistics_of(const std::vector<double>& values) {
+  const auto [worst, best] = std::ranges::minmax(values);
+  return {.average = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()),
+          .best = best,
+          .worst = worst};
+}
+
+} // namespace heddle::routing

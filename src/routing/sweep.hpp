@@ -1,0 +1,37 @@
+// Many node sets, all methods: how often there are hot spots and how fast an all-to-all would be.
+#pragma once
+
+#include "routing/alltoall_model.hpp"
+#include "routing/methods.hpp"
+
+namespace heddle::routing {
+
+struct SweepRequest {
+  std::uint32_t pick = 0; // nodes in a set
+  std::uint32_t sets = 0;
+  std::uint64_t seed = 1;
+  std::vector<Method> methods;
+};
+
+struct SweepResult {
+  Method method = Method::conventional;
+  std::vector<double> mb_s;     // one per set, in order of drawing
+  std::vector<double> relative; // likewise
+  std::uint32_t hot_spot_free = 0;
+};
+
+// Every method sees the same sets; the same seed draws the same sets everywhere. bad_argument: a set larger than the fabric or of
+// fewer than two nodes, no sets, or a method that does not apply.
+Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request);
+
+// The speed of one method on one job.
+Result<AlltoallSpeed> speed_of(const Network& network, const Job& job, Method method);
+
+struct Statistics {
+  double average = 0;
+  double best = 0;
+  double worst = 0;
+};
+Statistics statistics_of(const std::vector<double>& values); // of at least one
+
+} // namespace heddle::routing

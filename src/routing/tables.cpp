@@ -1,0 +1,103 @@
+#include "routing/tables.hpp"
+
+namespace heddle::routing {
+namespace {
+
+// How the switches stand to one leaf.
+struct Bearing {
+  std::vector<bool> over;                // going down alone reaches the leaf
+  std::vector<bool> under;               // going up reaches a switch that is over it
+  std::vector<std::vector<Port>> onward; // ports down for those over, ports up (to open switches) for those under
+};
+
+Bearing bearing_to(const Fabric& fabric, SwitchIndex leaf) {
+  const std::size_t count = fabric.switches.size();
+  Bearing bearing{std::vector<bool>(count), std::vector<bool>(count), std::vector<std::vector<Port>>(count)};
+  bearing.over[leaf] = fabric.switches[leaf].present;
+  // Upwards: switches are ordered by level.
+  for (SwitchIndex at = 0; at < count; ++at) {
+    const Switch& one = fabric.switches[at];
+    for (std::size_t port = 1; port < one.ports.size(); ++port)
+      if (fabric.is_down(one.level, one.ports[port]) && bearing.over[one.ports[port].index])
+        bearing.onward[at].push_back(static_cast<Port>(port));
+    if (!bearing.onward[at].empty()) bearing.over[at] = true;
+  }
+  for (SwitchIndex at = static_cast<SwitchIndex>(count); at-- > 0;) {
+    if (bearing.over[at]) continue;
+    const Switch& one = fabric.switches[at];
+    for (std::size_t port = 1; port < one.ports.size(); ++port) {
+      const Peer& peer = one.ports[port];
+      if (fabric.is_up(one.level, peer) && (bearing.over[peer.index] || bearing.under[peer.index]))
+        bearing.onward[at].push_back(static_cast<Port>(port));
+    }
+    bearing.under[at] = !bearing.onward[at].empty();
+  }
+  return bearing;
+}
+
+// Down by the cable that packets on this way come up by, so that a way which nobody shares upwards is not shared downwards.
+Port mirrored_port(const Fabric& fabric, const Ways& ways, const std::vector<Port>& onward, SwitchIndex at, Way way) {
+  for (const Port port : onward) {
+    const Peer& child = fabric.switches[at].ports[port];
+    if (ways.up_port(child.index, way) == child.port) return port;
+  }
+  return onward[ways.cable(fabric.switches[at].level - 1, way) % onward.size()];
+}
+
+// The port by which a packet on `way` leaves `at`, on its way to `leaf` (another switch than `at`).
+Port next_port(const Fabric& fabric, const Ways& ways, const Bearing& bearing, SwitchIndex at, Way way) {
+  const std::vector<Port>& onward = bearing.onward[at];
+  if (onward.empty()) return kUnset;
+  if (bearing.over[at]) return mirrored_port(fabric, ways, onward, at, way);
+  const Port wanted = bearing.over[ways.root(way)] ? ways.up_port(at, way) : Port{0};
+  return wanted != 0 ? wanted : onward[way % onward.size()];
+}
+
+} // namespace
+
+Tables::Tables(const Fabric& fabric, const Ways& ways, const LidPlan& lids)
+    : width_(std::size_t{lids.largest()} + 1), ports_(fabric.switches.size() * width_, kUnset) {
+  for (SwitchIndex leaf = 0; leaf < fabric.leaves(); ++leaf) route_to_leaf(fabric, ways, lids, leaf);
+  for (SwitchIndex target = 0; target < fabric.switches.size(); ++target) route_to_switch(fabric, lids, target);
+}
+
+void Tables::route_to_leaf(const Fabric& fabric, const Ways& ways, const LidPlan& lids, SwitchIndex leaf) {
+  std::vector<HostIndex> hosts;
+  for (const Peer& peer : fabric.switches[leaf].ports)
+    if (peer.kind == Peer::Kind::host) hosts.push_back(peer.index);
+  if (hosts.empty()) return;
+  const Bearing bearing = bearing_to(fabric, leaf);
+  std::vector<Port> by_way(ways.count());
+  for (SwitchIndex at = 0; at < fabric.switches.size(); ++at) {
+    if (!fabric.switches[at].present) continue;
+    if (at != leaf)
+      for (Way way = 0; way < ways.count(); ++way) by_way[way] = next_port(fabric, ways, bearing, at, way);
+    for (const HostIndex host : hosts)
+      for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset)
+        set(at, lids.lid(host, offset), at == leaf ? fabric.hosts[host].leaf_port : by_way[lids.way(host, offset)]);
+  }
+}
+
+// Breadth first from the target.
+void Tables::route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIndex target) {
+  if (!fabric.switches[target].present) return;
+  const Lid lid = lids.switch_lid(target);
+  set(target, lid, 0);
+  std::vector<SwitchIndex> queue{target};
+  for (std::size_t next = 0; next < queue.size(); ++next)
+    for (const Peer& peer : fabric.switches[queue[next]].ports) {
+      if (peer.kind != Peer::Kind::a_switch || port(peer.index, lid) != kUnset) continue;
+      set(peer.index, lid, peer.port);
+      queue.push_back(peer.index);
+    }
+}
+
+Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc) {
+  Ways ways(fabric);
+  auto lids = plan_lids(fabric, ways, lmc);
+  if (!lids) return std::unexpected(std::move(lids).error());
+  Tables tables(fabric, ways, *lids);
+  return Network{std::move(fabric), std::move(ways), std::move(*lids), std::move(tables)};
+}
+
+} // namespace heddle::routing

@@ -1,0 +1,57 @@
+// Forwarding tables (LFTs): at every switch the port for every LID. Packets go up towards the root of the LID's way until the
+// destination is below, then down; where failures have closed that way, up by another that is open. Never down and up again, so
+// without deadlock. LIDs of switches (management only) take a shortest path.
+#pragma once
+
+#include "routing/lids.hpp"
+
+namespace heddle::routing {
+
+inline constexpr Port kUnset = 255; // no entry: packets to this LID are dropped
+
+class Tables {
+ public:
+  Tables(const Fabric& fabric, const Ways& ways, const LidPlan& lids);
+
+  [[nodiscard]] Port port(SwitchIndex at, Lid lid) const { return ports_[std::size_t{at} * width_ + lid]; }
+  void set(SwitchIndex at, Lid lid, Port port) { ports_[std::size_t{at} * width_ + lid] = port; }
+  [[nodiscard]] Lid largest() const { return static_cast<Lid>(width_ - 1); }
+
+ private:
+  void route_to_leaf(const Fabric& fabric, const Ways& ways, const LidPlan& lids, SwitchIndex leaf);
+  void route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIndex target);
+
+  std::size_t width_;
+  std::vector<Port> ports_; // [switch][lid]
+};
+
+// All that is needed to send: the fabric, its ways, LIDs and tables.
+struct Network {
+  Fabric fabric;
+  Ways ways;
+  LidPlan lids;
+  Tables tables;
+};
+
+Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc = {});
+
+// Follows the tables from the host, switch by switch. Calls `visit(SwitchIndex, Port)` for every port that the packet leaves a
+// switch by; false where it is dropped, loops, or ends at another host than the LID's owner.
+template <typename Visit>
+bool follow(const Network& network, HostIndex from, HostIndex to, Lid lid, Visit&& visit) {
+  SwitchIndex at = network.fabric.hosts[from].leaf;
+  const std::uint32_t longest = 2 * network.fabric.levels; // up and down again
+  for (std::uint32_t hop = 0; hop < longest; ++hop) {
+    const Port port = network.tables.port(at, lid);
+    const auto& ports = network.fabric.switches[at].ports;
+    if (port == 0 || port >= ports.size()) return false;
+    visit(at, port);
+    const Peer& peer = ports[port];
+    if (peer.kind == Peer::Kind::nothing) return false;
+    if (peer.kind == Peer::Kind::host) return peer.index == to;
+    at = peer.index;
+  }
+  return false;
+}
+
+} // namespace heddle::routing

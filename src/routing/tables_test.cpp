@@ -1,0 +1,77 @@
+#include "routing/tables.hpp"
+
+#include "routing/testing.hpp"
+
+namespace heddle::routing {
+namespace {
+
+// Every LID in use leads from every host to its owner; returns the roots passed.
+void expect_all_arrive(const Network& network, const std::string& what) {
+  const Job all = whole_job(network.fabric);
+  for (const HostIndex from : all.hosts)
+    for (const HostIndex to : all.hosts)
+      for (std::uint32_t offset = 0; offset < network.lids.offsets(); ++offset) {
+        bool down = false;
+        std::uint32_t level = 0;
+        const bool arrives =
+            from == to || follow(network, from, to, network.lids.lid(to, offset), [&](SwitchIndex at, Port) {
+              const std::uint32_t now = network.fabric.switches[at].level;
+              down = down || now < level;
+              EXPECT_FALSE(down && now > level) << what << ": down and up again";
+              level = now;
+            });
+        ASSERT_TRUE(arrives) << what << ": " << from << " to " << to << " offset " << offset;
+      }
+}
+
+TEST(Tables, BringEveryLidToItsHost) {
+  for (const char* tree : {"6-ary-2-tree:30", "3-ary-3-tree", "2-ary-4-tree", "4-ary-2-tree,links=2",
+                           "4-ary-2-tree,hosts=8,uplinks=2", "4-ary-3-tree:50,links=2"})
+    expect_all_arrive(testing::network_of(tree), tree);
+}
+
+TEST(Tables, BringEveryLidToItsHostAroundFailures) {
+  expect_all_arrive(testing::network_of("6-ary-2-tree:30", {}, "leaf0-root1,root3,host7,leaf2-root0"), "two levels");
+  expect_all_arrive(testing::network_of("3-ary-3-tree", {}, "leaf0-middle1,middle5-root8,root0,middle9"),
+                    "three levels");
+  expect_all_arrive(testing::network_of("4-ary-2-tree,links=2", {}, "leaf0-root1:2,leaf3-root0,leaf3-root0"),
+                    "parallel");
+  expect_all_arrive(testing::network_of("6-ary-2-tree:30", 1, "leaf0-root1,root3"), "few LIDs");
+}
+
+TEST(Tables, TakeTheRootThatTheLidNames) {
+  const Network network = testing::network_of("4-ary-3-tree");
+  for (HostIndex to : {0U, 77U})
+    for (Way way = 0; way < network.ways.count(); ++way) {
+      SwitchIndex top = 0;
+      follow(network, 127, to, network.lids.lid(to, way), [&](SwitchIndex at, Port) { top = std::max(top, at); });
+      if (network.fabric.hosts[to].leaf / 4 != network.fabric.hosts[127].leaf / 4) {
+        EXPECT_EQ(top, network.ways.root(way));
+      }
+    }
+}
+
+TEST(Tables, ReachSwitchesToo) {
+  const Network network = testing::network_of("3-ary-3-tree:20");
+  for (SwitchIndex from = 0; from < network.fabric.switches.size(); ++from)
+    for (SwitchIndex to = 0; to < network.fabric.switches.size(); ++to) {
+      SwitchIndex at = from;
+      for (int hop = 0; hop < 8 && at != to; ++hop)
+        at = network.fabric.switches[at].ports[network.tables.port(at, network.lids.switch_lid(to))].index;
+      EXPECT_EQ(at, to);
+      EXPECT_EQ(network.tables.port(to, network.lids.switch_lid(to)), 0);
+    }
+}
+
+TEST(Tables, NoticeLoopsAndDrops) {
+  Network network = testing::network_of("3-ary-2-tree");
+  const Lid lid = network.lids.lid(17, 0);
+  const SwitchIndex root = network.ways.root(0);
+  network.tables.set(root, lid, 1); // back down to leaf 0
+  EXPECT_FALSE(follow(network, 0, 17, lid, [](SwitchIndex, Port) {}));
+  network.tables.set(root, lid, kUnset);
+  EXPECT_FALSE(follow(network, 0, 17, lid, [](SwitchIndex, Port) {}));
+}
+
+} // namespace
+} // namespace heddle::routing

@@ -1,0 +1,57 @@
+// What the tests of this room share: networks by name, node sets by lot.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "routing/load.hpp"
+#include "routing/methods.hpp"
+#include "routing/tree.hpp"
+
+namespace heddle::routing::testing {
+
+inline Fabric fabric_of(std::string_view tree, std::string_view failed = "") {
+  auto shape = parse_tree(tree);
+  EXPECT_TRUE(shape) << shape.error().message();
+  Fabric fabric = build_tree(shape.value());
+  if (!failed.empty()) {
+    const auto done = fail(fabric, failed);
+    EXPECT_TRUE(done) << done.error().message();
+  }
+  return fabric;
+}
+
+inline Network network_of(std::string_view tree, std::optional<std::uint32_t> lmc = {}, std::string_view failed = "") {
+  auto network = make_network(fabric_of(tree, failed), lmc);
+  EXPECT_TRUE(network) << network.error().message();
+  return std::move(network.value());
+}
+
+inline Job job_of(const Network& network, std::string_view nodes) {
+  return make_job(network.fabric, parse_node_list(nodes).value()).value();
+}
+
+// `count` of the hosts that are present.
+inline Job random_job(const Network& network, std::size_t count, std::mt19937& dice) {
+  std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
+  std::ranges::shuffle(hosts, dice);
+  hosts.resize(std::min(count, hosts.size()));
+  return make_job(network.fabric, hosts).value();
+}
+
+inline LoadReport load_of(const Network& network, const Job& job, Method method, const Pattern& pattern) {
+  const auto selection = select(network, job, method, pattern);
+  EXPECT_TRUE(selection) << selection.error().message();
+  auto report = check_load(network, job, selection.value(), pattern);
+  EXPECT_TRUE(report) << report.error().message();
+  return std::move(report.value());
+}
+
+inline LoadReport shift_load(const Network& network, const Job& job, Method method) {
+  return load_of(network, job, method, Pattern::shift(job.nodes()));
+}
+
+} // namespace heddle::routing::testing

@@ -1,0 +1,136 @@
+#include "routing/way_classes.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace heddle::routing {
+namespace {
+
+constexpr Way kNoWay = UINT32_MAX;
+
+// The ways that the job may use: open from all its leaves. `even` turns false where one is open from some leaves only.
+std::vector<Way> open_ways(const Network& network, const std::vector<SwitchIndex>& leaves,
+                           const std::vector<bool>& allowed, bool& even) {
+  std::vector<Way> ways;
+  for (Way way = 0; way < network.ways.count(); ++way) {
+    if (!allowed.empty() && !allowed[way]) continue;
+    const auto open = std::ranges::count_if(leaves, [&](SwitchIndex leaf) { return network.ways.open(leaf, way); });
+    if (open == std::ssize(leaves)) ways.push_back(way);
+    even = even && (open == 0 || open == std::ssize(leaves));
+  }
+  return ways;
+}
+
+// Numbers different values in order of appearance.
+template <typename Value>
+std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
+  std::map<Value, std::uint32_t> numbers;
+  std::vector<std::uint32_t> result;
+  for (const Value& value : values)
+    result.push_back(numbers.try_emplace(value, static_cast<std::uint32_t>(numbers.size())).first->second);
+  return result;
+}
+
+} // namespace
+
+WayClasses::WayClasses(const Network& network, const Job& job, const std::vector<bool>& allowed)
+    : leaf_(numbered(job.leaves)), claimed_(network.fabric.switches.size()) {
+  for (std::size_t node = 0; node < job.leaves.size(); ++node)
+    if (leaf_[node] == switches_.size()) switches_.push_back(job.leaves[node]);
+  if (network.fabric.levels < 2) {
+    regular_ = false;
+    return;
+  }
+  const std::vector<Way> ways = open_ways(network, switches_, allowed, regular_);
+  regular_ = regular_ && !ways.empty();
+  if (regular_) {
+    Standing start{.at = switches_, .combinations = 1};
+    for (const Way way : ways) start.ways.push_back({way, 0});
+    add(network, start);
+  }
+  regular_ = regular_ && mirrored(network, ways);
+}
+
+std::vector<std::uint32_t> WayClasses::uplinks(const Network& network, const Standing& standing) {
+  std::vector<std::uint32_t> result;
+  for (const SwitchIndex here : standing.at) {
+    std::vector<Port> ports;
+    for (const Traveller& one : standing.ways) ports.push_back(network.ways.up_port(here, one.way));
+    std::vector<std::uint32_t> seen = numbered(ports);
+    if (result.empty())
+      result = std::move(seen);
+    else if (result != seen)
+      regular_ = false;
+  }
+  return result;
+}
+
+std::uint32_t WayClasses::add(const Network& network, const Standing& standing) {
+  const auto index = static_cast<std::uint32_t>(places_.size());
+  Place place{
+      .unit = numbered(standing.at), .weight = standing.keys, .way_by_key = std::vector<Way>(standing.keys, kNoWay)};
+  place.units = *std::ranges::max_element(place.unit) + 1;
+  for (const Traveller& one : standing.ways) place.way_by_key[one.key] = one.way;
+  const auto begun = std::ranges::count_if(place.way_by_key, [](Way way) { return way != kNoWay; });
+  if (begun != standing.combinations || !claim(standing.at)) regular_ = false;
+  places_.push_back(std::move(place));
+  if (!regular_ || network.fabric.switches[standing.at.front()].level + 1 == network.fabric.levels) return index;
+
+  const std::vector<std::uint32_t> uplink = uplinks(network, standing);
+  const std::uint32_t count = *std::ranges::max_element(uplink) + 1;
+  std::map<std::vector<SwitchIndex>, Standing> above; // the places that the uplinks lead to
+  std::vector<const Standing*> leads_to(count);
+  for (std::size_t i = 0; i < standing.ways.size(); ++i) {
+    const Traveller& one = standing.ways[i];
+    std::vector<SwitchIndex> there;
+    for (const SwitchIndex here : standing.at)
+      there.push_back(network.fabric.switches[here].ports[network.ways.up_port(here, one.way)].index);
+    Standing& next = above[there];
+    next.at = std::move(there);
+    next.keys = standing.keys * count;
+    next.ways.push_back({one.way, one.key + standing.keys * uplink[i]});
+    if (leads_to[uplink[i]] == nullptr) next.combinations += begun;
+    leads_to[uplink[i]] = &next;
+  }
+  std::map<const Standing*, std::uint32_t> added;
+  for (const Standing* next : leads_to)
+    if (!added.contains(next)) added[next] = add(network, *next);
+  for (const Standing* next : leads_to) places_[index].next.push_back(added.at(next));
+  return index;
+}
+
+// Two places with one switch would compete for its uplinks.
+bool WayClasses::claim(const std::vector<SwitchIndex>& at) {
+  std::vector<SwitchIndex> switches = at;
+  std::ranges::sort(switches);
+  const auto repeated = std::ranges::unique(switches);
+  switches.erase(repeated.begin(), repeated.end());
+  bool fresh = true;
+  for (const SwitchIndex one : switches) {
+    fresh = fresh && !claimed_[one];
+    claimed_[one] = true;
+  }
+  return fresh;
+}
+
+// Every cable up is also the cable down to all hosts below: checked at each switch on the way from each leaf.
+bool WayClasses::mirrored(const Network& network, const std::vector<Way>& ways) const {
+  for (const SwitchIndex leaf : switches_) {
+    HostIndex host = 0;
+    for (const Peer& peer : network.fabric.switches[leaf].ports)
+      if (peer.kind == Peer::Kind::host) host = peer.index;
+    for (const Way way : ways) {
+      const auto offset = network.lids.offset(host, way);
+      if (!offset) continue; // nobody can take it to this host
+      SwitchIndex at = leaf;
+      for (Port up = network.ways.up_port(at, way); up != 0; up = network.ways.up_port(at, way)) {
+        const Peer& above = network.fabric.switches[at].ports[up];
+        if (network.tables.port(above.index, network.lids.lid(host, *offset)) != above.port) return false;
+        at = above.index;
+      }
+    }
+  }
+  return true;
+}
+
+} // namespace heddle::routing

@@ -1,0 +1,182 @@
+// The tables of `heddle route tables` on a real OpenSM: loaded by its file engine, read back from the switches entry for entry,
+// and followed packet by packet. The 648-host tree runs only with HEDDLE_LONG_TESTS=1.
+#include "routing/ibnetdiscover.hpp"
+#include "routing/load.hpp"
+#include "routing/methods.hpp"
+#include "routing/tree.hpp"
+#include "tests/opensm/subnet.hpp"
+#include "tests/tools/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace heddle::tests {
+namespace {
+
+using routing::HostIndex;
+using routing::Network;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class Opensm : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = Subnet::missing(); !why.empty()) GTEST_SKIP() << why << "; checks/setup installs it";
+  }
+
+  // Has the program write the files, and the same network made here to compare with.
+  Network prepare(const std::string& tree, const std::string& failed = "") {
+    std::vector<std::string> arguments{"route", "tables", "--tree", tree, "--out", subnet_.folder().string()};
+    routing::Fabric fabric = routing::build_tree(routing::parse_tree(tree).value());
+    if (!failed.empty()) {
+      arguments.insert(arguments.end(), {"--failed", failed});
+      EXPECT_TRUE(routing::fail(fabric, failed));
+    }
+    const Outcome outcome = heddle(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return std::move(routing::make_network(std::move(fabric)).value());
+  }
+
+  void start() {
+    std::string trouble;
+    ASSERT_TRUE(subnet_.start(trouble)) << trouble;
+  }
+
+  // Every LID offset of `to`, from `from`: the switches that ibtracert passes are those that our tables name.
+  void expect_traced(const Network& network, HostIndex from, HostIndex to) {
+    for (std::uint32_t offset = 0; offset < network.lids.offsets(); ++offset) {
+      std::vector<std::string> expected;
+      const routing::Lid lid = network.lids.lid(to, offset);
+      ASSERT_TRUE(routing::follow(network, from, to, lid, [&](routing::SwitchIndex at, routing::Port) {
+        expected.push_back(network.fabric.switches[at].name);
+      }));
+      EXPECT_EQ(subnet_.trace(network.lids.lid(from, 0), lid), expected)
+          << from << " to " << to << " offset " << offset;
+    }
+  }
+
+  Subnet subnet_;
+};
+
+TEST_F(Opensm, TakesTheTablesOfThirtyHosts) {
+  const Network network = prepare("6-ary-2-tree:30");
+  start();
+  EXPECT_THAT(subnet_.load_tables(network.lids.lmc, 60), IsEmpty());
+  for (const HostIndex to : {7U, 18U, 29U}) expect_traced(network, 0, to);
+  expect_traced(network, 16, 3);
+  EXPECT_THAT(subnet_.trace(network.lids.lid(0, 0), network.lids.lid(29, 4)), ElementsAre("leaf0", "root4", "leaf4"));
+}
+
+TEST_F(Opensm, TakesTablesOfThreeLevels) {
+  const Network network = prepare("3-ary-3-tree:40");
+  start();
+  EXPECT_THAT(subnet_.load_tables(network.lids.lmc, 60), IsEmpty());
+  expect_traced(network, 0, 39);
+  expect_traced(network, 20, 4);
+}
+
+TEST_F(Opensm, TakesTablesWithParallelCablesAndAroundFailures) {
+  const Network network = prepare("4-ary-2-tree:14,links=2", "leaf0-root1:2,host5,leaf2-root0");
+  start();
+  EXPECT_THAT(subnet_.load_tables(network.lids.lmc, 60), IsEmpty());
+  for (const HostIndex to : {9U, 13U}) expect_traced(network, 0, to);
+}
+
+TEST_F(Opensm, ShowsTheTopologyThatTheProgramPlansOn) {
+  const Network network = prepare("3-ary-2-tree:16");
+  start();
+  ASSERT_THAT(subnet_.load_tables(network.lids.lmc, 60), IsEmpty());
+  subnet_.write("topology", subnet_.discover());
+  const auto found = routing::parse_ibnetdiscover(subnet_.read("topology"));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->levels, 2U);
+  for (HostIndex host = 0; host < 16; ++host) EXPECT_EQ(found->hosts[host].name, network.fabric.hosts[host].name);
+
+  const std::string topology = (subnet_.folder() / "topology").string();
+  const Outcome outcome =
+      heddle({"route", "load", "--topology", topology, "--nodes", "3,5,6,9", "--json", "--method", "conventional"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, HasSubstr(R"({"shift":2,"link":"leaf1->root0","load":2})"));
+
+  Subnet again; // tables made from what was discovered, on a subnet of their own
+  ASSERT_EQ(heddle({"route", "tables", "--topology", topology, "--out", again.folder().string()}).status, 0);
+  std::string trouble;
+  ASSERT_TRUE(again.start(trouble)) << trouble;
+  EXPECT_THAT(again.load_tables(network.lids.lmc, 60), IsEmpty());
+}
+
+// The ways in which OpenSM goes wrong without saying so: the check must see each.
+TEST_F(Opensm, IsNotTrustedWithoutLooking) {
+  const Network network = prepare("3-ary-2-tree:9");
+  const std::string lfts = subnet_.read("lfts");
+  start();
+
+  subnet_.write("lfts", lfts + "Unicast lids [0-9] of switch Lid 1 guid 0x0002c90100000099 ('ghost'):\n0x0004 001\n");
+  EXPECT_THAT(subnet_.load_tables(network.lids.lmc, 60), Not(IsEmpty())) << "a table for a switch that is not there";
+}
+
+TEST_F(Opensm, IsSeenToGiveOutOtherLids) {
+  const Network network = prepare("3-ary-2-tree:9");
+  std::string guid2lid = subnet_.read("guid2lid");
+  for (std::size_t at = 0; (at = guid2lid.find("0x0002c9", at)) != std::string::npos;) guid2lid.replace(at, 8, "0x2c9");
+  subnet_.write("guid2lid", guid2lid);
+  start();
+  EXPECT_THAT(subnet_.load_tables(network.lids.lmc, 60), ::testing::Contains(HasSubstr("other LIDs than planned")));
+}
+
+TEST_F(Opensm, IsSeenToLeaveOutASwitch) {
+  const Network network = prepare("3-ary-2-tree:9");
+  const std::string lfts = subnet_.read("lfts");
+  const std::size_t second = lfts.find("Unicast lids", 1);
+  start();
+  subnet_.write("lfts", lfts.substr(second)); // without leaf0
+  subnet_.load_tables(network.lids.lmc, 60);
+  const auto found = subnet_.tables();
+  ASSERT_TRUE(found);
+  EXPECT_LT(found->size(), routing::parse_lfts(lfts)->size());
+}
+
+TEST_F(Opensm, RoutesByFtreeAsTheConventionalMethodDoes) {
+  const Network network = prepare("6-ary-2-tree:30");
+  start();
+  subnet_.write("guid2lid", "");
+  EXPECT_THAT(subnet_.route_by_ftree(60), IsEmpty());
+  const auto found = subnet_.tables();
+  ASSERT_TRUE(found);
+  std::map<std::uint64_t, HostIndex> host_of; // by port GUID
+  for (HostIndex host = 0; host < 30; ++host) host_of[network.fabric.hosts[host].port_guid] = host;
+  std::map<routing::Lid, HostIndex> owner;
+  std::istringstream lids(subnet_.read("guid2lid"));
+  std::uint64_t guid = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  while (lids >> std::hex >> guid >> first >> last)
+    if (host_of.contains(guid)) owner[static_cast<routing::Lid>(first)] = host_of[guid];
+  ASSERT_EQ(owner.size(), 30U);
+  // The six hosts of a leaf are reached by six different uplinks of any other leaf.
+  std::map<std::pair<std::uint64_t, routing::SwitchIndex>, std::set<routing::Port>> uplinks;
+  for (const auto& entry : *found)
+    if (const auto host = owner.find(entry.lid); host != owner.end() && entry.port > 6)
+      uplinks[{entry.guid, network.fabric.hosts[host->second].leaf}].insert(entry.port);
+  EXPECT_EQ(uplinks.size(), 5U * 4U);
+  for (const auto& [pair, ports] : uplinks) EXPECT_EQ(ports.size(), 6U);
+}
+
+TEST_F(Opensm, LongTakesTheTablesOf648Hosts) {
+  if (std::getenv("HEDDLE_LONG_TESTS") == nullptr) GTEST_SKIP() << "takes half a minute: set HEDDLE_LONG_TESTS=1";
+  const Network network = prepare("18-ary-2-tree");
+  EXPECT_EQ(network.lids.lmc, 5U);
+  start();
+  EXPECT_THAT(subnet_.load_tables(network.lids.lmc, 300), IsEmpty());
+  for (const HostIndex to : {18U, 333U, 647U}) expect_traced(network, 0, to);
+}
+
+} // namespace
+} // namespace heddle::tests

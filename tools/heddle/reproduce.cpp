@@ -1,0 +1,112 @@
+// heddle reproduce: the figures of the reports, theirs and ours side by side.
+#include "reproduce.hpp"
+#include "base/nearest.hpp"
+#include "route.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <filesystem>
+
+namespace heddle::tool {
+namespace {
+
+struct Report {
+  std::string_view name;
+  Result<Reproduction> (*reproduce)();
+};
+
+// A new report: a file reproduce_NAME.cpp, a declaration in reproduce.hpp, a line here.
+constexpr std::array kReports{
+    Report{"fat-tree", reproduce_fat_tree},
+};
+
+struct ReproduceArguments {
+  std::string what = "all";
+  std::string svg; // folder
+  bool json = false;
+};
+
+Result<std::vector<Report>> chosen(const std::string& what) {
+  std::vector<Report> reports;
+  std::vector<std::string_view> names{"all"};
+  for (const Report& report : kReports) {
+    names.push_back(report.name);
+    if (what == "all" || what == report.name) reports.push_back(report);
+  }
+  if (!reports.empty()) return reports;
+  return std::unexpected(
+      Error{.code = ErrorCode::bad_argument,
+            .fact = fmt::format("no report is called '{}', did you mean {}?", what, base::nearest(what, names))});
+}
+
+// Differences are relative only where there is something to relate them to.
+std::string difference(const ReportedFigure& figure) {
+  if (!figure.report || *figure.report == 0) return "";
+  return fmt::format("{:+.1f} %", 100 * (figure.ours / *figure.report - 1));
+}
+
+void print_table(const Reproduction& all) {
+  std::size_t width = 0;
+  for (const ReportedFigure& figure : all.figures) width = std::max(width, figure.id.size());
+  fmt::print("{:<{}} {:>10} {:>10} {:<6} {:>10}\n", "figure", width, "report", "ours", "unit", "difference");
+  for (const ReportedFigure& figure : all.figures)
+    fmt::print("{:<{}} {:>10} {:>10.5g} {:<6} {:>10}\n", figure.id, width,
+               figure.report ? fmt::format("{:.5g}", *figure.report) : "-", figure.ours, figure.unit,
+               difference(figure));
+}
+
+void print_json(const Reproduction& all) {
+  Json figures = Json::array();
+  for (const ReportedFigure& figure : all.figures)
+    figures.push_back({{"id", figure.id},
+                       {"report", figure.report ? Json(*figure.report) : Json()},
+                       {"ours", figure.ours},
+                       {"unit", figure.unit}});
+  fmt::print("{}\n", Json{{"figures", std::move(figures)}}.dump());
+}
+
+Result<void> draw(const std::vector<Chart>& charts, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
+  for (const Chart& chart : charts)
+    if (auto written = write_whole_file(fmt::format("{}/{}.svg", folder, chart.file), to_svg(chart)); !written)
+      return written;
+  return {};
+}
+
+int run_reproduce(const ReproduceArguments& arguments) {
+  const auto reports = chosen(arguments.what);
+  if (!reports) return failed("reproduce", reports.error());
+  Reproduction all;
+  for (const Report& report : *reports) {
+    auto one = report.reproduce();
+    if (!one) return failed("reproduce", one.error());
+    all.figures.insert(all.figures.end(), one->figures.begin(), one->figures.end());
+    all.charts.insert(all.charts.end(), one->charts.begin(), one->charts.end());
+  }
+  if (!arguments.svg.empty())
+    if (auto drawn = draw(all.charts, arguments.svg); !drawn) return failed("reproduce", drawn.error());
+  if (arguments.json)
+    print_json(all);
+  else
+    print_table(all);
+  return 0;
+}
+
+} // namespace
+
+void add_reproduce(CLI::App& program, Invocation& invocation) {
+  auto arguments = std::make_shared<ReproduceArguments>();
+  CLI::App* reproduce = program.add_subcommand("reproduce", "The figures of the reports, theirs and ours side by side");
+  reproduce->add_option("report", arguments->what, "fat-tree or all")->capture_default_str()->type_name("REPORT");
+  reproduce->add_option("--svg", arguments->svg, "Draw the charts into this folder, too")->type_name("DIR");
+  add_json_flag(*reproduce, arguments->json);
+  reproduce->footer("Example: heddle reproduce fat-tree --svg charts");
+  reproduce->callback([arguments, &invocation] { invocation.exit_status = run_reproduce(*arguments); });
+}
+
+} // namespace heddle::tool

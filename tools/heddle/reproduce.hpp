@@ -1,0 +1,44 @@
+// What `heddle reproduce` is made of. Each report is a file reproduce_NAME.cpp with one function, and a line in reproduce.cpp.
+#pragma once
+
+#include "heddle/error.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heddle::tool {
+
+// One value of a report, and ours.
+struct ReportedFigure {
+  std::string id;               // report/figure/what, such as fat-tree/random16/conventional/average
+  std::optional<double> report; // nothing where the report has no such value
+  double ours = 0;
+  std::string unit;
+};
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+};
+
+// A line chart.
+struct Chart {
+  std::string file; // without folder and .svg
+  std::string title;
+  std::string x_name;
+  std::string y_name;
+  std::vector<Series> series;
+};
+
+struct Reproduction {
+  std::vector<ReportedFigure> figures;
+  std::vector<Chart> charts;
+};
+
+std::string to_svg(const Chart& chart); // reproduce_chart.cpp
+
+Result<Reproduction> reproduce_fat_tree(); // reproduce_fat_tree.cpp
+
+} // namespace heddle::tool

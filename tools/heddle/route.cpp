@@ -1,0 +1,132 @@
+// heddle route: tables, LIDs and paths of a fat tree. Finds the fabric; each subcommand is a file of its own.
+#include "route.hpp"
+
+#include "routing/ibnetdiscover.hpp"
+#include "routing/tree.hpp"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace heddle::tool {
+namespace {
+
+// The error with the place it happened at before it.
+Error at(std::string_view where, Error error) {
+  error.fact = fmt::format("{}: {}", where, error.fact);
+  return error;
+}
+
+Error cannot(std::string_view what, const std::string& path) {
+  return {.code = ErrorCode::bad_argument, .fact = fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno))};
+}
+
+Result<routing::Fabric> open_fabric(const FabricArguments& arguments) {
+  if (arguments.topology.empty()) {
+    const auto shape = routing::parse_tree(arguments.tree);
+    if (!shape) return std::unexpected(at("--tree", shape.error()));
+    return routing::build_tree(*shape);
+  }
+  const auto text = read_whole_file(arguments.topology);
+  if (!text) return std::unexpected(text.error());
+  auto fabric = routing::parse_ibnetdiscover(*text);
+  if (!fabric) return std::unexpected(at(arguments.topology, fabric.error()));
+  return fabric;
+}
+
+} // namespace
+
+void add_fabric_options(CLI::App& command, FabricArguments& arguments) {
+  CLI::Option_group* fabric = command.add_option_group("fabric");
+  fabric->add_option("--tree", arguments.tree, "K-ary-N-tree[:NODES][,hosts=H][,uplinks=U][,links=P]")
+      ->type_name("TREE");
+  fabric->add_option("--topology", arguments.topology, "What ibnetdiscover printed of a subnet, instead of a tree")
+      ->type_name("FILE");
+  fabric->require_option(1);
+  command.add_option("--failed", arguments.failed, "What is out of order, such as root3,leaf0-root1,host7")
+      ->type_name("LIST");
+  command.add_option("--lmc", arguments.lmc, "LIDs per host: 2^L; default: one for every way, if they fit")
+      ->type_name("L");
+}
+
+void add_json_flag(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "One JSON object instead of the table");
+}
+
+Result<routing::Network> open_network(const FabricArguments& arguments) {
+  auto fabric = open_fabric(arguments);
+  if (!fabric) return std::unexpected(fabric.error());
+  if (!arguments.failed.empty())
+    if (auto done = routing::fail(*fabric, arguments.failed); !done)
+      return std::unexpected(at("--failed", done.error()));
+  return routing::make_network(std::move(*fabric), arguments.lmc);
+}
+
+Result<routing::Job> open_job(const routing::Network& network, const std::string& nodes) {
+  const auto list = routing::parse_node_list(nodes);
+  if (!list) return std::unexpected(list.error());
+  return routing::make_job(network.fabric, *list);
+}
+
+Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nodes) {
+  if (text == "shift") return routing::Pattern::shift(nodes);
+  if (text == "doubling") return routing::Pattern::doubling(nodes);
+  if (text == "neighbour") return routing::Pattern::neighbour(nodes);
+  const auto file = read_whole_file(text);
+  if (!file) {
+    Error error = file.error();
+    error.remedy = "--pattern takes shift, doubling, neighbour or a file";
+    return std::unexpected(error);
+  }
+  auto pattern = routing::parse_pattern(*file, nodes);
+  if (!pattern) return std::unexpected(at(text, pattern.error()));
+  return pattern;
+}
+
+std::string name_of(const FabricArguments& arguments) {
+  if (!arguments.topology.empty()) return arguments.topology;
+  const auto shape = routing::parse_tree(arguments.tree);
+  return shape ? routing::to_text(*shape) : arguments.tree;
+}
+
+Result<std::string> read_whole_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    errno = EISDIR;
+    return std::unexpected(cannot("read", path));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::unexpected(cannot("read", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Result<void> write_whole_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return std::unexpected(cannot("write", path));
+  return {};
+}
+
+int failed(std::string_view command, const Error& error) {
+  fmt::print(stderr, "heddle {}: {}\n", command, error.message());
+  return error.code == ErrorCode::bad_argument ? kBadUsage : 1;
+}
+
+void add_route(CLI::App& program, Invocation& invocation) {
+  CLI::App* route = program.add_subcommand("route", "Tables, LIDs and paths of a fat tree that leave no hot spot");
+  route->require_subcommand(1);
+  add_route_tables(*route, invocation);
+  add_route_select(*route, invocation);
+  add_route_load(*route, invocation);
+  add_route_sweep(*route, invocation);
+  route->footer("Example: heddle route load --tree 6-ary-2-tree:30 --nodes 0-15 --method conventional");
+}
+
+} // namespace heddle::tool

@@ -1,0 +1,53 @@
+// What the subcommands of `heddle route` share: the fabric they are asked about, and how they fail.
+#pragma once
+
+#include "routing/methods.hpp"
+#include "subcommands.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace heddle::tool {
+
+using Json = nlohmann::ordered_json;
+
+// Which fabric, and which of its LIDs.
+struct FabricArguments {
+  std::string tree;
+  std::string topology; // a file as ibnetdiscover prints it, instead of a tree
+  std::string failed;
+  std::optional<std::uint32_t> lmc;
+};
+
+// A node set, a method, a pattern.
+struct JobArguments {
+  std::string nodes;
+  std::string method = "colouring";
+  std::string pattern = "shift";
+};
+
+void add_fabric_options(CLI::App& command, FabricArguments& arguments);
+void add_json_flag(CLI::App& command, bool& json);
+
+Result<routing::Network> open_network(const FabricArguments& arguments);
+Result<routing::Job> open_job(const routing::Network& network, const std::string& nodes);
+// shift, doubling, neighbour, or a file.
+Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nodes);
+
+// How output names the fabric: the tree in its shortest form, or the file.
+std::string name_of(const FabricArguments& arguments);
+
+Result<std::string> read_whole_file(const std::string& path);
+Result<void> write_whole_file(const std::string& path, const std::string& text);
+
+// One line on stderr; 2 for bad input, 1 for anything else.
+int failed(std::string_view command, const Error& error);
+
+void add_route_tables(CLI::App& route, Invocation& invocation); // route_tables.cpp
+void add_route_select(CLI::App& route, Invocation& invocation); // route_select.cpp
+void add_route_load(CLI::App& route, Invocation& invocation);   // route_load.cpp
+void add_route_sweep(CLI::App& route, Invocation& invocation);  // route_sweep.cpp
+
+} // namespace heddle::tool

@@ -1,0 +1,170 @@
+// heddle route load: what a method does to the links, stage by stage; with --job, of several jobs at once.
+#include "route.hpp"
+#include "routing/jobs.hpp"
+#include "routing/load.hpp"
+
+#include <fmt/core.h>
+
+namespace heddle::tool {
+namespace {
+
+struct LoadArguments {
+  FabricArguments fabric;
+  JobArguments job;
+  std::vector<std::string> jobs;
+  bool json = false;
+};
+
+// --- one job ---
+
+void print_json(const routing::Network& network, const routing::Pattern& pattern, const routing::LoadReport& report) {
+  const char* const stage_name = pattern.is_shift() ? "shift" : "stage";
+  const routing::Links links(network.fabric);
+  Json stages = Json::array();
+  for (std::size_t i = 0; i < report.largest.size(); ++i)
+    stages.push_back({{stage_name, pattern.label(i)}, {"largest", report.largest[i]}, {"bound", report.bound[i]}});
+  Json spots = Json::array();
+  for (const routing::HotSpot& spot : report.hot_spots)
+    spots.push_back({{stage_name, pattern.label(spot.stage)},
+                     {"link", links.name(network.fabric, spot.link)},
+                     {"load", spot.load}});
+  fmt::print("{}\n", Json{{"largest", report.overall()},
+                          {"bound", report.overall_bound()},
+                          {"limit", network.lids.limit.empty() ? Json() : Json(network.lids.limit)},
+                          {"stages", std::move(stages)},
+                          {"hot_spots", std::move(spots)}}
+                         .dump());
+}
+
+// Neighbouring stages that are alike share a line.
+void print_stages(const routing::Pattern& pattern, const routing::LoadReport& report) {
+  fmt::print("{:>11} {:>8} {:>8}\n", pattern.is_shift() ? "shift" : "stage", "largest", "bound");
+  for (std::size_t i = 0; i < report.largest.size();) {
+    std::size_t end = i + 1;
+    while (end < report.largest.size() && report.largest[end] == report.largest[i] &&
+           report.bound[end] == report.bound[i])
+      ++end;
+    const std::string stages = end == i + 1 ? std::to_string(pattern.label(i))
+                                            : fmt::format("{}-{}", pattern.label(i), pattern.label(end - 1));
+    fmt::print("{:>11} {:>8} {:>8}\n", stages, report.largest[i], report.bound[i]);
+    i = end;
+  }
+}
+
+void print_text(const LoadArguments& arguments, const routing::Network& network, const routing::Pattern& pattern,
+                const routing::LoadReport& report) {
+  constexpr std::size_t kMostNamed = 40;
+  fmt::print("{}, {} nodes, method {}, pattern {}: largest load {}, no choice of paths below {}\n",
+             name_of(arguments.fabric), pattern.nodes(), arguments.job.method, pattern.name(), report.overall(),
+             report.overall_bound());
+  if (!network.lids.limit.empty()) fmt::print("limit: {}\n", network.lids.limit);
+  print_stages(pattern, report);
+  fmt::print("{} hot spots\n", report.hot_spots.empty() ? "no" : std::to_string(report.hot_spots.size()));
+  const routing::Links links(network.fabric);
+  for (std::size_t i = 0; i < std::min(report.hot_spots.size(), kMostNamed); ++i) {
+    const routing::HotSpot& spot = report.hot_spots[i];
+    fmt::print("{:>11} {} carries {}\n", pattern.label(spot.stage), links.name(network.fabric, spot.link), spot.load);
+  }
+  if (report.hot_spots.size() > kMostNamed) fmt::print("{:>11} --json names the rest\n", "");
+}
+
+int run_one_job(const LoadArguments& arguments, const routing::Network& network) {
+  const auto job = open_job(network, arguments.job.nodes);
+  if (!job) return failed("route load", job.error());
+  const auto method = routing::parse_method(arguments.job.method);
+  if (!method) return failed("route load", method.error());
+  const auto pattern = open_pattern(arguments.job.pattern, job->nodes());
+  if (!pattern) return failed("route load", pattern.error());
+  const auto selection = routing::select(network, *job, *method, *pattern);
+  if (!selection) return failed("route load", selection.error());
+  const auto report = routing::check_load(network, *job, *selection, *pattern);
+  if (!report) return failed("route load", report.error());
+  if (arguments.json)
+    print_json(network, *pattern, *report);
+  else
+    print_text(arguments, network, *pattern, *report);
+  return report->hot_spots.empty() ? 0 : 1;
+}
+
+// --- several jobs ---
+
+Json as_json(const routing::JobsLoad& load) {
+  return {{"in_step", load.in_step}, {"any_step", load.any_step}};
+}
+
+void print_jobs(const LoadArguments& arguments, const std::vector<routing::Job>& jobs, const routing::JobsLoad& alone,
+                const routing::JobsLoad& together, bool separate) {
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const routing::Job& job : jobs) list.push_back({{"nodes", job.hosts}});
+    Json plan = as_json(together);
+    plan["separate"] = separate;
+    fmt::print("{}\n",
+               Json{{"jobs", std::move(list)}, {"alone", as_json(alone)}, {"together", std::move(plan)}}.dump());
+    return;
+  }
+  fmt::print("{}, {} jobs, each in its own all-to-all; largest link load\n", name_of(arguments.fabric), jobs.size());
+  fmt::print("{:<32} {:>8} {:>10}\n", "", "in step", "any steps");
+  fmt::print("{:<32} {:>8} {:>10}\n", fmt::format("each planned alone ({})", arguments.job.method), alone.in_step,
+             alone.any_step);
+  fmt::print("{:<32} {:>8} {:>10}\n", "planned together (colouring)", together.in_step, together.any_step);
+  fmt::print("{}\n", separate ? "planned together, jobs that share a leaf have ways of their own: steps do not matter"
+                              : "the ways are too few for each job to have its own: planned for jobs that keep step");
+}
+
+int run_jobs(const LoadArguments& arguments, const routing::Network& network) {
+  if (arguments.job.pattern != "shift")
+    return bad_usage("route load", "several jobs are planned for --pattern shift only");
+  const auto method = routing::parse_method(arguments.job.method);
+  if (!method) return failed("route load", method.error());
+  std::vector<routing::Job> jobs;
+  for (const std::string& nodes : arguments.jobs) {
+    auto job = open_job(network, nodes);
+    if (!job) return failed("route load", job.error());
+    jobs.push_back(std::move(*job));
+  }
+  if (auto disjoint = routing::check_disjoint(jobs); !disjoint) return failed("route load", disjoint.error());
+  const auto alone_plan = routing::plan_alone(network, jobs, *method);
+  if (!alone_plan) return failed("route load", alone_plan.error());
+  const routing::JobsPlan plan = routing::plan_together(network, jobs);
+  const auto alone = routing::load_of_jobs(network, jobs, *alone_plan);
+  if (!alone) return failed("route load", alone.error());
+  const auto together = routing::load_of_jobs(network, jobs, plan);
+  if (!together) return failed("route load", together.error());
+  print_jobs(arguments, jobs, *alone, *together, plan.separate);
+  return together->in_step > 1 ? 1 : 0;
+}
+
+int run_load(const LoadArguments& arguments) {
+  const auto network = open_network(arguments.fabric);
+  if (!network) return failed("route load", network.error());
+  return arguments.jobs.empty() ? run_one_job(arguments, *network) : run_jobs(arguments, *network);
+}
+
+} // namespace
+
+void add_route_load(CLI::App& route, Invocation& invocation) {
+  auto arguments = std::make_shared<LoadArguments>();
+  CLI::App* load = route.add_subcommand("load", "The largest link load of every stage, and the hot spots by name");
+  add_fabric_options(*load, arguments->fabric);
+  CLI::Option_group* who = load->add_option_group("who");
+  who->add_option("--nodes", arguments->job.nodes, "Nodes of the job, such as 0-5,9")->type_name("LIST");
+  who->add_option("--job", arguments->jobs, "Nodes of one of several jobs that run at once; give it once for each")
+      ->type_name("LIST")
+      ->expected(1)
+      ->take_all();
+  who->require_option(1);
+  load->add_option("--method", arguments->job.method, "conventional, node, pair or colouring")
+      ->capture_default_str()
+      ->type_name("METHOD");
+  load->add_option("--pattern", arguments->job.pattern, "shift, doubling, neighbour or a file: a stage per line")
+      ->capture_default_str()
+      ->type_name("PATTERN");
+  add_json_flag(*load, arguments->json);
+  load->footer(
+      "Exit status 1 where a link carries more than one flow of a stage.\n\n"
+      "Example: heddle route load --tree 6-ary-2-tree:30 --nodes 0-15 --method conventional");
+  load->callback([arguments, &invocation] { invocation.exit_status = run_load(*arguments); });
+}
+
+} // namespace heddle::tool

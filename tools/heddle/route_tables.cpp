@@ -1,0 +1,73 @@
+// heddle route tables: what a subnet manager needs, as files.
+#include "route.hpp"
+#include "routing/opensm_files.hpp"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+namespace heddle::tool {
+namespace {
+
+struct TablesArguments {
+  FabricArguments fabric;
+  std::string out;
+  bool json = false;
+};
+
+Result<void> write_files(const routing::Network& network, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
+  const std::pair<const char*, std::string> files[] = {{"fabric.net", routing::ibsim_file(network.fabric)},
+                                                       {"lfts", routing::lft_file(network)},
+                                                       {"guid2lid", routing::guid2lid_file(network)}};
+  for (const auto& [name, text] : files)
+    if (auto written = write_whole_file(fmt::format("{}/{}", folder, name), text); !written) return written;
+  return {};
+}
+
+int run_tables(const TablesArguments& arguments) {
+  const auto network = open_network(arguments.fabric);
+  if (!network) return failed("route tables", network.error());
+  if (auto written = write_files(*network, arguments.out); !written) return failed("route tables", written.error());
+  const routing::LidPlan& lids = network->lids;
+  const std::string name = name_of(arguments.fabric);
+  if (arguments.json) {
+    fmt::print("{}\n", Json{{"tree", name},
+                            {"hosts", lids.hosts},
+                            {"switches", lids.switches},
+                            {"levels", network->fabric.levels},
+                            {"ways", lids.ways},
+                            {"lmc", lids.lmc},
+                            {"largest_lid", lids.largest()},
+                            {"limit", lids.limit.empty() ? Json() : Json(lids.limit)},
+                            {"files", {"fabric.net", "lfts", "guid2lid"}}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{}: {} hosts, {} switches in {} levels, {} ways\n", name, lids.hosts, lids.switches,
+             network->fabric.levels, lids.ways);
+  fmt::print("lmc {}: hosts have LIDs from {}, switches {} to {}\n", lids.lmc, lids.lid(0, 0), lids.switch_lid(0),
+             lids.largest());
+  if (!lids.limit.empty()) fmt::print("limit: {}\n", lids.limit);
+  fmt::print("written to {}: fabric.net (ibsim), lfts (opensm -R file,no_fallback -U), guid2lid (OSM_CACHE_DIR)\n",
+             arguments.out);
+  return 0;
+}
+
+} // namespace
+
+void add_route_tables(CLI::App& route, Invocation& invocation) {
+  auto arguments = std::make_shared<TablesArguments>();
+  CLI::App* tables = route.add_subcommand("tables", "Write OpenSM's tables and LIDs, and a topology to try them on");
+  add_fabric_options(*tables, arguments->fabric);
+  tables->add_option("--out", arguments->out, "Folder for fabric.net, lfts and guid2lid")->required()->type_name("DIR");
+  add_json_flag(*tables, arguments->json);
+  tables->footer("Example: heddle route tables --tree 18-ary-2-tree --out tables");
+  tables->callback([arguments, &invocation] { invocation.exit_status = run_tables(*arguments); });
+}
+
+} // namespace heddle::tool
