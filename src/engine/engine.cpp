@@ -36,6 +36,7 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
       sender_(core_, outbox_),
       receiver_(core_, outbox_, fetcher_),
       connector_(core_, *this),
+      allocation_(core_, *this),
       links_(size, nullptr) {}
 
 Engine::~Engine() = default;
@@ -46,11 +47,13 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->core_.rings.share_between(queues.size());
   for (schedule::Queue* queue : queues) {
-    auto memory = queue->translator().allocate(sizeof(BootstrapArea));
+    const bool by_reading = allocates_by_reading(queue->capabilities());
+    auto memory = queue->translator().allocate(sizeof(BootstrapArea) + (by_reading ? size * kDirectoryEntryBytes : 0));
     if (!memory) return std::unexpected(memory.error());
     auto port = std::make_unique<Port>();
     port->queue = queue;
     port->memory = *memory;
+    port->announces = queue->capabilities().announces_writes;
     port->area = new (memory->memory.data()) BootstrapArea{};
     engine->busy_ports_.push_back(port.get());
     engine->ports_.push_back(std::move(port));
@@ -88,7 +91,8 @@ Link* Engine::link_for(std::uint32_t rank) {
 
 void Engine::established(Link& link) {
   core_.recorder.record("connected", link.rank, link.ring.grant.bytes, link.writes_shared ? 1 : 0);
-  if (link.reader.exists()) readable_.push_back(&link);
+  if (link.reader.exists() && !link.port->announces) readable_.push_back(&link);
+  if (link.reader.exists() && link.reader.report_due()) outbox_.report_consumed(link); // could not be told before
   pump_later(link);
 }
 
@@ -123,6 +127,7 @@ void Engine::take_back(Link& link) {
   core_.rings.give_back(translator, link.ring);
   if (!link.consumed_word.memory.empty()) translator.deallocate(link.consumed_word);
   link.consumed_word = {};
+  core_.rings.give_back_staging(translator, link.staging);
   link.ring = {};
   translator.detach(ir::Peer{link.rank});
 }
@@ -140,9 +145,9 @@ void Engine::peer_failed(std::uint32_t rank) {
     return;
   }
   // What had arrived before the end is delivered.
-  while (link->connected() && link->reader.exists() && read_ring(*link) > 0) {
+  while (!link->failed() && link->reader.exists() && read_ring(*link) > 0) {
   }
-  while (link->connected() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
+  while (!link->failed() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
   }
   if (!link->failed()) fail(*link, true);
 }
@@ -159,7 +164,7 @@ Result<Request> Engine::send_slowly(OperationKind kind, const SendArguments& arg
         .peer = kNoPeer});
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
-  if (!link.connected()) connector_.start(link);
+  if (!link.connected()) open(link);
   Operation& operation = begin_send(kind, link, arguments, data);
   const Request request = operation.request();
   submit(operation, data);
@@ -245,11 +250,12 @@ void Engine::finish_collective(Request request, ErrorCode code) {
 std::size_t Engine::work_off() {
   std::size_t done = 0;
   for (auto& port : ports_) {
-    if (port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0) done += poll_events(*port);
+    if (port->announces || port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0)
+      done += poll_events(*port);
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
-  done += fetcher_.progress();
+  done += allocation_.progress() + fetcher_.progress();
   if (!to_pump_.empty()) pump_all();
   return done;
 }
@@ -292,7 +298,7 @@ std::size_t Engine::read_ring(Link& link) {
     ++done;
   }
   if (done > 0) {
-    if (link.reader.report_due()) outbox_.report_consumed(link);
+    if (link.connected() && link.reader.report_due()) outbox_.report_consumed(link);
     pump_later(link);
   }
   return done;
@@ -383,7 +389,26 @@ bool Engine::dispatch_event(const ir::Event& event) {
     peer_failed(static_cast<std::uint32_t>(event.peer));
     return true;
   }
-  if (event.kind != ir::EventKind::completed) return true;
+  if (event.kind == ir::EventKind::completed) return dispatch_completed(event);
+  dispatch_notice(event);
+  return true;
+}
+
+void Engine::dispatch_notice(const ir::Event& event) {
+  Link* link = link_for(static_cast<std::uint32_t>(event.peer));
+  if (link == nullptr || link->failed()) return;
+  if (event.kind == ir::EventKind::remote_read)
+    allocation_.asked(*link, event.value);
+  else if (event.value != kRecordNotice)
+    allocation_.answered(*link, event.value);
+  else if (link->reader.exists())
+    read_ring(*link);
+  else if (link->port->shared.reader.exists())
+    read_shared_ring(*link->port);
+  pump_later(*link);
+}
+
+bool Engine::dispatch_completed(const ir::Event& event) {
   bool in_vain = false;
   Link* link = links_[static_cast<std::uint32_t>(event.peer)];
   switch (cookie_kind(event.cookie)) {
@@ -391,6 +416,7 @@ bool Engine::dispatch_event(const ir::Event& event) {
       connector_.lock_answered(*link, event);
       in_vain = event.status == ir::Status::ok && event.value != 0;
       break;
+    case CookieKind::directory: allocation_.directory_read(*link, event); break;
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event))
         sender_.pump(*link);
@@ -410,6 +436,7 @@ bool Engine::dispatch_event(const ir::Event& event) {
 void Engine::pump_all() {
   for (std::size_t i = 0; i < to_pump_.size();) {
     Link& link = *to_pump_[i];
+    if (!link.connected() && !link.failed()) open(link); // it has control records, and was only read from until now
     if (link.failed() || sender_.pump(link)) {
       link.pumped = false;
       to_pump_[i] = to_pump_.back();

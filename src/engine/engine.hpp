@@ -9,6 +9,7 @@
 #include "engine/messages/outbox.hpp"
 #include "engine/messages/receiver.hpp"
 #include "engine/messages/sender.hpp"
+#include "engine/rings/allocation.hpp"
 #include "ir/translator.hpp"
 #include "schedule/queue.hpp"
 
@@ -30,7 +31,7 @@ struct Contact {
 };
 static_assert(sizeof(Contact) + sizeof(void*) <= 64, "a peer not connected to costs at most 64 bytes");
 
-class Engine final : private ConnectionHost {
+class Engine final : private LinkHost {
  public:
   // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
   // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
@@ -156,7 +157,7 @@ class Engine final : private ConnectionHost {
  private:
   Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder);
 
-  // ConnectionHost
+  // LinkHost
   Link* link_for(std::uint32_t rank) override;
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
@@ -218,10 +219,10 @@ class Engine final : private ConnectionHost {
   // Whether, beside the rings, everything rests: a look at some words.
   [[nodiscard]] bool nothing_else_to_do() const {
     for (const Port* port : busy_ports_)
-      if (port->queue->outstanding() != 0 || port->area->common.request.load(std::memory_order_relaxed) != 0 ||
-          port->shared.reader.exists())
+      if (port->announces || port->queue->outstanding() != 0 ||
+          port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
         return false;
-    return connector_.idle() && fetcher_.idle() && to_pump_.empty();
+    return connector_.idle() && allocation_.idle() && fetcher_.idle() && to_pump_.empty();
   }
   std::size_t work_off();
   std::size_t read_rings() {
@@ -246,6 +247,15 @@ class Engine final : private ConnectionHost {
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
   bool dispatch_event(const ir::Event& event);
+  bool dispatch_completed(const ir::Event& event);
+  void dispatch_notice(const ir::Event& event);
+  // Starts what makes the link ready to be written to, unless it is under way.
+  void open(Link& link) {
+    if (allocates_by_reading(link.queue().capabilities()))
+      allocation_.start(link);
+    else
+      connector_.start(link);
+  }
   void pump_later(Link& link) {
     if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
       return;
@@ -264,6 +274,7 @@ class Engine final : private ConnectionHost {
   Sender sender_;
   Receiver receiver_;
   Connector connector_;
+  Allocation allocation_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
   std::vector<Contact> contacts_;

@@ -30,6 +30,8 @@ bool Outbox::write_shared(Link& link, const Outgoing& record) {
   const std::uint64_t claim = Claim{.lap = link.cursor.lap(), .owner = core_.rank + 1, .ready = true}.pack();
   std::memcpy(command.head.data(), &claim, sizeof claim);
   fill(command, record, sizeof claim);
+  if (!link.staging.memory.empty()) stage(link, command, 0);
+  if (link.port->announces) announce(command);
   if (!link.queue().try_post(command)) return false;
   link.claim = ClaimState::none;
   link.cursor.advance();
@@ -75,6 +77,7 @@ void Outbox::leave(Link& link) {
   std::memset(command.head.data() + sizeof claim, 0, kRecordHeadBytes); // a lead word of 0 is no record
   command.head_bytes = sizeof claim + kRecordHeadBytes;
   command.bytes = 0;
+  if (link.port->announces) announce(command);
   link.queue().post(command);
   link.claim = ClaimState::none;
 }

@@ -39,7 +39,7 @@ class Outbox {
   void write_control(Link& link, RecordKind kind, const Body& body) {
     static_assert(sizeof(Body) <= sizeof(ControlRecord::body));
     const auto bytes = std::as_bytes(std::span(&body, 1));
-    if (link.control.empty() && write(link, {.kind = kind, .body = bytes})) return;
+    if (link.connected() && link.control.empty() && write(link, {.kind = kind, .body = bytes})) return;
     ControlRecord waiting{.kind = kind, .bytes = sizeof(Body)};
     std::memcpy(waiting.body.data(), bytes.data(), sizeof(Body));
     link.control.push_back(waiting);
@@ -72,6 +72,10 @@ class Outbox {
     command.peer = ir::Peer{link.rank};
     command.remote = link.writer.next_place();
     fill(command, record, 0);
+    if (!link.staging.memory.empty()) [[unlikely]]
+      stage(link, command, command.remote.offset - link.grant.place.offset);
+    if (link.port->announces) [[unlikely]]
+      announce(command);
     if (!link.queue().try_post(command)) [[unlikely]]
       return false;
     link.writer.advance(span);
@@ -90,6 +94,17 @@ class Outbox {
     command.head_bytes = at + kRecordHeadBytes + record.body.size();
     command.local = const_cast<std::byte*>(record.payload); // a put only reads it
     command.bytes = record.payload_bytes;
+  }
+  // Puts the payload from memory that stays as it is until the put is done, where the network needs that.
+  static void stage(Link& link, ir::Command& command, std::uint64_t at) {
+    if (command.bytes == 0) return;
+    std::byte* staged = link.staging.memory.data() + at + command.head_bytes;
+    copy_bytes(staged, command.local, command.bytes);
+    command.local = staged;
+  }
+  static void announce(ir::Command& command) {
+    command.flags = command.flags | ir::Flags::announced;
+    command.operand = kRecordNotice;
   }
   bool write_wrap(Link& link);
   bool write_shared(Link& link, const Outgoing& record);
