@@ -46,5 +46,18 @@ TEST(EventQueue, AgreesWithASortedListWhilePushesAndPopsAlternate) {
   }
 }
 
+TEST(EventQueue, FindsALonelyEventFarAhead) {
+  EventQueue queue;
+  queue.expect(Picoseconds{1'000'000});
+  queue.push(Picoseconds{5}, 1);
+  queue.push(Picoseconds{7'000'000'000'000}, 2);
+  EXPECT_EQ(queue.pop().subject, 1U);
+  EXPECT_EQ(queue.next_time(), Picoseconds{7'000'000'000'000});
+  queue.push(Picoseconds{6}, 3); // the queue has looked ahead, time has not moved
+  EXPECT_EQ(queue.pop().subject, 3U);
+  EXPECT_EQ(queue.pop().subject, 2U);
+  EXPECT_TRUE(queue.empty());
+}
+
 } // namespace
 } // namespace heddle::sim

@@ -67,6 +67,7 @@ struct Interface {
   std::uint32_t queue_packets = 2; // that an engine may have read ahead of its link
   Picoseconds startup{0};
   Picoseconds send_latency{0};
+  Picoseconds completion_latency{0}; // from the last byte read to the notice of departure
   Picoseconds receive_latency{0};
   Stage send;
   Stage receive;

@@ -6,6 +6,7 @@ namespace heddle::sim {
 namespace {
 
 constexpr std::uint64_t kMostPlaces = kLargestUnicastLid; // no more nodes can have a LID
+constexpr std::uint64_t kMostEntries = 1 << 27;           // of all tables: 256 MiB
 constexpr std::int64_t kPicosecondsPerMetre = 5000;       // light in a cable
 
 std::uint64_t power(std::uint64_t base, std::uint32_t exponent) {
@@ -82,6 +83,13 @@ Result<void> check(const InfinibandParameters& given) {
                       std::to_string(base_lid(nodes, given.lmc)) + " LIDs, and there are 49151",
                   "a smaller lmc");
   }
+  const Tree& tree = given.tree;
+  const std::uint64_t switches = std::uint64_t{tree.first_switch(tree.levels - 1)} + tree.switches_at(tree.levels - 1);
+  if (switches * base_lid(nodes, given.lmc) > kMostEntries) {
+    return refuse("the tables of a " + name_of(tree) + " with " + std::to_string(nodes) + " nodes and lmc " +
+                      std::to_string(given.lmc) + " have more than " + std::to_string(kMostEntries) + " entries",
+                  "fewer levels or nodes");
+  }
   return {};
 }
 
@@ -135,7 +143,7 @@ Result<Fabric> infiniband(const InfinibandParameters& given) {
   fabric.nodes = given.nodes == 0 ? static_cast<std::uint32_t>(tree.places()) : given.nodes;
   fabric.name = "infiniband:" + name_of(tree) + ":" + std::to_string(fabric.nodes);
   const std::uint32_t switches = tree.first_switch(tree.levels - 1) + tree.switches_at(tree.levels - 1);
-  fabric.switches.assign(switches, {2 * tree.arity, std::chrono::nanoseconds(given.switch_ns)});
+  fabric.switches.assign(switches, {2 * tree.arity, given.switch_delay});
   const Picoseconds delay{given.cable_metres * kPicosecondsPerMetre};
   const std::uint32_t per_leaf = tree.levels == 1 ? 2 * tree.arity : tree.arity;
   for (std::uint32_t node = 0; node < fabric.nodes; ++node) {
@@ -143,9 +151,9 @@ Result<Fabric> infiniband(const InfinibandParameters& given) {
   }
   connect_levels(tree, fabric, given.rate, delay);
   fabric.interface.send_engines = given.send_engines;
-  fabric.interface.startup = std::chrono::nanoseconds(given.startup_ns);
-  fabric.interface.send_latency = std::chrono::nanoseconds(given.send_latency_ns);
-  fabric.interface.receive_latency = std::chrono::nanoseconds(given.receive_latency_ns);
+  fabric.interface.startup = given.startup;
+  fabric.interface.send_latency = given.send_latency;
+  fabric.interface.receive_latency = given.receive_latency;
   fabric.interface.send.rate = given.rate;
   fabric.interface.read_bus.rate = given.bus;
   fabric.interface.write_bus.rate = given.bus;

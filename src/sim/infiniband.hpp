@@ -31,10 +31,10 @@ struct InfinibandParameters {
   std::uint32_t buffer_bytes = 16384;
   std::uint32_t send_engines = 8; // send queues that are served at once, as of several processes
   std::uint32_t cable_metres = 5;
-  std::int64_t switch_ns = 200;       // 24-port switches of that time
-  std::int64_t startup_ns = 300;      // command to first read of memory
-  std::int64_t send_latency_ns = 350; // read of memory and adapter
-  std::int64_t receive_latency_ns = 250;
+  Picoseconds switch_delay = std::chrono::nanoseconds(200);       // 24-port switches of that time
+  Picoseconds startup = std::chrono::nanoseconds(300);      // command to first read of memory
+  Picoseconds send_latency = std::chrono::nanoseconds(350); // read of memory and adapter
+  Picoseconds receive_latency = std::chrono::nanoseconds(250);
   Rate bus; // host bus, each way; 0 = never in the way
   Switching switching = Switching::cut_through;
 };

@@ -117,7 +117,7 @@ void Network::emit_packet(std::uint32_t number) {
   }
 
   if (packet.last) {
-    push(tail, What::departed, engine.first);
+    push(tail + interface.completion_latency, What::departed, engine.first);
     engine.first = transfers_[engine.first].next;
     engine.started = false;
   }

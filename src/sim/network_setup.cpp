@@ -1,6 +1,8 @@
 // The packet model's control path: making a network, checking what is submitted, names.
 #include "sim/network.hpp"
 
+#include <algorithm>
+
 namespace heddle::sim {
 namespace {
 
@@ -55,6 +57,9 @@ void Network::lay_out() {
     engines_[index].node = node;
     engines_[index].link = wiring_.inject[node * interface.ports + port];
   }
+  Picoseconds ahead{0};
+  for (const LinkState& link : links_) ahead = std::max(ahead, link.full_time + link.delay);
+  queue_.expect(4 * ahead);
   receiver_free_.resize(wiring_.eject.size());
   memories_.resize(fabric_.nodes);
 }

@@ -19,10 +19,10 @@ InfinibandParameters round_numbers() {
           .buffer_bytes = 8000,
           .send_engines = 2,
           .cable_metres = 2,
-          .switch_ns = 100,
-          .startup_ns = 300,
-          .send_latency_ns = 0,
-          .receive_latency_ns = 0};
+          .switch_delay = nanoseconds(100),
+          .startup = nanoseconds(300),
+          .send_latency = nanoseconds(0),
+          .receive_latency = nanoseconds(0)};
 }
 
 Network make(const InfinibandParameters& parameters) {
@@ -182,10 +182,10 @@ double throughput(std::uint32_t arity, std::uint32_t lanes, std::uint32_t buffer
                           .buffer_bytes = 100 * buffer_packets,
                           .send_engines = 1,
                           .cable_metres = 0,
-                          .switch_ns = 0,
-                          .startup_ns = 0,
-                          .send_latency_ns = 0,
-                          .receive_latency_ns = 0});
+                          .switch_delay = nanoseconds(0),
+                          .startup = nanoseconds(0),
+                          .send_latency = nanoseconds(0),
+                          .receive_latency = nanoseconds(0)});
   Saturation traffic(network, 42);
   const std::int64_t warm_up = 500;
   const std::int64_t slots = 2000;

@@ -82,10 +82,10 @@ TofuParameters tofu_d() {
           .engine_rate = {6'360'000'000},
           .node_rate = {38'100'000'000},
           .mtu = 1920,
-          .hop_ns = 80,
-          .startup_ns = 150,
-          .send_latency_ns = 130,
-          .receive_latency_ns = 50};
+          .hop = std::chrono::nanoseconds(80),
+          .startup = std::chrono::nanoseconds(150),
+          .send_latency = std::chrono::nanoseconds(130),
+          .receive_latency = std::chrono::nanoseconds(50)};
 }
 
 Result<Fabric> tofu(const TofuParameters& given) {
@@ -100,7 +100,7 @@ Result<Fabric> tofu(const TofuParameters& given) {
   Fabric fabric;
   fabric.name = "tofu:" + std::to_string(given.x) + "x" + std::to_string(given.y) + "x" + std::to_string(given.z);
   fabric.nodes = static_cast<std::uint32_t>(shape->nodes());
-  fabric.switches.assign(fabric.nodes, {kFirstEnginePort + given.engines, std::chrono::nanoseconds(given.hop_ns)});
+  fabric.switches.assign(fabric.nodes, {kFirstEnginePort + given.engines, given.hop});
   for (std::uint32_t node = 0; node < fabric.nodes; ++node) {
     for (std::uint32_t engine = 0; engine < given.engines; ++engine) {
       fabric.connect(node_end(node, engine), switch_end(node, kFirstEnginePort + engine), given.rate, Picoseconds{0});
@@ -110,9 +110,9 @@ Result<Fabric> tofu(const TofuParameters& given) {
   Interface& interface = fabric.interface;
   interface.ports = given.engines;
   interface.send_engines = given.engines;
-  interface.startup = std::chrono::nanoseconds(given.startup_ns);
-  interface.send_latency = std::chrono::nanoseconds(given.send_latency_ns);
-  interface.receive_latency = std::chrono::nanoseconds(given.receive_latency_ns);
+  interface.startup = given.startup;
+  interface.send_latency = given.send_latency;
+  interface.receive_latency = given.receive_latency;
   interface.send.rate = given.engine_rate;
   interface.receive.rate = given.engine_rate;
   interface.read_bus.rate = given.node_rate;

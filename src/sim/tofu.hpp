@@ -35,10 +35,10 @@ struct TofuParameters {
   std::uint32_t header_bytes = 40;   // header 32, checksum 8
   std::uint32_t classes = 2;         // of traffic that never wait for each other (requests, answers); two lanes each
   std::uint32_t buffer_bytes = 8192; // for each lane at each link
-  std::int64_t hop_ns = 100;
-  std::int64_t startup_ns = 500;
-  std::int64_t send_latency_ns = 200;
-  std::int64_t receive_latency_ns = 300;
+  Picoseconds hop = std::chrono::nanoseconds(100);
+  Picoseconds startup = std::chrono::nanoseconds(500);
+  Picoseconds send_latency = std::chrono::nanoseconds(200);
+  Picoseconds receive_latency = std::chrono::nanoseconds(300);
 };
 
 // The successor: six engines, 6.8 GB/s links (93% of which arrive), packets of 1,920 bytes, 0.08 us a hop.
