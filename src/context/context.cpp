@@ -76,6 +76,10 @@ std::optional<Completion> Context::test(Request request) {
 
 Completion Context::wait(Request request) {
   if (const auto completion = state_->engine().take_completion(request)) return *completion;
+  if (!state_->may_block()) [[unlikely]] {
+    state_->progress_all();
+    return state_->engine().take_completion(request).value_or(Completion{.code = ErrorCode::would_block});
+  }
   state_->wait_until([this, request] { return state_->engine().ended(request); });
   return *state_->engine().take_completion(request);
 }

@@ -102,6 +102,7 @@ void Engine::lost(Link& link, const char* why) {
 }
 
 void Engine::fail(Link& link, bool dead) {
+  ++failures_;
   link.state = connection::State::failed;
   connector_.forget(link);
   std::erase(readable_, &link);
@@ -247,11 +248,10 @@ void Engine::finish_collective(Request request, ErrorCode code) {
 
 // --- progress ---
 
-std::size_t Engine::work_off() {
+std::size_t Engine::work_off(bool everything) {
   std::size_t done = 0;
   for (auto& port : ports_) {
-    if (port->announces || port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0)
-      done += poll_events(*port);
+    if (everything || port->announces || port->queue->outstanding() > 0) done += poll_events(*port);
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }

@@ -101,7 +101,16 @@ class Engine final : private LinkHost {
     const std::size_t done = read_rings();
     if (round % kIdlePollInterval != 0 && nothing_else_to_do()) [[likely]]
       return done;
-    return done + work_off();
+    return done + work_off(round % kIdlePollInterval == 0);
+  }
+
+  // The same, looking at everything: for a process that is called only when something has happened to it.
+  std::size_t progress_all() {
+    ++core_.progress_count;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < readable_.size(); ++i)
+      if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
+    return done + work_off(true);
   }
 
   // Answers to commands may be there already, or come without anything that ends a sleep: one more call of progress
@@ -144,6 +153,9 @@ class Engine final : private LinkHost {
 
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends.
   void peer_failed(std::uint32_t rank);
+
+  // Peers that have failed so far.
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
   // For the curious and for the watchdog.
   [[nodiscard]] std::string waiting_for();
@@ -224,7 +236,8 @@ class Engine final : private LinkHost {
         return false;
     return connector_.idle() && allocation_.idle() && fetcher_.idle() && to_pump_.empty();
   }
-  std::size_t work_off();
+  // With everything: also translators that nothing is expected of.
+  std::size_t work_off(bool everything);
   std::size_t read_rings() {
     std::size_t done = 0;
     for (std::size_t looks = std::min(readable_.size(), kRingsAtOnce); looks > 0; --looks) {
@@ -283,6 +296,7 @@ class Engine final : private LinkHost {
   std::vector<Link*> readable_; // links with an exclusive ring to read
   std::vector<Link*> to_pump_;
   std::size_t next_ring_ = 0;
+  std::uint64_t failures_ = 0;
 };
 
 } // namespace heddle::engine

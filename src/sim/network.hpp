@@ -143,9 +143,9 @@ class Network {
 
   std::vector<LinkState> links_;
   std::vector<LinkCounters> counters_;
-  std::vector<Channel> channels_; // [link * lanes + lane]: credits, and who waits to send there
-  std::vector<Buffer> buffers_;   // [link * lanes + lane] at its end; then one per send engine
-  std::vector<Engine> engines_;   // [node * send_engines + engine]
+  std::vector<Channel> channels_;          // [link * lanes + lane]: credits, and who waits to send there
+  std::vector<Buffer> buffers_;            // [link * lanes + lane] at its end; then one per send engine
+  std::vector<Engine> engines_;            // [node * send_engines + engine]
   std::vector<Picoseconds> receiver_free_; // [node * ports + port]
   std::vector<Memory> memories_;           // [node]
   Pool<Packet> packets_;

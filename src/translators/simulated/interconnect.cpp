@@ -3,6 +3,7 @@
 #include "translators/execute.hpp"
 #include "translators/simulated/simulated.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -192,10 +193,11 @@ void Interconnect::arrived_back(std::uint32_t index) {
   ir::Status status = flight.status;
   if (status == ir::Status::ok && command.operation == ir::Operation::get && member(flight.from) != nullptr) {
     const Simulated* target = member(command.peer);
-    const std::byte* at = flight.holds_data   ? flight.copy.data()
-                          : target != nullptr ? target->reach(flight.from, command.remote, command.bytes)
-                                              : nullptr;
-    if (at != nullptr)
+    const std::byte* at =
+        target != nullptr && !flight.holds_data ? target->reach(flight.from, command.remote, command.bytes) : nullptr;
+    if (flight.holds_data)
+      std::copy(flight.copy.begin(), flight.copy.end(), command.local);
+    else if (at != nullptr)
       std::memcpy(command.local, at, command.bytes);
     else
       status = target == nullptr ? ir::Status::peer_lost : ir::Status::refused; // gone or withdrawn under way
@@ -206,7 +208,7 @@ void Interconnect::arrived_back(std::uint32_t index) {
 void Interconnect::finish(std::uint32_t index, ir::Status status) {
   const Flight& flight = flights_[index];
   if (Simulated* from = member(flight.from)) {
-    --from->under_way_;
+    if (from->under_way_-- == Simulated::kQueueDepth) touch(flight.from); // it can submit again
     if (ir::has(flight.command.flags, ir::Flags::signalled))
       from->report({.kind = ir::EventKind::completed,
                     .status = status,

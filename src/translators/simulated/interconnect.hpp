@@ -34,6 +34,7 @@ class Interconnect final : private sim::Listener {
   ~Interconnect() override = default;
 
   [[nodiscard]] sim::Network& network() { return network_; }
+  [[nodiscard]] const sim::Network& network() const { return network_; }
   [[nodiscard]] sim::Picoseconds now() const { return network_.now(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t node_of(ir::Peer peer) const { return nodes_[static_cast<std::uint32_t>(peer)]; }

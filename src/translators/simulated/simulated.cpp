@@ -1,15 +1,10 @@
 #include "translators/simulated/simulated.hpp"
 
+#include "translators/execute.hpp"
+
 #include <string>
 
 namespace heddle::translators::simulated {
-
-namespace {
-
-// Commands that an interface holds for one process.
-constexpr std::uint32_t kQueueDepth = 1024;
-
-} // namespace
 
 Simulated::Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabilities& capabilities)
     : interconnect_(interconnect), self_(self), capabilities_(capabilities), attached_(interconnect.size(), false) {
@@ -49,11 +44,9 @@ std::size_t Simulated::submit(std::span<const ir::Command> commands) {
   for (const ir::Command& command : commands) {
     const auto rank = static_cast<std::uint32_t>(command.peer);
     if (rank >= attached_.size() || !attached_[rank] || !interconnect_.has(self_)) {
-      if (ir::has(command.flags, ir::Flags::signalled))
-        report({.kind = ir::EventKind::completed,
-                .status = ir::Status::peer_lost,
-                .peer = command.peer,
-                .cookie = command.cookie});
+      refuse(command, ir::Status::peer_lost);
+    } else if (oversized(command)) {
+      refuse(command, ir::Status::refused);
     } else if (under_way_ == kQueueDepth) {
       return taken;
     } else {
@@ -63,6 +56,17 @@ std::size_t Simulated::submit(std::span<const ir::Command> commands) {
     ++taken;
   }
   return taken;
+}
+
+bool Simulated::oversized(const ir::Command& command) const {
+  if (command.operation == ir::Operation::get) return command.bytes > capabilities_.largest_transfer;
+  return command.operation == ir::Operation::put &&
+         put_extent(command) > capabilities_.largest_transfer + 2 * ir::kHeadBytes; // head and terminator ride along
+}
+
+void Simulated::refuse(const ir::Command& command, ir::Status status) {
+  if (!ir::has(command.flags, ir::Flags::signalled)) return;
+  report({.kind = ir::EventKind::completed, .status = status, .peer = command.peer, .cookie = command.cookie});
 }
 
 void Simulated::report(const ir::Event& event) {

@@ -16,6 +16,9 @@ namespace heddle::translators::simulated {
 
 class Simulated : public ir::Translator {
  public:
+  // Commands that an interface holds for one process.
+  static constexpr std::uint32_t kQueueDepth = 1024;
+
   ~Simulated() override;
 
   [[nodiscard]] const ir::Capabilities& capabilities() const final { return capabilities_; }
@@ -64,6 +67,10 @@ class Simulated : public ir::Translator {
   [[nodiscard]] std::byte* reach(ir::Peer from, const ir::RemotePlace& place, std::uint64_t bytes) const {
     return admits(from, place.key) ? memory_.reach(place, bytes) : nullptr;
   }
+  // Larger than a command of this network can be.
+  [[nodiscard]] bool oversized(const ir::Command& command) const;
+  // Ends a command that does not get onto the network.
+  void refuse(const ir::Command& command, ir::Status status);
   void report(const ir::Event& event);
   void announce(ir::Peer from, const ir::Command& command);
 
