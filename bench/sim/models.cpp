@@ -1,10 +1,10 @@
 // sim_models packets|fluid FABRIC BYTES: an all-to-all over a simulated fabric; prints one line of JSON with what it took.
-#include <chrono>
 #include <cstdio>
 #include <string_view>
 
 #include "base/size_text.hpp"
 #include "bench/sim/all_to_all.hpp"
+#include "bench/sim/processor_time.hpp"
 #include "sim/description.hpp"
 #include "sim/fluid.hpp"
 #include "sim/network.hpp"
@@ -31,14 +31,14 @@ int measure(std::string_view name, sim::Fabric fabric, std::uint64_t bytes) {
   const std::string fabric_name = fabric.name;
   auto model = Model::make(std::move(fabric));
   if (!model) return fail(model.error());
-  const auto start = std::chrono::steady_clock::now();
+  const double start = bench::processor_seconds();
   bench::AllToAll pattern(*model, bytes);
   if constexpr (std::is_same_v<Model, sim::Network>) {
     if (const auto done = model->run(); !done) return fail(done.error());
   } else {
     model->run();
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const double taken = bench::processor_seconds() - start;
   if (!pattern.complete()) {
     std::fprintf(stderr, "sim_models: the all-to-all did not complete\n");
     return 1;
@@ -46,7 +46,7 @@ int measure(std::string_view name, sim::Fabric fabric, std::uint64_t bytes) {
   std::printf("{\"model\": \"%.*s\", \"fabric\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"seconds\": %.6f, "
               "\"virtual_us\": %.6f, \"steps\": %llu}\n",
               static_cast<int>(name.size()), name.data(), fabric_name.c_str(), model->fabric().nodes,
-              static_cast<unsigned long long>(bytes), taken.count(), static_cast<double>(model->now().count()) / 1e6,
+              static_cast<unsigned long long>(bytes), taken, static_cast<double>(model->now().count()) / 1e6,
               static_cast<unsigned long long>(steps_of(*model)));
   return 0;
 }

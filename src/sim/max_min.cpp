@@ -7,6 +7,8 @@ namespace heddle::sim {
 namespace {
 
 constexpr double kNoLevel = std::numeric_limits<double>::infinity();
+constexpr double kTie = 1e-12;  // relative; shares this close are one level
+constexpr int kScans = 12;      // levels to look for one by one before sorting what is left
 constexpr double kSlack = 1e-9; // relative; sums of a thousand rates are exact to about 1e-13
 
 } // namespace
@@ -95,7 +97,6 @@ std::span<const std::uint32_t> MaxMin::solve() {
 void MaxMin::open_resources() {
   ++round_;
   touched_.clear();
-  candidates_.clear();
   for (const std::uint32_t each : active_) {
     flows_[each].frozen = false;
     for (const Place& place : flows_[each].places) {
@@ -114,14 +115,40 @@ void MaxMin::open_resources() {
         }
       }
       resource.left = std::max(resource.left, 0.0);
-      candidates_.push_back({resource.left / resource.open, place.resource});
+      resource.shared = resource.open < resource.members.size();
     }
   }
-  std::make_heap(candidates_.begin(), candidates_.end());
+}
+
+// Most patterns have few levels, each reached by many resources at once: these are found by looking at all. What then is left
+// goes into a heap.
+void MaxMin::fill() {
+  candidates_.clear();
+  for (const std::uint32_t each : touched_) candidates_.push_back({0, each});
+  for (int scan = 0; scan < kScans && !candidates_.empty(); ++scan) fill_level();
+  fill_sorted();
+}
+
+// Freezes all resources with the smallest share. One may lose flows to another of the same share, which leaves its share as it is.
+void MaxMin::fill_level() {
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t kept = 0;
+  for (const Candidate& each : candidates_) {
+    const Resource& resource = resources_[each.resource];
+    if (resource.open == 0) continue;
+    const double share = std::max(resource.left, 0.0) / resource.open;
+    least = std::min(least, share);
+    candidates_[kept++] = {share, each.resource};
+  }
+  candidates_.resize(kept);
+  for (const Candidate& each : candidates_) {
+    if (each.share <= least * (1 + kTie) && resources_[each.resource].open > 0) freeze(each.resource, least);
+  }
 }
 
 // Shares only grow while flows freeze, so a candidate taken from the heap is either still right or goes back with its new share.
-void MaxMin::fill() {
+void MaxMin::fill_sorted() {
+  std::make_heap(candidates_.begin(), candidates_.end());
   while (!candidates_.empty()) {
     std::pop_heap(candidates_.begin(), candidates_.end());
     const Candidate best = candidates_.back();
@@ -155,14 +182,15 @@ void MaxMin::freeze(std::uint32_t full, double share) {
 
 bool MaxMin::join_disturbed() {
   const std::size_t before = active_.size();
-  for (const std::uint32_t each : touched_) join_disturbed_at(resources_[each], each);
+  for (const std::uint32_t each : touched_) {
+    if (resources_[each].shared) join_disturbed_at(resources_[each], each);
+  }
   return active_.size() > before;
 }
 
 void MaxMin::join_disturbed_at(const Resource& resource, std::uint32_t number) {
   double used = 0;
   double fastest = 0; // of A
-  bool others = false;
   for (const Member& member : resource.members) {
     const Flow& flow = flows_[member.flow];
     if (flow.joined == solve_ && flow.frozen) {
@@ -170,10 +198,8 @@ void MaxMin::join_disturbed_at(const Resource& resource, std::uint32_t number) {
       fastest = std::max(fastest, flow.next);
     } else {
       used += flow.rate;
-      others = true;
     }
   }
-  if (!others) return;
   const bool full = used >= resource.capacity * (1 - kSlack);
   for (const Member& member : resource.members) {
     const Flow& flow = flows_[member.flow];

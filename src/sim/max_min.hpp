@@ -47,6 +47,7 @@ class MaxMin {
     double left = 0;         // for flows not yet frozen
     std::uint32_t open = 0;  // flows not yet frozen
     double level = 0;        // at which flows were frozen here; kNoLevel if none was
+    bool shared = false;     // with flows outside A
     bool changed = false;
   };
   struct Place {
@@ -74,6 +75,8 @@ class MaxMin {
   void join(std::uint32_t flow);
   void open_resources();
   void fill();
+  void fill_level();
+  void fill_sorted();
   void freeze(std::uint32_t resource, double share);
   bool join_disturbed();
   void join_disturbed_at(const Resource& resource, std::uint32_t number);

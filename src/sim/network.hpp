@@ -112,6 +112,11 @@ class Network {
   void fire(std::uint32_t timer);
 
   [[nodiscard]] Hop next_hop(std::uint32_t at, const Packet& packet) const;
+  [[nodiscard]] bool is_busy(const LinkState& link) const {
+    return link.busy && (link.announced || now_ < link.end);
+  }
+  bool still_busy(std::uint32_t link);
+  void announce(std::uint32_t link);
   bool has_credit(Channel& channel, std::uint32_t bytes);
   void await_credit(std::uint32_t channel, std::uint32_t bytes);
   void give_credit(std::uint32_t channel, Picoseconds time, std::uint32_t bytes);
