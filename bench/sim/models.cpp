@@ -43,11 +43,12 @@ int measure(std::string_view name, sim::Fabric fabric, std::uint64_t bytes) {
     std::fprintf(stderr, "sim_models: the all-to-all did not complete\n");
     return 1;
   }
-  std::printf("{\"model\": \"%.*s\", \"fabric\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"seconds\": %.6f, "
-              "\"virtual_us\": %.6f, \"steps\": %llu}\n",
-              static_cast<int>(name.size()), name.data(), fabric_name.c_str(), model->fabric().nodes,
-              static_cast<unsigned long long>(bytes), taken, static_cast<double>(model->now().count()) / 1e6,
-              static_cast<unsigned long long>(steps_of(*model)));
+  std::printf(
+      "{\"model\": \"%.*s\", \"fabric\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"seconds\": %.6f, "
+      "\"virtual_us\": %.6f, \"steps\": %llu}\n",
+      static_cast<int>(name.size()), name.data(), fabric_name.c_str(), model->fabric().nodes,
+      static_cast<unsigned long long>(bytes), taken, static_cast<double>(model->now().count()) / 1e6,
+      static_cast<unsigned long long>(steps_of(*model)));
   return 0;
 }
 

@@ -37,8 +37,8 @@ Result<std::vector<sg4::Host*>> build(const sim::Fabric& fabric, const sim::Wiri
   for (std::uint32_t source = 0; source < fabric.nodes; ++source) {
     for (std::uint32_t target = 0; target < fabric.nodes; ++target) {
       if (source == target) continue;
-      const auto way = sim::path(fabric, wiring, sim::node_end(source),
-                                 {.node = target, .lid = fabric.tables.base[target]});
+      const auto way =
+          sim::path(fabric, wiring, sim::node_end(source), {.node = target, .lid = fabric.tables.base[target]});
       if (!way) return std::unexpected(way.error());
       std::vector<sg4::LinkInRoute> route;
       for (const std::uint32_t link : *way) route.emplace_back(links[link]);
@@ -53,7 +53,7 @@ Result<std::vector<sg4::Host*>> build(const sim::Fabric& fabric, const sim::Wiri
 
 int main(int argc, char** argv) {
   sg4::Engine engine(&argc, argv);
-  if (argc != 3) {
+  if (argc != 3) { // the engine has taken its own options away
     std::fprintf(stderr, "usage: sim_simgrid FABRIC BYTES\n");
     return 2;
   }
@@ -84,9 +84,9 @@ int main(int argc, char** argv) {
   const double start = bench::processor_seconds();
   engine.run();
   const double taken = bench::processor_seconds() - start;
-  std::printf("{\"model\": \"simgrid\", \"fabric\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"seconds\": %.6f, "
-              "\"virtual_us\": %.6f, \"steps\": 0}\n",
-              fabric->name.c_str(), nodes, static_cast<unsigned long long>(*bytes), taken,
-              sg4::Engine::get_clock() * 1e6);
+  std::printf(
+      "{\"model\": \"simgrid\", \"fabric\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"seconds\": %.6f, "
+      "\"virtual_us\": %.6f, \"steps\": 0}\n",
+      fabric->name.c_str(), nodes, static_cast<unsigned long long>(*bytes), taken, sg4::Engine::get_clock() * 1e6);
   return 0;
 }

@@ -50,7 +50,7 @@ constexpr std::uint64_t kLongestCable = 1'000'000;
 constexpr std::uint64_t kMostEngines = 256;
 
 // Data rates of four lanes, after coding.
-constexpr std::array kSpeeds{Word{"sdr", 1'000'000'000}, Word{"ddr", 2'000'000'000},   Word{"qdr", 4'000'000'000},
+constexpr std::array kSpeeds{Word{"sdr", 1'000'000'000}, Word{"ddr", 2'000'000'000},  Word{"qdr", 4'000'000'000},
                              Word{"fdr", 6'818'000'000}, Word{"edr", 12'500'000'000}, Word{"hdr", 25'000'000'000}};
 constexpr std::array kSwitchings{Word{"cut_through", static_cast<int>(Switching::cut_through)},
                                  Word{"store_and_forward", static_cast<int>(Switching::store_and_forward)}};
@@ -141,8 +141,8 @@ Result<std::int64_t> read_value(const Row<Parameters>& row, std::string_view tex
     value = *size;
   }
   if (value < row.least || value > row.most) {
-    return refuse("parameter " + std::string(row.name) + "=" + std::string(text) + " is out of range: " +
-                  std::to_string(row.least) + " to " + std::to_string(row.most));
+    return refuse("parameter " + std::string(row.name) + "=" + std::string(text) +
+                  " is out of range: " + std::to_string(row.least) + " to " + std::to_string(row.most));
   }
   return static_cast<std::int64_t>(value);
 }
@@ -176,7 +176,8 @@ Result<void> apply(Parameters& parameters, const Rows& rows, std::string_view se
     const Halves setting = cut_at(next.before, '=');
     settings = next.after;
     if (!setting.cut) return refuse("parameter " + quoted(next.before) + " has no value: expected name=value");
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.name == setting.before; });
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.name == setting.before; });
     if (row == rows.end()) {
       return refuse("parameter " + quoted(setting.before) + " is unknown",
                     "did you mean " + std::string(base::nearest(setting.before, names_of(rows))) + "?");
@@ -220,7 +221,8 @@ Result<Fabric> parse_infiniband(std::string_view shape, std::string_view setting
   }
   const auto arity = number(nodes.before.substr(0, middle), "arity", 1024);
   if (!arity) return std::unexpected(arity.error());
-  const auto levels = number(nodes.before.substr(middle + 5, nodes.before.size() - middle - 10), "number of levels", 16);
+  const auto levels =
+      number(nodes.before.substr(middle + 5, nodes.before.size() - middle - 10), "number of levels", 16);
   if (!levels) return std::unexpected(levels.error());
   parameters.tree = {*arity, *levels};
   if (nodes.cut) {

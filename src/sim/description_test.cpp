@@ -77,8 +77,7 @@ TEST(Description, NamesWhatIsWrongInOneLine) {
   EXPECT_EQ(fact_of("tofu:2x2x2,hop=5"), "parameter hop: '5' is not a time such as 80ns or 1.5us");
   EXPECT_EQ(fact_of("tofu:1x1x1,generation=q"), "parameter generation cannot be 'q': expected one of k, d");
   EXPECT_EQ(fact_of("rhinet:nowhere.txt"), "no nowhere.txt");
-  EXPECT_EQ(fact_of("rhinet:apart.txt"),
-            "node x cannot be reached from node y: the tables know no way to LID 1");
+  EXPECT_EQ(fact_of("rhinet:apart.txt"), "node x cannot be reached from node y: the tables know no way to LID 1");
   const auto unknown = parse_fabric("tofu:1x1x1,ratee=5GB/s");
   EXPECT_EQ(unknown.error().remedy, "did you mean rate?");
 }

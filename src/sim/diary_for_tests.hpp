@@ -46,8 +46,8 @@ class Saturation : public Listener {
   void send(std::uint32_t source) {
     const auto target = static_cast<std::uint32_t>(random_() % network_.fabric().nodes);
     const auto lane = static_cast<std::uint16_t>(target % network_.fabric().packets.lanes);
-    const auto sent = network_.submit(
-        {.source = source, .target = target, .bytes = network_.fabric().packets.mtu, .lane = lane});
+    const auto sent =
+        network_.submit({.source = source, .target = target, .bytes = network_.fabric().packets.mtu, .lane = lane});
     if (!sent) std::abort();
   }
 

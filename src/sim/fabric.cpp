@@ -6,8 +6,7 @@ namespace heddle::sim {
 namespace {
 
 std::unexpected<Error> refuse(std::string fact, std::string remedy = "") {
-  return std::unexpected(
-      Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
 }
 
 Result<void> check_rules(const Fabric& fabric) {
@@ -119,7 +118,10 @@ namespace {
 class TableWalk {
  public:
   TableWalk(const Fabric& fabric, const Wiring& wiring)
-      : fabric_(fabric), wiring_(wiring), stamp_(fabric.switches.size(), 0), done_(fabric.switches.size(), 0),
+      : fabric_(fabric),
+        wiring_(wiring),
+        stamp_(fabric.switches.size(), 0),
+        done_(fabric.switches.size(), 0),
         reached_(fabric.switches.size(), false) {}
 
   // Finds loops and wrong ends; a switch that does not know the LID is no breach by itself (see reached).

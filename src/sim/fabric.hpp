@@ -71,8 +71,8 @@ struct Interface {
   Picoseconds receive_latency{0};
   Stage send;
   Stage receive;
-  Stage read_bus;  // shared by all send engines
-  Stage write_bus; // shared by all receive engines
+  Stage read_bus;       // shared by all send engines
+  Stage write_bus;      // shared by all receive engines
   bool one_bus = false; // reads and writes share read_bus's time, as on PCI
 };
 
@@ -133,9 +133,9 @@ struct Fabric {
   std::vector<Link> links;
   Interface interface;
   PacketRules packets;
-  Tables tables;          // used when `function` is empty
+  Tables tables; // used when `function` is empty
   RouteFunction function;
-  bool senders_choose_port = false; // a transfer names the receive engine; else the route decides
+  bool senders_choose_port = false;      // a transfer names the receive engine; else the route decides
   std::vector<std::string> node_names;   // empty, or one per node
   std::vector<std::string> switch_names; // empty, or one per switch
 

@@ -73,7 +73,8 @@ TEST(Fabric, SaysWhichTableEntryIsWrong) {
 }
 
 TEST(Stage, AddsWhatItConsistsOf) {
-  const Stage stage{.fixed = Picoseconds{7}, .rate = {kPicosecondsPerSecond}, .block_bytes = 64, .per_block = Picoseconds{100}};
+  const Stage stage{
+      .fixed = Picoseconds{7}, .rate = {kPicosecondsPerSecond}, .block_bytes = 64, .per_block = Picoseconds{100}};
   EXPECT_EQ(stage.time(65), Picoseconds{7 + 65 + 200});
   EXPECT_EQ(Stage{}.time(1000), Picoseconds{0});
   EXPECT_EQ(Stage{}.rate_at(1000), 0);

@@ -25,8 +25,7 @@ std::uint32_t small_power(std::uint32_t base, std::uint32_t exponent) {
 }
 
 std::unexpected<Error> refuse(std::string fact, std::string remedy = "") {
-  return std::unexpected(
-      Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
 }
 
 std::string name_of(const Tree& tree) {
@@ -68,7 +67,8 @@ std::uint16_t way_down(const Tree& tree, std::uint32_t level, std::uint32_t inde
 Result<void> check(const InfinibandParameters& given) {
   if (given.tree.arity < 1 || given.tree.levels < 1) return refuse("a tree needs an arity and levels of at least 1");
   if (given.tree.places() > kMostPlaces) {
-    return refuse("a " + name_of(given.tree) + " has more places than there are LIDs (" + std::to_string(kMostPlaces) + ")");
+    return refuse("a " + name_of(given.tree) + " has more places than there are LIDs (" + std::to_string(kMostPlaces) +
+                  ")");
   }
   if (given.nodes > given.tree.places()) {
     return refuse("a " + name_of(given.tree) + " has places for " + std::to_string(given.tree.places()) +

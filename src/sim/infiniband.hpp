@@ -22,8 +22,8 @@ struct Tree {
 
 struct InfinibandParameters {
   Tree tree;
-  std::uint32_t nodes = 0; // 0 = as many as there are places
-  std::uint32_t lmc = 0;   // every node has 2^lmc LIDs
+  std::uint32_t nodes = 0;  // 0 = as many as there are places
+  std::uint32_t lmc = 0;    // every node has 2^lmc LIDs
   Rate rate{2'000'000'000}; // data rate after coding: 4xDDR
   std::uint32_t mtu = 2048;
   std::uint32_t header_bytes = 30; // LRH 8, BTH 12, ICRC 4, VCRC 2, framing 4
@@ -31,7 +31,7 @@ struct InfinibandParameters {
   std::uint32_t buffer_bytes = 16384;
   std::uint32_t send_engines = 8; // send queues that are served at once, as of several processes
   std::uint32_t cable_metres = 5;
-  Picoseconds switch_delay = std::chrono::nanoseconds(200);       // 24-port switches of that time
+  Picoseconds switch_delay = std::chrono::nanoseconds(200); // 24-port switches of that time
   Picoseconds startup = std::chrono::nanoseconds(300);      // command to first read of memory
   Picoseconds send_latency = std::chrono::nanoseconds(350); // read of memory and adapter
   Picoseconds receive_latency = std::chrono::nanoseconds(250);

@@ -94,7 +94,8 @@ TEST(Infiniband, GivesEachLidOfANodeItsOwnRoot) {
 
 TEST(Infiniband, CollidesWhereTwoDestinationsShareARootAndNotWhereLidsKeepThemApart) {
   const auto time = [](std::uint32_t second_root) {
-    Network network = std::move(*Network::make(*infiniband({.tree = {.arity = 6, .levels = 2}, .nodes = 30, .lmc = 3})));
+    Network network =
+        std::move(*Network::make(*infiniband({.tree = {.arity = 6, .levels = 2}, .nodes = 30, .lmc = 3})));
     Diary diary(network);
     const Tables& tables = network.fabric().tables;
     EXPECT_TRUE(network.submit({.source = 0, .target = 6, .bytes = 1 << 20, .cookie = 1, .lid = tables.base[6]}));

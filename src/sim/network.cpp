@@ -99,7 +99,8 @@ void Network::emit_packet(std::uint32_t number) {
   packet = {};
   packet.tail = tail + interface.send_latency;
   packet.transfer = engine.first;
-  packet.heading = {.node = transfer.target, .lid = transfer.lid, .port = transfer.receive_engine, .lane = transfer.lane};
+  packet.heading = {
+      .node = transfer.target, .lid = transfer.lid, .port = transfer.receive_engine, .lane = transfer.lane};
   packet.payload = payload;
   packet.bytes = payload + fabric_.packets.header_bytes;
   packet.buffer = static_cast<std::uint32_t>(channels_.size()) + number;

@@ -112,9 +112,7 @@ class Network {
   void fire(std::uint32_t timer);
 
   [[nodiscard]] Hop next_hop(std::uint32_t at, const Packet& packet) const;
-  [[nodiscard]] bool is_busy(const LinkState& link) const {
-    return link.busy && (link.announced || now_ < link.end);
-  }
+  [[nodiscard]] bool is_busy(const LinkState& link) const { return link.busy && (link.announced || now_ < link.end); }
   bool still_busy(std::uint32_t link);
   void announce(std::uint32_t link);
   bool has_credit(Channel& channel, std::uint32_t bytes);
@@ -139,9 +137,9 @@ class Network {
 
   std::vector<LinkState> links_;
   std::vector<LinkCounters> counters_;
-  std::vector<Channel> channels_; // [link * lanes + lane]: credits, and who waits to send there
-  std::vector<Buffer> buffers_;   // [link * lanes + lane] at its end; then one per send engine
-  std::vector<Engine> engines_;   // [node * send_engines + engine]
+  std::vector<Channel> channels_;          // [link * lanes + lane]: credits, and who waits to send there
+  std::vector<Buffer> buffers_;            // [link * lanes + lane] at its end; then one per send engine
+  std::vector<Engine> engines_;            // [node * send_engines + engine]
   std::vector<Picoseconds> receiver_free_; // [node * ports + port]
   std::vector<Memory> memories_;           // [node]
   Pool<Packet> packets_;

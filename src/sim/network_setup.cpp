@@ -64,8 +64,7 @@ void Network::lay_out() {
   memories_.resize(fabric_.nodes);
 }
 
-Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t target,
-                                         std::vector<std::uint16_t> ports) {
+Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t target, std::vector<std::uint16_t> ports) {
   if (source >= fabric_.nodes || target >= fabric_.nodes) {
     return refuse("a route from node " + of(source, fabric_.nodes) + " to node " + of(target, fabric_.nodes));
   }

@@ -46,17 +46,17 @@ struct Sending {
 };
 
 struct Packet {
-  Picoseconds tail{0}; // when its last byte is through the part it is in now
+  Picoseconds tail{0};        // when its last byte is through the part it is in now
   std::uint32_t next = kNone; // in its buffer
   std::uint32_t transfer = 0;
   Heading heading;
-  std::uint32_t bytes = 0;      // on the wire
+  std::uint32_t bytes = 0; // on the wire
   std::uint32_t payload = 0;
-  std::uint32_t buffer = 0;     // where it is
-  std::uint32_t channel = 0;    // where it wants to go: link * lanes + lane
-  std::uint16_t hops = 0;       // switches passed, to follow a route
-  bool last = false;            // of its transfer
-  bool routed = false;          // its transfer brought a route
+  std::uint32_t buffer = 0;  // where it is
+  std::uint32_t channel = 0; // where it wants to go: link * lanes + lane
+  std::uint16_t hops = 0;    // switches passed, to follow a route
+  bool last = false;         // of its transfer
+  bool routed = false;       // its transfer brought a route
 };
 
 // A first-in first-out queue of packets. Its head asks for the next link; one packet at a time is read out of it.

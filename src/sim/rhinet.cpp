@@ -9,19 +9,19 @@ constexpr std::int64_t kPicosecondsPerMetre = 5000;
 
 // Cycle counts between the moments of the report's timeline. Where two clocks share a step, the split is ours; the sums are
 // within 0.02 us of what a logic analyser saw.
-constexpr std::int64_t kPciPrimitiveWrite = 10;      // PCI, through the bus controller to the local bus
-constexpr std::int64_t kPrimitiveDecode = 28;        // controller: registers, address translation
-constexpr std::int64_t kHeaderController = 2;        // controller, then
-constexpr std::int64_t kNetworkCycles = 4;           // network, into the sending FIFO
-constexpr std::int64_t kDmaStart = 20;               // PCI: request, grant, address
-constexpr std::int64_t kReadLatency = 7;             // PCI: first word of a burst
-constexpr std::int64_t kDataController = 6;          // controller: local bus to sending FIFO
-constexpr std::int64_t kFlagRequest = 7;             // controller, after the last word
-constexpr std::int64_t kFlagWrite = 32;              // PCI
-constexpr std::int64_t kReceiveDecode = 28;          // controller: header, address translation
-constexpr std::int64_t kReceiveDma = 12;             // controller: request to first word on the local bus
-constexpr std::int64_t kWriteStart = 5;              // PCI
-constexpr std::uint32_t kFifoBytes = 64;             // between the buses: full before the other side starts
+constexpr std::int64_t kPciPrimitiveWrite = 10; // PCI, through the bus controller to the local bus
+constexpr std::int64_t kPrimitiveDecode = 28;   // controller: registers, address translation
+constexpr std::int64_t kHeaderController = 2;   // controller, then
+constexpr std::int64_t kNetworkCycles = 4;      // network, into the sending FIFO
+constexpr std::int64_t kDmaStart = 20;          // PCI: request, grant, address
+constexpr std::int64_t kReadLatency = 7;        // PCI: first word of a burst
+constexpr std::int64_t kDataController = 6;     // controller: local bus to sending FIFO
+constexpr std::int64_t kFlagRequest = 7;        // controller, after the last word
+constexpr std::int64_t kFlagWrite = 32;         // PCI
+constexpr std::int64_t kReceiveDecode = 28;     // controller: header, address translation
+constexpr std::int64_t kReceiveDma = 12;        // controller: request to first word on the local bus
+constexpr std::int64_t kWriteStart = 5;         // PCI
+constexpr std::uint32_t kFifoBytes = 64;        // between the buses: full before the other side starts
 constexpr std::int64_t kFifoWords = kFifoBytes / 4;
 constexpr std::int64_t kBurstsPerFifo = kFifoBytes / 32; // a plain read of memory is broken off at a cache line
 
@@ -90,15 +90,26 @@ std::array<Picoseconds, kPushMoments> push_timeline(const RhinetParameters& give
   const Pipeline pipeline(given);
   const Picoseconds local_write = pipeline.pci * kPciPrimitiveWrite;
   const Picoseconds request = local_write + pipeline.controller * kPrimitiveDecode;
-  const Picoseconds header = request + pipeline.controller * kHeaderController + pipeline.network_clock * kNetworkCycles;
+  const Picoseconds header =
+      request + pipeline.controller * kHeaderController + pipeline.network_clock * kNetworkCycles;
   const Picoseconds dma = request + pipeline.pci * kDmaStart;
   const Picoseconds on_local_bus = dma + pipeline.to_local_bus();
   const Picoseconds out = on_local_bus + pipeline.to_network();
   const Picoseconds flag = on_local_bus + pipeline.local_bus() + pipeline.controller * kFlagRequest;
   const Picoseconds receive = out + network + pipeline.controller * kReceiveDecode;
   const Picoseconds received = receive + pipeline.controller * kReceiveDma;
-  return {Picoseconds{0}, local_write, request, header, dma,      on_local_bus,
-          out,            flag,        flag + pipeline.pci * kFlagWrite, receive, received, received + pipeline.to_write()};
+  return {Picoseconds{0},
+          local_write,
+          request,
+          header,
+          dma,
+          on_local_bus,
+          out,
+          flag,
+          flag + pipeline.pci * kFlagWrite,
+          receive,
+          received,
+          received + pipeline.to_write()};
 }
 
 Result<Fabric> rhinet(const RhinetParameters& given, const Topology& topology) {

@@ -17,8 +17,8 @@ constexpr std::array<Unit, 4> kRates{{{"GB/s", 1'000'000'000}, {"MB/s", 1'000'00
 constexpr std::array<Unit, 4> kTimes{{{"ms", 1'000'000'000}, {"us", 1'000'000}, {"ns", 1'000}, {"ps", 1}}};
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view expected) {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                               .fact = "'" + std::string(text) + "' is not " + std::string(expected)});
+  return std::unexpected(
+      Error{.code = ErrorCode::bad_argument, .fact = "'" + std::string(text) + "' is not " + std::string(expected)});
 }
 
 // Digits, a point and digits, times a power of ten that makes it whole; kNone-like -1 where it does not.
@@ -29,8 +29,7 @@ std::int64_t scaled(std::string_view number, std::int64_t factor) {
     return !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   };
   if (!all_digits(halves.before) || (halves.cut && !all_digits(halves.after))) return -1;
-  const auto [end, status] =
-      std::from_chars(halves.before.data(), halves.before.data() + halves.before.size(), total);
+  const auto [end, status] = std::from_chars(halves.before.data(), halves.before.data() + halves.before.size(), total);
   if (status != std::errc{} || total > std::numeric_limits<std::int64_t>::max() / 2 / factor) return -1;
   total *= factor;
   for (const char digit : halves.after) {

@@ -10,8 +10,8 @@
 
 namespace heddle::sim {
 
-Result<Rate> parse_rate(std::string_view text);         // B/s, KB/s, MB/s, GB/s: powers of 1,000, as networks are sold
-Result<Picoseconds> parse_time(std::string_view text);  // ps, ns, us, ms
+Result<Rate> parse_rate(std::string_view text);        // B/s, KB/s, MB/s, GB/s: powers of 1,000, as networks are sold
+Result<Picoseconds> parse_time(std::string_view text); // ps, ns, us, ms
 Result<std::uint64_t> parse_count(std::string_view text);
 
 // Cuts `text` at the first `mark`; the whole text and nothing where there is none.

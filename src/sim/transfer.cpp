@@ -6,9 +6,9 @@ namespace heddle::sim {
 namespace {
 
 std::unexpected<Error> no_such(const char* what, std::uint64_t value, std::uint64_t count) {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                               .fact = std::string("there is no ") + what + " " + std::to_string(value) + " of " +
-                                       std::to_string(count)});
+  return std::unexpected(
+      Error{.code = ErrorCode::bad_argument,
+            .fact = std::string("there is no ") + what + " " + std::to_string(value) + " of " + std::to_string(count)});
 }
 
 } // namespace
@@ -27,9 +27,9 @@ Result<void> check_transfer(const Fabric& fabric, const Wiring& wiring, const Tr
   const Tables& tables = fabric.tables;
   if (fabric.function.call != nullptr || transfer.lid == 0 || transfer.lid == tables.base[transfer.target]) return {};
   if (transfer.lid >= tables.lids || tables.owner[transfer.lid] != transfer.target) {
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "LID " + std::to_string(transfer.lid) + " is not one of " +
-                                         fabric.name_of_node(transfer.target)});
+    return std::unexpected(Error{
+        .code = ErrorCode::bad_argument,
+        .fact = "LID " + std::to_string(transfer.lid) + " is not one of " + fabric.name_of_node(transfer.target)});
   }
   // First LIDs are known to be reached from everywhere (check_tables), others need not be.
   auto way = path(fabric, wiring, node_end(transfer.source), {.node = transfer.target, .lid = transfer.lid});

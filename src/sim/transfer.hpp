@@ -17,10 +17,10 @@ enum class Payload : std::uint8_t {
 };
 
 struct Transfer {
-  std::uint32_t source = 0; // node
-  std::uint32_t target = 0; // node
-  std::uint64_t bytes = 0;  // 0 is a packet with nothing but its header
-  std::uint64_t cookie = 0; // comes back in notices
+  std::uint32_t source = 0;    // node
+  std::uint32_t target = 0;    // node
+  std::uint64_t bytes = 0;     // 0 is a packet with nothing but its header
+  std::uint64_t cookie = 0;    // comes back in notices
   std::uint32_t lid = 0;       // the path, where tables forward: one of the target's LIDs; 0 = its first
   std::uint32_t route = kNone; // or a route from add_route, which wins over tables and function
   std::uint16_t send_engine = 0;

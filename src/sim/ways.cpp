@@ -125,9 +125,8 @@ Tables shortest_ways(const Fabric& fabric, bool up_then_down) {
     for (const Link* last : nodes_of[target]) {
       const std::uint32_t lid = last->to.index + 1;
       for (std::uint32_t at = 0; at < fabric.switches.size(); ++at) {
-        tables.ports[std::size_t{at} * tables.lids + lid] = at == target
-                                                                ? static_cast<std::uint16_t>(last->from.port)
-                                                                : ways.port(at, up_then_down, last->to.index);
+        tables.ports[std::size_t{at} * tables.lids + lid] =
+            at == target ? static_cast<std::uint16_t>(last->from.port) : ways.port(at, up_then_down, last->to.index);
       }
     }
   }
