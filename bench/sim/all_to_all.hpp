@@ -6,14 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sim/network.hpp"
+#include "sim/transfer.hpp"
 
 namespace heddle::bench {
 
+// Over a packet or a fluid network.
+template <typename Model>
 class AllToAll : public sim::Listener {
  public:
-  AllToAll(sim::Network& network, std::uint64_t bytes) : network_(network), bytes_(bytes) {
-    network.listen(this);
+  AllToAll(Model& model, std::uint64_t bytes) : model_(model), bytes_(bytes) {
+    model.listen(this);
     for (std::uint32_t node = 0; node < nodes(); ++node) send(node, 1);
   }
   void departed(const sim::Transfer& transfer) override {
@@ -25,16 +27,16 @@ class AllToAll : public sim::Listener {
   [[nodiscard]] bool complete() const { return arrived_ == std::uint64_t{nodes()} * (nodes() - 1); }
 
  private:
-  [[nodiscard]] std::uint32_t nodes() const { return network_.fabric().nodes; }
+  [[nodiscard]] std::uint32_t nodes() const { return model_.fabric().nodes; }
   void send(std::uint32_t source, std::uint64_t distance) {
     const auto target = static_cast<std::uint32_t>((source + distance) % nodes());
-    const auto sent = network_.submit({.source = source, .target = target, .bytes = bytes_, .cookie = distance});
+    const auto sent = model_.submit({.source = source, .target = target, .bytes = bytes_, .cookie = distance});
     if (sent) return;
     std::fprintf(stderr, "all-to-all: %s\n", sent.error().message().c_str());
     std::exit(1);
   }
 
-  sim::Network& network_;
+  Model& model_;
   std::uint64_t bytes_;
   std::uint64_t arrived_ = 0;
 };

@@ -9,11 +9,11 @@ namespace heddle::sim {
 // The buffer whose lack of room keeps this one's head from moving; kNone if nothing does.
 std::uint32_t Network::waits_for(std::uint32_t buffer) const {
   const Buffer& here = buffers_[buffer];
-  if (here.first == kNone || here.reading) return kNone;
+  if (here.first == kNone || (here.reader != kNone && is_busy(links_[here.reader]))) return kNone;
   const Packet& head = packets_[here.first];
   const Channel& wanted = channels_[head.channel];
   const bool room = wanted.credit >= head.bytes || wanted.first_return != kNone;
-  if (room || links_[head.channel / lanes_].busy) return kNone;
+  if (room || is_busy(links_[head.channel / lanes_])) return kNone;
   return head.channel; // buffers and channels of links share their numbers
 }
 

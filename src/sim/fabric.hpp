@@ -135,7 +135,6 @@ struct Fabric {
   PacketRules packets;
   Tables tables; // used when `function` is empty
   RouteFunction function;
-  bool senders_choose_port = false;      // a transfer names the receive engine; else the route decides
   std::vector<std::string> node_names;   // empty, or one per node
   std::vector<std::string> switch_names; // empty, or one per switch
 

@@ -1,12 +1,13 @@
 #include "sim/infiniband.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace heddle::sim {
 namespace {
 
 constexpr std::uint64_t kMostPlaces = kLargestUnicastLid; // no more nodes can have a LID
-constexpr std::uint64_t kMostEntries = 1 << 27;           // of all tables: 256 MiB
+constexpr std::uint64_t kMostEntries = 1 << 25;           // of all tables: 64 MiB, a second or two to check
 constexpr std::int64_t kPicosecondsPerMetre = 5000;       // light in a cable
 
 std::uint64_t power(std::uint64_t base, std::uint32_t exponent) {
@@ -52,17 +53,32 @@ void connect_levels(const Tree& tree, Fabric& fabric, Rate rate, Picoseconds del
   }
 }
 
-// The way down from a switch towards a node below it, or kNoPort where the node is elsewhere.
-std::uint16_t way_down(const Tree& tree, std::uint32_t level, std::uint32_t index, std::uint32_t node) {
-  if (level == 0 && tree.levels == 1) return static_cast<std::uint16_t>(node);
-  const std::uint32_t leaf = node / tree.arity;
-  const bool root = level + 1 == tree.levels;
-  if (level == 0) return leaf == index ? static_cast<std::uint16_t>(node % tree.arity) : kNoPort;
-  const std::uint32_t tops = small_power(tree.arity, level);
-  const std::uint32_t child = leaf / small_power(tree.arity, level - 1);
-  if (root) return static_cast<std::uint16_t>(child);
-  return leaf / tops == index / tops ? static_cast<std::uint16_t>(child % tree.arity) : kNoPort;
-}
+// What the way down from the switches of one level depends on, worked out once for all of them.
+struct Level {
+  std::uint32_t arity;
+  std::uint32_t tops;   // arity^level: switches at the top of a subtree
+  std::uint32_t below;  // leaves under a child
+  std::uint32_t number; // 0 = leaves
+  bool single;          // the only switch there is
+  bool root;
+
+  Level(const Tree& tree, std::uint32_t level)
+      : arity(tree.arity),
+        tops(small_power(tree.arity, level)),
+        below(level == 0 ? 1 : small_power(tree.arity, level - 1)),
+        number(level),
+        single(tree.levels == 1),
+        root(level + 1 == tree.levels) {}
+
+  // Towards a node below switch `index` of this level, or kNoPort where the node is elsewhere.
+  [[nodiscard]] std::uint16_t way_down(std::uint32_t index, std::uint32_t node) const {
+    if (single) return static_cast<std::uint16_t>(node);
+    const std::uint32_t leaf = node / arity;
+    if (number == 0) return leaf == index ? static_cast<std::uint16_t>(node % arity) : kNoPort;
+    if (root) return static_cast<std::uint16_t>(leaf / below);
+    return leaf / tops == index / tops ? static_cast<std::uint16_t>(leaf / below % arity) : kNoPort;
+  }
+};
 
 Result<void> check(const InfinibandParameters& given) {
   if (given.tree.arity < 1 || given.tree.levels < 1) return refuse("a tree needs an arity and levels of at least 1");
@@ -113,22 +129,23 @@ Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lm
   Tables tables;
   tables.lids = base_lid(nodes, lmc);
   tables.owner.assign(tables.lids, kNone);
-  const std::uint32_t switches = tree.first_switch(tree.levels - 1) + tree.switches_at(tree.levels - 1);
   const std::uint32_t roots = tree.switches_at(tree.levels - 1);
-  tables.ports.assign(std::size_t{switches} * tables.lids, kNoPort);
+  const std::uint32_t lids_each = lmc == 0 ? 1 : std::min(1U << lmc, roots);
   for (std::uint32_t node = 0; node < nodes; ++node) {
     tables.base.push_back(base_lid(node, lmc));
-    for (std::uint32_t offset = 0; offset < 1U << lmc; ++offset) {
-      if (lmc > 0 && offset >= roots) break;
-      const std::uint32_t lid = tables.base.back() + offset;
-      tables.owner[lid] = node;
-      for (std::uint32_t level = 0; level < tree.levels; ++level) {
-        const std::uint32_t digits = lmc == 0 ? node : offset;
-        const std::uint32_t up = tree.arity + digits / small_power(tree.arity, level) % tree.arity;
-        for (std::uint32_t i = 0; i < tree.switches_at(level); ++i) {
-          const std::uint16_t down = way_down(tree, level, i, node);
-          tables.ports[std::size_t{tree.first_switch(level) + i} * tables.lids + lid] =
-              down == kNoPort ? static_cast<std::uint16_t>(up) : down;
+    std::fill_n(tables.owner.begin() + tables.base.back(), lids_each, node);
+  }
+  tables.ports.assign(std::size_t{tree.first_switch(tree.levels - 1) + roots} * tables.lids, kNoPort);
+  for (std::uint32_t number = 0; number < tree.levels; ++number) {
+    const Level level(tree, number);
+    for (std::uint32_t i = 0; i < tree.switches_at(number); ++i) {
+      std::uint16_t* const table = &tables.ports[std::size_t{tree.first_switch(number) + i} * tables.lids];
+      for (std::uint32_t node = 0; node < nodes; ++node) {
+        const std::uint16_t down = level.way_down(i, node);
+        for (std::uint32_t offset = 0; offset < lids_each; ++offset) {
+          const std::uint32_t digits = lmc == 0 ? node : offset;
+          const std::uint32_t up = tree.arity + digits / level.tops % tree.arity;
+          table[tables.base[node] + offset] = down == kNoPort ? static_cast<std::uint16_t>(up) : down;
         }
       }
     }

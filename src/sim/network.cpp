@@ -1,5 +1,6 @@
-// The packet model at work. A packet costs one event at each engine, two per link (it stands at the head of things; it has been
-// sent) and one at its target; credits cost one only where somebody waits for them.
+// The packet model at work. A packet costs an event at its engine, one per link (it stands where it can be sent from) and one at its
+// target. That it has been sent and that credit is back are events only where somebody waits for them; else the next who
+// looks finds that the time has passed.
 #include "sim/network.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ void Network::handle(What what, std::uint32_t index) {
     case What::received: return received(index);
     case What::credit:
       channels_[index].wake = false;
-      if (!links_[index / lanes_].busy) arbitrate(index / lanes_);
+      if (!still_busy(index / lanes_)) arbitrate(index / lanes_);
       return;
     case What::engine: return run_engine(index);
     case What::departed: return depart(index);
@@ -146,7 +147,8 @@ void Network::buffered(std::uint32_t index) {
   }
   buffer.first = index;
   buffer.last = index;
-  if (!buffer.reading) request(packet.buffer);
+  if (buffer.reader == kNone || !still_busy(buffer.reader)) return request(packet.buffer);
+  announce(buffer.reader);
 }
 
 // A new head joins the line of the channel it wants. Each buffer has one head and rejoins at the end, so service goes round
@@ -163,7 +165,24 @@ void Network::request(std::uint32_t number) {
   channel.last_waiting = number;
   const std::uint32_t link = wanted / lanes_;
   links_[link].waiting_lanes |= 1ULL << (wanted % lanes_);
-  if (!links_[link].busy) arbitrate(link);
+  if (!still_busy(link)) return arbitrate(link);
+  announce(link);
+}
+
+// Frees a link and its buffer whose time has passed unnoticed. Nobody can wait there, or it would have been announced.
+bool Network::still_busy(std::uint32_t index) {
+  LinkState& link = links_[index];
+  if (!link.busy || is_busy(link)) return link.busy;
+  link.busy = false;
+  buffers_[link.reading].reader = kNone;
+  return false;
+}
+
+void Network::announce(std::uint32_t index) {
+  LinkState& link = links_[index];
+  if (link.announced) return;
+  link.announced = true;
+  push(link.end, What::sent, index);
 }
 
 // Goes round the lanes of an idle link for one whose line has a head that fits into the buffer at the end.
@@ -197,15 +216,17 @@ void Network::start(std::uint32_t index, std::uint32_t number) {
   Packet& packet = packets_[taken];
   buffer.first = packet.next;
   buffer.bytes -= packet.bytes;
-  buffer.reading = true;
+  buffer.reader = index;
   channel.credit -= packet.bytes;
 
   Picoseconds end = now_ + link.time(packet.bytes);
   if (fabric_.packets.gaps == Gaps::fill) end = std::max(end, packet.tail);
   link.busy = true;
   link.reading = from;
-  link.sending = packet.bytes;
-  push(end, What::sent, index);
+  link.end = end;
+  const bool from_engine = from >= channels_.size();
+  if (!from_engine) give_credit(from, end + links_[from / lanes_].delay, packet.bytes);
+  if (from_engine || buffer.first != kNone || link.waiting_lanes != 0) announce(index);
 
   LinkCounters& counters = counters_[index];
   counters.bytes += packet.bytes;
@@ -253,23 +274,21 @@ Hop Network::next_hop(std::uint32_t at, const Packet& packet) const {
   return {fabric_.tables.port(at, packet.heading.lid), packet.heading.lane};
 }
 
-// The last byte has left: the buffer has room again and may show its next head, and the link is free.
+// The last byte has left: the buffer may show its next head, and the link is free.
 void Network::sent(std::uint32_t index) {
   LinkState& link = links_[index];
   link.busy = false;
+  link.announced = false;
   const std::uint32_t from = link.reading;
-  Buffer& buffer = buffers_[from];
-  buffer.reading = false;
-  if (from < channels_.size()) {
-    give_credit(from, now_ + links_[from / lanes_].delay, link.sending);
-  } else {
+  buffers_[from].reader = kNone;
+  if (from >= channels_.size()) {
     const auto number = from - static_cast<std::uint32_t>(channels_.size());
     Engine& engine = engines_[number];
     --engine.queued;
     if (engine.blocked) run_engine(number);
   }
   if (buffers_[from].first != kNone) request(from);
-  if (!links_[index].busy && links_[index].waiting_lanes != 0) arbitrate(index);
+  if (!link.busy && link.waiting_lanes != 0) arbitrate(index);
 }
 
 // --- credits -------------------------------------------------------------------------------------------------------------
@@ -297,7 +316,8 @@ void Network::await_credit(std::uint32_t number, std::uint32_t bytes) {
   }
 }
 
-// A busy link looks for credit when it is free again, so only an idle one with a line must be woken.
+// Known when the packet begins to leave the buffer, for the time when it has left. A busy link looks for credit when it is free
+// again, so only an idle one with a line must be woken.
 void Network::give_credit(std::uint32_t number, Picoseconds time, std::uint32_t bytes) {
   const std::uint32_t given = returns_.take();
   returns_[given] = {time, bytes, kNone};
@@ -308,7 +328,7 @@ void Network::give_credit(std::uint32_t number, Picoseconds time, std::uint32_t 
     returns_[channel.last_return].next = given;
   }
   channel.last_return = given;
-  if (channel.first_waiting == kNone || links_[number / lanes_].busy) return;
+  if (channel.first_waiting == kNone || is_busy(links_[number / lanes_])) return;
   await_credit(number, packets_[buffers_[channel.first_waiting].first].bytes);
 }
 

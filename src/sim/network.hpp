@@ -18,15 +18,6 @@
 
 namespace heddle::sim {
 
-// Who is told what happens. Calls come while time moves; they may submit and set timers, and must not run the network.
-class Listener {
- public:
-  virtual ~Listener() = default;
-  virtual void departed(const Transfer& transfer) = 0; // the source's memory may be used again
-  virtual void arrived(const Transfer& transfer) = 0;  // all bytes are in the target's memory
-  virtual void timer(std::uint64_t cookie) = 0;
-};
-
 // A stretch of work of one part, for traces.
 struct Span {
   enum class Part : std::uint8_t { send_engine, link, receive_engine };
@@ -100,7 +91,7 @@ class Network {
 
   explicit Network(Fabric fabric, Wiring wiring);
   void lay_out();
-  Result<void> check(const Transfer& transfer) const;
+  Result<void> check_route(const Transfer& transfer) const;
 
   void push(Picoseconds time, What what, std::uint32_t index) {
     queue_.push(time, static_cast<std::uint32_t>(what) << kIndexBits | index);
@@ -121,6 +112,9 @@ class Network {
   void fire(std::uint32_t timer);
 
   [[nodiscard]] Hop next_hop(std::uint32_t at, const Packet& packet) const;
+  [[nodiscard]] bool is_busy(const LinkState& link) const { return link.busy && (link.announced || now_ < link.end); }
+  bool still_busy(std::uint32_t link);
+  void announce(std::uint32_t link);
   bool has_credit(Channel& channel, std::uint32_t bytes);
   void await_credit(std::uint32_t channel, std::uint32_t bytes);
   void give_credit(std::uint32_t channel, Picoseconds time, std::uint32_t bytes);

@@ -74,48 +74,23 @@ Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t tar
   return static_cast<std::uint32_t>(routes_.size() - 1);
 }
 
-Result<void> Network::check(const Transfer& transfer) const {
-  if (transfer.source >= fabric_.nodes) return refuse("there is no source node " + of(transfer.source, fabric_.nodes));
-  if (transfer.target >= fabric_.nodes) return refuse("there is no target node " + of(transfer.target, fabric_.nodes));
-  const Interface& interface = fabric_.interface;
-  if (transfer.send_engine >= interface.send_engines) {
-    return refuse("there is no send engine " + of(transfer.send_engine, interface.send_engines));
+Result<void> Network::check_route(const Transfer& transfer) const {
+  if (transfer.route >= routes_.size()) return refuse("there is no route " + of(transfer.route, routes_.size()));
+  const Route& route = routes_[transfer.route];
+  if (route.source == transfer.source && route.target == transfer.target &&
+      transfer.send_engine % fabric_.interface.ports == 0) {
+    return {};
   }
-  if (transfer.receive_engine != kAnyEngine && transfer.receive_engine >= interface.ports) {
-    return refuse("there is no receive engine " + of(transfer.receive_engine, interface.ports));
-  }
-  if (transfer.lane >= lanes_) return refuse("there is no lane " + of(transfer.lane, lanes_));
-  if (transfer.route != kNone) {
-    if (transfer.route >= routes_.size()) return refuse("there is no route " + of(transfer.route, routes_.size()));
-    const Route& route = routes_[transfer.route];
-    if (route.source == transfer.source && route.target == transfer.target &&
-        transfer.send_engine % interface.ports == 0) {
-      return {};
-    }
-    return refuse("route " + std::to_string(transfer.route) + " is not one from port 0 of this source to this target");
-  }
-  if (fabric_.function.call != nullptr || transfer.lid == 0) return {};
-  const Tables& tables = fabric_.tables;
-  if (transfer.lid >= tables.lids || tables.owner[transfer.lid] != transfer.target) {
-    return refuse("LID " + std::to_string(transfer.lid) + " is not one of " + fabric_.name_of_node(transfer.target));
-  }
-  const Link& first = fabric_.links[wiring_.inject[transfer.source * interface.ports]];
-  if (first.to.kind == End::Kind::switch_ && transfer.lid != tables.base[transfer.target]) {
-    auto way = path(fabric_, wiring_, node_end(transfer.source), {.node = transfer.target, .lid = transfer.lid});
-    if (!way) return std::unexpected(std::move(way).error());
-  }
-  return {};
+  return refuse("route " + std::to_string(transfer.route) + " is not one from port 0 of this source to this target");
 }
 
 Result<void> Network::submit(const Transfer& transfer) {
-  if (auto good = check(transfer); !good) return good;
-  const std::uint32_t index = transfers_.take();
-  transfers_[index] = {transfer, kNone};
-  Transfer& kept = transfers_[index].transfer;
-  if (kept.lid == 0 && fabric_.function.call == nullptr) kept.lid = fabric_.tables.base[kept.target];
-  if (kept.receive_engine == kAnyEngine) {
-    kept.receive_engine = static_cast<std::uint16_t>(kept.send_engine % fabric_.interface.ports);
+  if (auto good = check_transfer(fabric_, wiring_, transfer); !good) return good;
+  if (transfer.route != kNone) {
+    if (auto good = check_route(transfer); !good) return good;
   }
+  const std::uint32_t index = transfers_.take();
+  transfers_[index] = {with_defaults(fabric_, transfer), kNone};
   const std::uint32_t number = transfer.source * fabric_.interface.send_engines + transfer.send_engine;
   Engine& engine = engines_[number];
   if (engine.first == kNone) {

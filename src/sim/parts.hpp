@@ -65,7 +65,7 @@ struct Buffer {
   std::uint32_t last = kNone;
   std::uint32_t next_waiting = kNone; // buffer behind this one in a channel's line
   std::uint32_t bytes = 0;
-  bool reading = false;
+  std::uint32_t reader = kNone; // the link that sends from it
 };
 
 // One lane of one link, as seen by the side that sends on it.
@@ -93,9 +93,10 @@ struct LinkState {
   std::uint32_t to_switch = kNone; // or, at a node, kNone
   std::uint32_t to_port = 0;       // at a node: node * ports + port
   std::uint32_t reading = kNone;   // the buffer it sends from
-  std::uint32_t sending = 0;       // bytes under way
   std::uint32_t next_lane = 0;
-  bool busy = false;
+  Picoseconds end{0};     // of what it sends
+  bool busy = false;      // or it was, until `end`, and nobody has looked since
+  bool announced = false; // an event will come at `end`, because somebody waits for it
 
   [[nodiscard]] Picoseconds time(std::uint32_t bytes) const {
     return bytes == full_bytes ? full_time : rate.time(bytes);

@@ -121,7 +121,6 @@ Result<Fabric> tofu(const TofuParameters& given) {
                     .header_bytes = given.header_bytes,
                     .lanes = 2 * given.classes,
                     .buffer_bytes = given.buffer_bytes};
-  fabric.senders_choose_port = true;
   fabric.function = {next_hop, std::move(shape)};
   return fabric;
 }

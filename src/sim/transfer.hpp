@@ -1,8 +1,10 @@
-// What is handed to the simulated network: so many bytes from one node's memory to another's.
+// What is handed to a simulated network, of packets or fluid: so many bytes from one node's memory to another's; and what
+// comes back.
 #pragma once
 
 #include <cstdint>
 
+#include "heddle/error.hpp"
 #include "sim/fabric.hpp"
 
 namespace heddle::sim {
@@ -26,5 +28,20 @@ struct Transfer {
   std::uint16_t lane = 0;
   Payload payload = Payload::memory;
 };
+
+// Who is told what happens. Calls come while time moves; they may submit and set timers, and must not run the network.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void departed(const Transfer& transfer) = 0; // the source's memory may be used again
+  virtual void arrived(const Transfer& transfer) = 0;  // all bytes are in the target's memory
+  virtual void timer(std::uint64_t cookie) = 0;
+};
+
+// Refuses what names a node, engine, lane or LID that is not there, or a LID that leads nowhere from the source.
+Result<void> check_transfer(const Fabric& fabric, const Wiring& wiring, const Transfer& transfer);
+
+// With the LID and the receive engine that stand for "any".
+Transfer with_defaults(const Fabric& fabric, Transfer transfer);
 
 } // namespace heddle::sim
