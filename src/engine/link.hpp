@@ -55,6 +55,7 @@ struct Link {
   std::uint32_t peer_slot = 0;      // the peer's slot that the next word goes to
   SlotBody outgoing;                // this side's answer or information, kept while the put is under way
   std::uint32_t lock_retry = 0;     // progress calls to let pass before the lock is tried again
+  std::uint32_t lock_patience = 0;  // how many the last time
   bool lock_asked = false;
   bool requested = false;     // its request stands in the peer's common slot, unanswered
   bool granted = false;       // without connections: it was given a ring
@@ -69,7 +70,8 @@ struct Link {
   std::uint64_t largest_payload = 0; // that one record can carry to this peer
   std::uint64_t eager_limit = 0;
   ir::ExposedMemory consumed_word; // where the peer reports how far it has read
-  ir::ExposedMemory staging;       // payloads are put from here; none where the network takes them at once
+  bool holds_payloads = false;     // the network does not take payloads at once
+  ir::ExposedMemory staging;       // larger ones are put from here
   std::deque<ControlRecord> control;
   OperationList waiting; // sends, in order
   OperationList streams; // sends whose fragments are being written

@@ -15,8 +15,9 @@ namespace {
 
 using namespace translators::simulated;
 
-// Until something is tried again that nobody will tell of.
-constexpr Time kLookAgain = std::chrono::microseconds(1);
+// Until something is tried again that nobody will tell of: twice as long each time that it was in vain.
+constexpr Time kFirstPatience = std::chrono::microseconds(1);
+constexpr Time kLastPatience = std::chrono::microseconds(64);
 
 Error bad(std::string fact, std::string remedy = {}) {
   return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
@@ -145,6 +146,7 @@ void WorldState::advance(Process& process) {
   Context::State& state = *process.peer->context_->state_;
   for (;;) {
     const std::size_t done = state.progress_all();
+    if (done > 0) process.patience = {};
     Peer::Wait* waiting = process.peer->waiting_;
     if (waiting != nullptr && waiting->over())
       resume(process);
@@ -183,7 +185,8 @@ void WorldState::look_again_if_needed(Process& process) {
                       (process.faulty != nullptr && process.faulty->held() > 0);
   if (!needed || process.looks_again) return;
   process.looks_again = true;
-  wake_at(*process.peer, now() + kLookAgain);
+  process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);
+  wake_at(*process.peer, now() + process.patience);
 }
 
 void WorldState::kill_those_due() {
@@ -202,6 +205,7 @@ void WorldState::kill_those_due() {
 Error WorldState::stuck() const {
   if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty()) return bad(circle);
   std::string waiting;
+  for (const std::string& error : outcome_.errors) waiting += " " + error + ";";
   std::uint32_t count = 0;
   for (const Process& process : processes_) {
     if (process.ended) continue;

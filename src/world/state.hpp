@@ -33,6 +33,7 @@ class WorldState {
     std::optional<Task> task;
     Time waits_since{};
     bool looks_again = false; // a timer is set because something has to be tried again
+    Time patience{};          // until that timer, the last time
     bool dead = false;
     bool ended = false;
   };

@@ -31,6 +31,9 @@ class Traffic {
   // A little more of it; false when everything is sent, received, cleaned up and found right. Throws where something is
   // wrong. On real processes it also waits, for a little while; simulated ones let time pass between steps.
   bool step();
+  // Nothing is left over in the library. Without a death only after a barrier: its messages may come early.
+  void check_figures() const;
+  [[nodiscard]] bool all_sent() const { return next_ == outgoing_.size(); }
   // The rank that failed under way, or -1.
   [[nodiscard]] int dead() const { return dead_; }
 
@@ -56,14 +59,12 @@ class Traffic {
   void end(Operation& operation, const Completion& completion);
 
   [[nodiscard]] std::uint64_t missing() const;
-  [[nodiscard]] bool all_sent() const { return next_ == outgoing_.size(); }
   [[nodiscard]] bool finished() const;
   bool step_of_clean_up();
   void ask_for_missing();
   void abandon_the_rest();
   [[nodiscard]] std::uint64_t figure(std::string_view name) const;
   void check();
-  void check_figures() const;
 
   std::uint64_t random_bytes() { return dice_.bytes(plan_.kill ? 8 : 0, plan_.largest); }
   [[nodiscard]] Notify notify_for(bool by_event) const {

@@ -11,8 +11,10 @@ using connection::State;
 
 namespace {
 
-// Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few.
-constexpr std::uint32_t kLockRetry = 4;
+// Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few. Twice as
+// many after each try in vain, so that hundreds of initiators do not keep a responder's interface busy with their tries.
+constexpr std::uint32_t kFirstLockRetry = 4;
+constexpr std::uint32_t kLastLockRetry = 256;
 // Slots that own attempts leave free for answers. An answered initiator needs nothing more to go on, so these always come
 // free again; without them, processes whose slots are all taken by attempts would wait for each other.
 constexpr std::ptrdiff_t kSlotsForAnswers = kCommandSlots / 2;
@@ -104,7 +106,8 @@ void Connector::lock_answered(Link& link, const ir::Event& event) {
   } else if (event.value == 0) {
     feed(link, Input::lock_taken);
   } else {
-    link.lock_retry = kLockRetry;
+    link.lock_patience = std::clamp(2 * link.lock_patience, kFirstLockRetry, kLastLockRetry);
+    link.lock_retry = link.lock_patience;
     feed(link, Input::lock_busy);
   }
 }

@@ -82,15 +82,18 @@ bool Introduction::adopt(Link& link, const SlotBody& told) {
 }
 
 void Introduction::stage(Link& link) {
-  const std::uint64_t inline_bytes = link.queue().capabilities().inline_bytes;
   constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes; // claim word or terminator included
+  constexpr std::uint64_t kInHead = ir::kHeadBytes - kRecordHeadBytes - kLeadBytes;
+  const std::uint64_t inline_bytes = link.queue().capabilities().inline_bytes;
   const std::uint64_t taken_at_once = inline_bytes - std::min(inline_bytes, kOverhead);
   if (link.largest_payload <= taken_at_once) return;
+  link.holds_payloads = true;
   // A mirror of the peer's ring: what is put from it is free again when the peer has read that part of its ring. For a
   // shared ring one slot is enough: the next is claimed after the last has left.
   const std::uint64_t bytes = link.writes_shared ? link.grant.slot_bytes : link.grant.bytes;
   link.staging = core_.rings.take_staging(link.queue().translator(), bytes);
-  if (link.staging.memory.empty()) link.largest_payload = taken_at_once;
+  if (link.staging.memory.empty())
+    link.largest_payload = std::min(link.largest_payload, std::max(taken_at_once, kInHead));
 }
 
 ir::Command Introduction::slot_command(Link& link, SlotVerb verb, bool with_body) {

@@ -30,7 +30,7 @@ bool Outbox::write_shared(Link& link, const Outgoing& record) {
   const std::uint64_t claim = Claim{.lap = link.cursor.lap(), .owner = core_.rank + 1, .ready = true}.pack();
   std::memcpy(command.head.data(), &claim, sizeof claim);
   fill(command, record, sizeof claim);
-  if (!link.staging.memory.empty()) stage(link, command, 0);
+  if (link.holds_payloads) hold_payload(link, command, 0);
   if (link.port->announces) announce(command);
   if (!link.queue().try_post(command)) return false;
   link.claim = ClaimState::none;

@@ -72,8 +72,8 @@ class Outbox {
     command.peer = ir::Peer{link.rank};
     command.remote = link.writer.next_place();
     fill(command, record, 0);
-    if (!link.staging.memory.empty()) [[unlikely]]
-      stage(link, command, command.remote.offset - link.grant.place.offset);
+    if (link.holds_payloads) [[unlikely]]
+      hold_payload(link, command, command.remote.offset - link.grant.place.offset);
     if (link.port->announces) [[unlikely]]
       announce(command);
     if (!link.queue().try_post(command)) [[unlikely]]
@@ -95,12 +95,18 @@ class Outbox {
     command.local = const_cast<std::byte*>(record.payload); // a put only reads it
     command.bytes = record.payload_bytes;
   }
-  // Puts the payload from memory that stays as it is until the put is done, where the network needs that.
-  static void stage(Link& link, ir::Command& command, std::uint64_t at) {
-    if (command.bytes == 0) return;
-    std::byte* staged = link.staging.memory.data() + at + command.head_bytes;
-    copy_bytes(staged, command.local, command.bytes);
-    command.local = staged;
+  // Sees to it that the payload may change as soon as the command is taken, where the network does not: it goes into the
+  // command's head, or is put from memory that stays as it is until the peer has read the record.
+  static void hold_payload(Link& link, ir::Command& command, std::uint64_t at) {
+    if (command.head_bytes + command.bytes <= ir::kHeadBytes) {
+      std::memcpy(command.head.data() + command.head_bytes, command.local, command.bytes);
+      command.head_bytes += command.bytes;
+      command.bytes = 0;
+    } else if (!link.staging.memory.empty()) {
+      std::byte* staged = link.staging.memory.data() + at + command.head_bytes;
+      copy_bytes(staged, command.local, command.bytes);
+      command.local = staged;
+    }
   }
   static void announce(ir::Command& command) {
     command.flags = command.flags | ir::Flags::announced;
