@@ -25,6 +25,7 @@ enum class ErrorCode : std::uint8_t {
   cancelled,          // the receive was cancelled before anything matched
   stale_request,      // the request was already waited for, or never existed
   timed_out,          // nothing happened within the time given
+  would_block,        // a simulated process cannot block: co_await instead
   system_failed,      // the operating system refused; system_code says with what errno
 };
 

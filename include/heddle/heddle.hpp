@@ -107,6 +107,10 @@ struct Protocol {
   std::string translator; // "shm"
 };
 
+namespace simulation {
+class WorldState;
+}
+
 class Context {
  public:
   // Joins the job that a launcher has set up in the environment (see `heddle run`), or, with options.single, makes a job of
@@ -191,6 +195,7 @@ class Context {
   [[nodiscard]] std::vector<Figure> figures() const;
 
  private:
+  friend class simulation::WorldState;
   class State;
   explicit Context(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

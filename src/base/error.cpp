@@ -20,6 +20,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::cancelled: return "cancelled";
     case ErrorCode::stale_request: return "stale_request";
     case ErrorCode::timed_out: return "timed_out";
+    case ErrorCode::would_block: return "would_block";
     case ErrorCode::system_failed: return "system_failed";
   }
   return "unknown";

@@ -54,6 +54,20 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   return state;
 }
 
+Result<std::unique_ptr<Context::State>> Context::State::create_simulated(base::ResolvedOptions options,
+                                                                         std::uint32_t rank, std::uint32_t size,
+                                                                         ir::Translator& translator) {
+  std::unique_ptr<State> state(new State());
+  state->options_ = std::move(options);
+  state->log_ = base::Log(state->options_.settings.log_level, rank);
+  state->recorder_ = std::make_unique<base::FlightRecorder>(state->options_.settings.flight_records);
+  state->self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
+  state->translators_.push_back(std::make_unique<translators::Loopback>(*state->self_fabric_, ir::Peer{rank}));
+  if (auto built = state->build(rank, size, std::array{state->translators_[0].get(), &translator}); !built)
+    return std::unexpected(std::move(built.error()));
+  return state;
+}
+
 Result<void> Context::State::choose_translators() {
   const std::uint32_t rank = store_->rank();
   const std::uint32_t size = store_->size();
@@ -66,8 +80,15 @@ Result<void> Context::State::choose_translators() {
     if (!translator) return std::unexpected(std::move(translator.error()));
     translators_.push_back(std::move(*translator));
   }
+  std::vector<ir::Translator*> translators;
+  for (const auto& translator : translators_) translators.push_back(translator.get());
+  return build(rank, size, translators);
+}
+
+Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
+                                   std::span<ir::Translator* const> translators) {
   std::vector<schedule::Queue*> queues;
-  for (const auto& translator : translators_)
+  for (ir::Translator* translator : translators)
     queues.push_back(queues_.emplace_back(std::make_unique<schedule::Queue>(*translator)).get());
   auto engine = engine::Engine::create(rank, size, context::limits_of(options_.settings), queues, *recorder_);
   if (!engine) return std::unexpected(std::move(engine.error()));
@@ -134,6 +155,15 @@ Context::State::~State() {
     static_cast<void>(store_->leave(base::deadline_in(std::chrono::seconds(1))));
 }
 
+std::size_t Context::State::progress_all() {
+  std::size_t done = engine_->progress_all();
+  if (engine_->failures() != failures_seen_) {
+    failures_seen_ = engine_->failures();
+    barriers_->peer_failed();
+  }
+  return done + barriers_->progress();
+}
+
 void Context::State::announce() const {
   std::string text = std::to_string(store_->size()) + " processes;";
   for (std::size_t i = 1; i < translators_.size(); ++i) text += " " + std::string(translators_[i]->name());
@@ -163,6 +193,7 @@ void Context::State::sleep(std::uint64_t end) {
 }
 
 void Context::State::look_around() {
+  if (store_ == nullptr) return; // simulated
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
   last_look_ns_ = now;
@@ -212,7 +243,7 @@ Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
                                  .fact = "rank " + std::to_string(rank) + " is outside the job of " +
                                          std::to_string(engine_->size()) + " processes"});
   return context::explain(engine_->path(rank, bytes), bytes, options_.settings,
-                          translators_[engine_->contact(rank).port]->name());
+                          queues_[engine_->contact(rank).port]->translator().name());
 }
 
 } // namespace heddle

@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ namespace heddle {
 class Context::State {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
+  // A process of a simulated job: what its peers are reached through is given, and outlives it. Contacts follow.
+  static Result<std::unique_ptr<State>> create_simulated(base::ResolvedOptions options, std::uint32_t rank,
+                                                         std::uint32_t size, ir::Translator& translator);
   ~State();
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
@@ -38,7 +42,12 @@ class Context::State {
     return done;
   }
 
-  // Makes progress until `done()`.
+  // The same for a simulated process, which is called only when something has happened to it.
+  std::size_t progress_all();
+  // False for a simulated process: time passes only when it returns.
+  [[nodiscard]] bool may_block() const { return waiter_ != nullptr; }
+
+  // Makes progress until `done()`. Only where it may block.
   template <typename Done>
   void wait_until(Done&& done) {
     while (!done()) {
@@ -52,6 +61,10 @@ class Context::State {
   // The same, within the time given. False when it was over first.
   template <typename Done>
   bool wait_until(Done&& done, std::chrono::nanoseconds limit) {
+    if (!may_block()) [[unlikely]] {
+      progress_all();
+      return done();
+    }
     const std::uint64_t end = base::steady_ns() + static_cast<std::uint64_t>(std::max<std::int64_t>(limit.count(), 0));
     while (!done()) {
       if (base::steady_ns() >= end) {
@@ -77,6 +90,7 @@ class Context::State {
 
   State() = default;
   Result<void> choose_translators();
+  Result<void> build(std::uint32_t rank, std::uint32_t size, std::span<ir::Translator* const> translators);
   Result<void> meet();
   void announce() const;
   void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
@@ -105,6 +119,7 @@ class Context::State {
   std::unique_ptr<context::Waiter> waiter_;
 
   std::uint64_t rounds_ = 0;
+  std::uint64_t failures_seen_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look

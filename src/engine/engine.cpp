@@ -40,6 +40,7 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
       sender_(core_, outbox_),
       receiver_(core_, outbox_, fetcher_),
       connector_(core_, *this),
+      allocation_(core_, *this),
       links_(size, nullptr) {}
 
 Engine::~Engine() = default;
@@ -50,11 +51,13 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->core_.rings.share_between(queues.size());
   for (schedule::Queue* queue : queues) {
-    auto memory = queue->translator().allocate(sizeof(BootstrapArea));
+    const bool by_reading = allocates_by_reading(queue->capabilities());
+    auto memory = queue->translator().allocate(sizeof(BootstrapArea) + (by_reading ? size * kDirectoryEntryBytes : 0));
     if (!memory) return std::unexpected(memory.error());
     auto port = std::make_unique<Port>();
     port->queue = queue;
     port->memory = *memory;
+    port->announces = queue->capabilities().announces_writes;
     port->area = new (memory->memory.data()) BootstrapArea{};
     engine->busy_ports_.push_back(port.get());
     engine->ports_.push_back(std::move(port));
@@ -92,7 +95,8 @@ Link* Engine::link_for(std::uint32_t rank) {
 
 void Engine::established(Link& link) {
   core_.recorder.record("connected", link.rank, link.ring.grant.bytes, link.writes_shared ? 1 : 0);
-  if (link.reader.exists()) readable_.push_back(&link);
+  if (link.reader.exists() && !link.port->announces) readable_.push_back(&link);
+  if (link.reader.exists() && link.reader.report_due()) outbox_.report_consumed(link); // could not be told before
   if (!link.writes_shared)
     link.window = link.queue().translator().window(ir::Peer{link.rank}, link.grant.place, link.grant.bytes);
   pump_later(link);
@@ -104,6 +108,7 @@ void Engine::lost(Link& link, const char* why) {
 }
 
 void Engine::fail(Link& link, bool dead) {
+  ++failures_;
   link.state = connection::State::failed;
   link.window = {};
   connector_.forget(link);
@@ -130,6 +135,7 @@ void Engine::take_back(Link& link) {
   core_.rings.give_back(translator, link.ring);
   if (!link.consumed_word.memory.empty()) translator.deallocate(link.consumed_word);
   link.consumed_word = {};
+  core_.rings.give_back_staging(translator, link.staging);
   link.ring = {};
   translator.detach(ir::Peer{link.rank});
 }
@@ -147,9 +153,9 @@ void Engine::peer_failed(std::uint32_t rank) {
     return;
   }
   // What had arrived before the end is delivered.
-  while (link->connected() && link->reader.exists() && read_ring(*link) > 0) {
+  while (!link->failed() && link->reader.exists() && read_ring(*link) > 0) {
   }
-  while (link->connected() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
+  while (!link->failed() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
   }
   if (!link->failed()) fail(*link, true);
 }
@@ -166,7 +172,7 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
         .peer = kNoPeer});
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
-  if (!link.connected()) connector_.start(link);
+  if (!link.connected()) open(link);
   if (kind == OperationKind::send && link.connected() && sends_whole(link, arguments, data) &&
       outbox_.write(link, {.kind = RecordKind::eager,
                            .channel = arguments.channel,
@@ -257,14 +263,14 @@ void Engine::finish_collective(Request request, ErrorCode code) {
 
 // --- progress ---
 
-std::size_t Engine::work_off() {
+std::size_t Engine::work_off(bool everything) {
   std::size_t done = 0;
   for (auto& port : ports_) {
-    if (port->queue->outstanding() > 0 || core_.progress_count % kIdlePollInterval == 0) done += poll_events(*port);
+    if (everything || port->announces || port->queue->outstanding() > 0) done += poll_events(*port);
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
-  done += fetcher_.progress();
+  done += allocation_.progress() + fetcher_.progress();
   if (!to_pump_.empty()) pump_all();
   return done;
 }
@@ -307,7 +313,7 @@ std::size_t Engine::read_ring(Link& link) {
     ++done;
   }
   if (done > 0) {
-    if (link.reader.report_due()) outbox_.report_consumed(link);
+    if (link.connected() && link.reader.report_due()) outbox_.report_consumed(link);
     pump_later(link);
   }
   return done;
@@ -398,7 +404,26 @@ bool Engine::dispatch_event(const ir::Event& event) {
     peer_failed(static_cast<std::uint32_t>(event.peer));
     return true;
   }
-  if (event.kind != ir::EventKind::completed) return true;
+  if (event.kind == ir::EventKind::completed) return dispatch_completed(event);
+  dispatch_notice(event);
+  return true;
+}
+
+void Engine::dispatch_notice(const ir::Event& event) {
+  Link* link = link_for(static_cast<std::uint32_t>(event.peer));
+  if (link == nullptr || link->failed()) return;
+  if (event.kind == ir::EventKind::remote_read)
+    allocation_.asked(*link, event.value);
+  else if (event.value != kRecordNotice)
+    allocation_.answered(*link, event.value);
+  else if (link->reader.exists())
+    read_ring(*link);
+  else if (link->port->shared.reader.exists())
+    read_shared_ring(*link->port);
+  pump_later(*link);
+}
+
+bool Engine::dispatch_completed(const ir::Event& event) {
   bool in_vain = false;
   Link* link = links_[static_cast<std::uint32_t>(event.peer)];
   switch (cookie_kind(event.cookie)) {
@@ -406,6 +431,7 @@ bool Engine::dispatch_event(const ir::Event& event) {
       connector_.lock_answered(*link, event);
       in_vain = event.status == ir::Status::ok && event.value != 0;
       break;
+    case CookieKind::directory: allocation_.directory_read(*link, event); break;
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event))
         sender_.pump(*link);
@@ -425,6 +451,7 @@ bool Engine::dispatch_event(const ir::Event& event) {
 void Engine::pump_all() {
   for (std::size_t i = 0; i < to_pump_.size();) {
     Link& link = *to_pump_[i];
+    if (!link.connected() && !link.failed()) open(link); // it has control records, and was only read from until now
     if (link.failed() || sender_.pump(link)) {
       link.pumped = false;
       to_pump_[i] = to_pump_.back();

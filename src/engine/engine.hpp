@@ -9,6 +9,7 @@
 #include "engine/messages/outbox.hpp"
 #include "engine/messages/receiver.hpp"
 #include "engine/messages/sender.hpp"
+#include "engine/rings/allocation.hpp"
 #include "ir/translator.hpp"
 #include "schedule/queue.hpp"
 
@@ -30,7 +31,7 @@ struct Contact {
 };
 static_assert(sizeof(Contact) + sizeof(void*) <= 64, "a peer not connected to costs at most 64 bytes");
 
-class Engine final : private ConnectionHost {
+class Engine final : private LinkHost {
  public:
   // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
   // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
@@ -109,7 +110,16 @@ class Engine final : private ConnectionHost {
     const std::size_t done = read_rings();
     if (round % kIdlePollInterval != 0 && nothing_else_to_do()) [[likely]]
       return done;
-    return done + work_off();
+    return done + work_off(round % kIdlePollInterval == 0);
+  }
+
+  // The same, looking at everything: for a process that is called only when something has happened to it.
+  std::size_t progress_all() {
+    ++core_.progress_count;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < readable_.size(); ++i)
+      if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
+    return done + work_off(true);
   }
 
   // Looks at the rings alone, again and again for a short while: sees a message as quickly as it can be seen. For whoever
@@ -173,6 +183,9 @@ class Engine final : private ConnectionHost {
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends.
   void peer_failed(std::uint32_t rank);
 
+  // Peers that have failed so far.
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+
   // For the curious and for the watchdog.
   [[nodiscard]] std::string waiting_for();
   // How a contiguous message of that size travels; before the connection is made, how it is expected to.
@@ -185,7 +198,7 @@ class Engine final : private ConnectionHost {
  private:
   Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder);
 
-  // ConnectionHost
+  // LinkHost
   Link* link_for(std::uint32_t rank) override;
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
@@ -235,14 +248,15 @@ class Engine final : private ConnectionHost {
   // Whether, beside the rings, everything rests: a look at some words.
   [[nodiscard]] bool nothing_else_to_do() const {
     for (const Port* port : busy_ports_)
-      if (port->queue->outstanding() != 0 || port->area->common.request.load(std::memory_order_relaxed) != 0 ||
-          port->shared.reader.exists())
+      if (port->announces || port->queue->outstanding() != 0 ||
+          port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
         return false;
-    return connector_.idle() && fetcher_.idle() && to_pump_.empty();
+    return connector_.idle() && allocation_.idle() && fetcher_.idle() && to_pump_.empty();
   }
   // Some tens of nanoseconds.
   static constexpr int kGlances = 16;
-  std::size_t work_off();
+  // With everything: also translators that nothing is expected of.
+  std::size_t work_off(bool everything);
   std::size_t read_rings() {
     std::size_t done = 0;
     for (std::size_t looks = std::min(readable_.size(), kRingsAtOnce); looks > 0; --looks) {
@@ -265,6 +279,15 @@ class Engine final : private ConnectionHost {
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
   bool dispatch_event(const ir::Event& event);
+  bool dispatch_completed(const ir::Event& event);
+  void dispatch_notice(const ir::Event& event);
+  // Starts what makes the link ready to be written to, unless it is under way.
+  void open(Link& link) {
+    if (allocates_by_reading(link.queue().capabilities()))
+      allocation_.start(link);
+    else
+      connector_.start(link);
+  }
   void pump_later(Link& link) {
     if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
       return;
@@ -283,6 +306,7 @@ class Engine final : private ConnectionHost {
   Sender sender_;
   Receiver receiver_;
   Connector connector_;
+  Allocation allocation_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
   std::vector<Contact> contacts_;
@@ -291,6 +315,7 @@ class Engine final : private ConnectionHost {
   std::vector<Link*> readable_; // links with an exclusive ring to read
   std::vector<Link*> to_pump_;
   std::size_t next_ring_ = 0;
+  std::uint64_t failures_ = 0;
 };
 
 } // namespace heddle::engine

@@ -33,6 +33,7 @@ struct Port {
   BootstrapArea* area = nullptr;
   ir::ExposedMemory memory;
   SharedRing shared;
+  bool announces = false; // records are announced: rings need not be looked at
   std::array<bool, kCommandSlots> slot_taken{};
   std::array<bool, kClaimCells> cell_taken{};
   std::array<std::uint32_t, kClaimCells> cell_peer{};    // whose help was asked for
@@ -54,8 +55,11 @@ struct Link {
   std::uint32_t peer_slot = 0;      // the peer's slot that the next word goes to
   SlotBody outgoing;                // this side's answer or information, kept while the put is under way
   std::uint32_t lock_retry = 0;     // progress calls to let pass before the lock is tried again
+  std::uint32_t lock_patience = 0;  // how many the last time
   bool lock_asked = false;
-  bool requested = false; // its request stands in the peer's common slot, unanswered
+  bool requested = false;     // its request stands in the peer's common slot, unanswered
+  bool granted = false;       // without connections: it was given a ring
+  std::uint64_t pointers = 0; // without connections: what the peer's directory said when it was asked for a ring
 
   // Writing.
   bool writes_shared = false;
@@ -67,6 +71,8 @@ struct Link {
   std::uint64_t largest_payload = 0; // that one record can carry to this peer
   std::uint64_t eager_limit = 0;
   ir::ExposedMemory consumed_word; // where the peer reports how far it has read
+  bool holds_payloads = false;     // the network does not take payloads at once
+  ir::ExposedMemory staging;       // larger ones are put from here
   std::deque<ControlRecord> control;
   OperationList waiting; // sends, in order
   OperationList streams; // sends whose fragments are being written
@@ -77,6 +83,7 @@ struct Link {
   RingReader reader;
   ir::RemotePlace peer_consumed; // where to report to
 
+  // It can be written to.
   [[nodiscard]] bool connected() const { return state == connection::State::connected; }
   [[nodiscard]] bool failed() const { return state == connection::State::failed; }
   [[nodiscard]] schedule::Queue& queue() const { return *port->queue; }

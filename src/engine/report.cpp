@@ -75,11 +75,9 @@ std::string Engine::waiting_for() {
 }
 
 Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {
-  // As Connector::adopt reckons for an exclusive ring.
-  constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes;
-  const std::uint64_t inline_room = capabilities.inline_bytes - std::min(capabilities.inline_bytes, kOverhead);
+  // As Introduction::adopt reckons for an exclusive ring.
   const std::uint64_t ring_room = largest_record(limits.ring_bytes) - kRecordHeadBytes - kLeadBytes;
-  const std::uint64_t limit = std::min({limits.eager_limit, ring_room, inline_room});
+  const std::uint64_t limit = std::min(limits.eager_limit, ring_room);
   const Path path = bytes <= limit                  ? Path::eager
                     : capabilities.reads_any_memory ? Path::announced_readable
                                                     : Path::announced_streamed;

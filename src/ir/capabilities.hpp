@@ -7,14 +7,16 @@ namespace heddle::ir {
 
 struct Capabilities {
   bool needs_connection = false; // endpoints at both sides must be prepared and connected before the first command
-  bool announces_writes = false; // remote writes arrive as events; otherwise the engine polls the memory
+  bool announces_writes = false; // announced puts arrive as events; otherwise the engine polls the memory
+  bool announces_reads = false;  // announced gets are told to the process that is read from
   bool orders_puts = false;      // puts to one peer become visible in the order submitted
   bool atomics = false;          // compare_and_swap and fetch_and_add
   bool atomics_with_processor = false; // and they are atomic with respect to this processor's own
   bool reads_any_memory = false;       // expose() works on memory that allocate() did not give
-  bool processor_copies = false;  // puts and gets are done by the submitting processor: two at once are twice as fast
-  std::uint32_t engines = 1;      // commands that can be under way at once
-  std::uint64_t inline_bytes = 0; // unsignalled puts up to this size are taken at submit, memory free again
+  bool processor_copies = false; // puts and gets are done by the submitting processor: two at once are twice as fast
+  std::uint32_t engines = 1;     // commands that can be under way at once
+  std::uint64_t inline_bytes =
+      0; // unsignalled puts up to this size are taken at submit, memory free again; a put's head always is
   std::uint64_t largest_transfer = 0; // bytes of one put or get
 };
 

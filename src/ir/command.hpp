@@ -36,6 +36,7 @@ enum class Flags : std::uint8_t {
   signalled = 1,  // an Event `completed` with the cookie comes back
   lead_last = 2,  // put: its first 8 bytes, all in its head, become visible at the target only after all its others
   terminated = 4, // put: 8 zero bytes follow the data, at the next multiple of kTerminatorAlignment after remote
+  announced = 8,  // put, get: the target gets an event with the low byte of `operand`, where the network announces them
 };
 constexpr Flags operator|(Flags a, Flags b) {
   return static_cast<Flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

@@ -8,6 +8,7 @@ namespace heddle::ir {
 enum class EventKind : std::uint8_t {
   completed,      // a signalled command has ended; cookie is the command's
   remote_written, // a peer has written here and the network announces it; value is what the peer attached
+  remote_read,    // a peer has asked to read here, likewise
   peer_failed,    // the peer can no longer be reached; every command on it has ended or will end with peer_lost
 };
 
@@ -23,7 +24,7 @@ struct Event {
   Status status{};
   Peer peer{};
   std::uint64_t cookie = 0;
-  std::uint64_t value = 0;      // old value of an atomic
+  std::uint64_t value = 0;      // old value of an atomic; what an announced command carried
   std::int64_t vendor_code = 0; // errno, or the hardware's own code
 };
 static_assert(std::is_trivially_copyable_v<Event>);

@@ -16,12 +16,13 @@ using Name = std::pair<std::string_view, std::uint8_t>;
 
 // Order as in the enumerations.
 constexpr std::array<std::string_view, 4> kOperations = {"put", "get", "compare_and_swap", "fetch_and_add"};
-constexpr std::array<std::string_view, 3> kEventKinds = {"completed", "remote_written", "peer_failed"};
+constexpr std::array<std::string_view, 4> kEventKinds = {"completed", "remote_written", "remote_read", "peer_failed"};
 constexpr std::array<std::string_view, 4> kStatuses = {"ok", "refused", "peer_lost", "failed"};
-constexpr std::array<Name, 3> kFlags = {
+constexpr std::array<Name, 4> kFlags = {
     Name{"signalled", static_cast<std::uint8_t>(Flags::signalled)},
     Name{"lead_last", static_cast<std::uint8_t>(Flags::lead_last)},
     Name{"terminated", static_cast<std::uint8_t>(Flags::terminated)},
+    Name{"announced", static_cast<std::uint8_t>(Flags::announced)},
 };
 
 template <std::size_t Count>
@@ -97,6 +98,7 @@ bool parse_head(std::string_view text, Command& command) {
 }
 
 void read_operands(text::FieldReader& fields, Command& command) {
+  if (has(command.flags, Flags::announced)) fields.number("notice", command.operand);
   switch (command.operation) {
     case Operation::put:
       fields.number("bytes", command.bytes);
@@ -112,15 +114,17 @@ void read_operands(text::FieldReader& fields, Command& command) {
 }
 
 std::string operands_text(const Command& command) {
-  const std::string bytes = " bytes=" + std::to_string(command.bytes);
+  const std::string notice =
+      has(command.flags, Flags::announced) ? " notice=" + text::hex(command.operand) : std::string();
+  const std::string bytes = notice + " bytes=" + std::to_string(command.bytes);
   const std::string operand = " operand=" + text::hex(command.operand);
   switch (command.operation) {
     case Operation::put:
       return bytes +
              " head=" + text::hex_bytes(std::span(command.head).first(std::min(command.head_bytes, kHeadBytes)));
     case Operation::get: return bytes;
-    case Operation::compare_and_swap: return operand + " expected=" + text::hex(command.expected);
-    case Operation::fetch_and_add: return operand;
+    case Operation::compare_and_swap: return notice + operand + " expected=" + text::hex(command.expected);
+    case Operation::fetch_and_add: return notice + operand;
   }
   return {};
 }

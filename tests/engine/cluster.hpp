@@ -45,7 +45,9 @@ struct Node {
 class Cluster {
  public:
   Cluster(std::uint32_t size, const engine::Limits& limits, const Shape& shape = {}, std::uint64_t seed = 1)
-      : fabric_(size), nodes_(size) {
+      : fabric_(size, shape.announcing ? translators::LoopbackFabric::Manner::announcing
+                                       : translators::LoopbackFabric::Manner::connected),
+        nodes_(size) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       Node& node = nodes_[rank];
       node.translator = std::make_unique<Shaped>(std::make_unique<translators::Loopback>(fabric_, ir::Peer{rank}),

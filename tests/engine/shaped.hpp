@@ -15,8 +15,10 @@ namespace heddle::tests {
 struct Shape {
   bool reads_any_memory = true;
   bool processor_copies = true;
+  std::uint64_t inline_bytes = ~std::uint64_t{0} >> 32U;
   std::uint64_t largest_transfer = ~std::uint64_t{0};
   unsigned refuse_percent = 0; // of submits that are refused
+  bool announcing = false;     // no connections; writes and reads are announced
   unsigned late_percent = 0;   // chance that what waits waits longer, at each submit and poll; 0: nothing waits
 };
 
@@ -26,6 +28,7 @@ class Shaped final : public ir::Translator {
       : inner_(std::move(inner)), shape_(shape), random_(seed), capabilities_(inner_->capabilities()) {
     capabilities_.reads_any_memory = shape.reads_any_memory;
     capabilities_.processor_copies = shape.processor_copies;
+    capabilities_.inline_bytes = shape.inline_bytes;
     capabilities_.largest_transfer = shape.largest_transfer;
   }
 
@@ -52,7 +55,8 @@ class Shaped final : public ir::Translator {
     for (std::size_t i = 0; i < commands.size(); ++i) {
       if (chance(shape_.refuse_percent)) return i;
       Waiting& waiting = waiting_.emplace_back(Waiting{commands[i], {}});
-      if (!ir::has(commands[i].flags, ir::Flags::signalled) && commands[i].bytes > 0) {
+      const bool taken_at_once = commands[i].head_bytes + commands[i].bytes <= shape_.inline_bytes;
+      if (!ir::has(commands[i].flags, ir::Flags::signalled) && commands[i].bytes > 0 && taken_at_once) {
         // The memory is the caller's again.
         waiting.copy.assign(commands[i].local, commands[i].local + commands[i].bytes);
         waiting.command.local = waiting.copy.data();

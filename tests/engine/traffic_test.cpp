@@ -70,6 +70,41 @@ TEST(Traffic, IsWholeAndInOrderWithManyReadsUnderWay) {
        .shape = {.processor_copies = false, .largest_transfer = 3000, .late_percent = 50}},
       4);
 }
+TEST(Traffic, IsWholeAndInOrderWithoutConnections) {
+  run({.size = 5, .shape = {.announcing = true}}, 4);
+}
+TEST(Traffic, IsWholeAndInOrderWithoutConnectionsThroughASharedRing) {
+  run({.size = 5,
+       .limits =
+           {.eager_limit = 1024, .ring_bytes = 4096, .ring_memory = 3 * 4096, .chunk_bytes = 4096, .assist = true},
+       .shape = {.announcing = true, .late_percent = 50},
+       .largest = 60'000},
+      4);
+}
+TEST(Traffic, IsWholeAndInOrderWithoutConnectionsUnderBackPressureAndLateArrival) {
+  run({.size = 4,
+       .limits =
+           {.eager_limit = 1024, .ring_bytes = 8192, .ring_memory = 1U << 20U, .chunk_bytes = 4096, .assist = true},
+       .shape = {.processor_copies = false,
+                 .inline_bytes = 128,
+                 .largest_transfer = 3000,
+                 .refuse_percent = 30,
+                 .announcing = true,
+                 .late_percent = 60},
+       .largest = 200'000},
+      6);
+}
+TEST(Traffic, IsWholeAndInOrderWherePayloadsAreReadLate) {
+  run({.size = 4,
+       .limits =
+           {.eager_limit = 1024, .ring_bytes = 8192, .ring_memory = 1U << 18U, .chunk_bytes = 4096, .assist = true},
+       .shape = {.inline_bytes = 64, .late_percent = 60},
+       .largest = 100'000},
+      6);
+}
+TEST(Traffic, EndsWithoutConnectionsWhenAPeerIsKilled) {
+  run({.size = 5, .shape = {.announcing = true, .late_percent = 40}, .largest = 100'000, .kill = true}, 8);
+}
 TEST(Traffic, IsWholeAndInOrderUnderBackPressureAndLateArrival) {
   run({.size = 4,
        .limits =

@@ -5,6 +5,7 @@
 #include "tests/traffic/dice.hpp"
 #include "tests/traffic/judge.hpp"
 #include "tests/traffic/region.hpp"
+#include "tests/traffic/slowdown.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ struct Mix {
 class World {
  public:
   World(const Mix& mix, std::uint64_t seed)
-      : mix_(mix), dice_(seed), cluster_(mix.size, mix.limits, mix.shape, seed), posts_(mix.size, 0) {}
+      : mix_(shortened(mix)), dice_(seed), cluster_(mix.size, mix.limits, mix.shape, seed), posts_(mix.size, 0) {}
 
   void run() {
     const int kill_at = mix_.kill ? static_cast<int>(dice_.below(static_cast<std::uint64_t>(mix_.steps))) : -1;
@@ -43,6 +44,10 @@ class World {
   }
 
  private:
+  static Mix shortened(Mix mix) {
+    if (kSlowdown > 1) mix.steps /= 4;
+    return mix;
+  }
   std::uint32_t pick() { return dice_.rank(mix_.size); }
   bool chance(unsigned percent) { return dice_.chance(percent); }
   // In a kill the number is read back where the order alone does not tell.

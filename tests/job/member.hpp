@@ -1,6 +1,8 @@
 // What the programs of the job tests share: joining, one line at a time on stdout, and how much to do.
 #pragma once
 
+#include "tests/traffic/slowdown.hpp"
+
 #include <heddle/heddle.hpp>
 
 #include <unistd.h>
@@ -14,13 +16,6 @@
 #include <type_traits>
 
 namespace heddle::tests {
-
-// Sanitizers make everything five to twenty times slower: the same tests run with fewer rounds there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t kSlowdown = 8;
-#else
-inline constexpr std::uint64_t kSlowdown = 1;
-#endif
 
 // One write per line, so that the lines of many processes do not mix.
 inline void say(const std::string& text) {

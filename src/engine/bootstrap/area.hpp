@@ -3,6 +3,7 @@
 //   common slot      one word to lock by compare-and-swap, one word with the request of whoever holds the lock
 //   command slots    one per connection transaction under way: the peer's side of the talk is written here
 //   claim cells      one counter per large message that sender and receiver copy together
+//   directory        without connections: one word a peer, 0 while no ring is allocated for it here
 #pragma once
 
 #include "engine/rings/ring.hpp"
@@ -18,6 +19,9 @@ namespace heddle::engine {
 
 // Transactions that one process can have under way at once; more wait their turn.
 inline constexpr std::size_t kCommandSlots = 64;
+// What an announced command says to its target: a record is in its ring, or else which command slot is meant.
+inline constexpr std::uint64_t kRecordNotice = 0xff;
+static_assert(kCommandSlots < kRecordNotice);
 // Messages that one process can receive with the sender's help at once; more are received without.
 inline constexpr std::size_t kClaimCells = 64;
 
@@ -62,6 +66,8 @@ struct alignas(64) ClaimCell {
   std::atomic<std::uint64_t> next; // index of the next chunk that nobody has claimed
 };
 
+inline constexpr std::size_t kDirectoryEntryBytes = sizeof(std::uint64_t);
+
 struct BootstrapArea {
   CommonSlot common;
   CommandSlot slots[kCommandSlots];
@@ -75,6 +81,13 @@ struct BootstrapArea {
   }
   static std::uint64_t cell_offset(std::size_t index) {
     return offsetof(BootstrapArea, cells) + index * sizeof(ClaimCell);
+  }
+  // The directory stands behind the area.
+  static std::uint64_t directory_offset(std::size_t rank) {
+    return sizeof(BootstrapArea) + rank * kDirectoryEntryBytes;
+  }
+  std::atomic<std::uint64_t>& directory(std::size_t rank) {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<std::byte*>(this) + directory_offset(rank));
   }
 };
 

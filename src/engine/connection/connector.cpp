@@ -1,7 +1,6 @@
 #include "engine/connection/connector.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace heddle::engine {
@@ -12,18 +11,13 @@ using connection::State;
 
 namespace {
 
-// Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few.
-constexpr std::uint32_t kLockRetry = 4;
+// Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few. Twice as
+// many after each try in vain, so that hundreds of initiators do not keep a responder's interface busy with their tries.
+constexpr std::uint32_t kFirstLockRetry = 4;
+constexpr std::uint32_t kLastLockRetry = 256;
 // Slots that own attempts leave free for answers. An answered initiator needs nothing more to go on, so these always come
 // free again; without them, processes whose slots are all taken by attempts would wait for each other.
 constexpr std::ptrdiff_t kSlotsForAnswers = kCommandSlots / 2;
-
-bool plausible(const RingGrant& grant) {
-  if (!std::has_single_bit(grant.bytes) || grant.bytes < kSmallestRing || grant.bytes > kLargestRing) return false;
-  if (grant.type == RingType::exclusive) return true;
-  return grant.type == RingType::shared && grant.slot_bytes >= kSmallestSlot && grant.slot_bytes % 8 == 0 &&
-         grant.slot_bytes <= grant.bytes;
-}
 
 } // namespace
 
@@ -50,7 +44,7 @@ void Connector::carry_out(Link& link, Effect effect) {
     case Effect::inform: inform(link); return;
     case Effect::acknowledge: acknowledge(link); return;
     case Effect::establish:
-      free_slot(*link.port, link.slot);
+      Introduction::free_slot(*link.port, link.slot);
       host_.established(link);
       return;
     case Effect::unlock: unlock(link); return;
@@ -91,7 +85,7 @@ void Connector::lock(Link& link) {
   if (link.slot < 0) {
     const auto& taken = link.port->slot_taken;
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
-    link.slot = take_slot(*link.port);
+    link.slot = Introduction::take_slot(*link.port);
   }
   ir::Command command;
   command.operation = ir::Operation::compare_and_swap;
@@ -112,7 +106,8 @@ void Connector::lock_answered(Link& link, const ir::Event& event) {
   } else if (event.value == 0) {
     feed(link, Input::lock_taken);
   } else {
-    link.lock_retry = kLockRetry;
+    link.lock_patience = std::clamp(2 * link.lock_patience, kFirstLockRetry, kLastLockRetry);
+    link.lock_retry = link.lock_patience;
     feed(link, Input::lock_busy);
   }
 }
@@ -138,32 +133,11 @@ void Connector::request(Link& link) {
   put_word(link, BootstrapArea::request_offset(), pack_request(core_.rank, static_cast<std::uint32_t>(link.slot)));
 }
 
-bool Connector::prepare(Link& link) {
-  if (link.consumed_word.memory.empty()) {
-    auto word = link.queue().translator().allocate(sizeof(std::uint64_t));
-    if (!word) return false;
-    link.consumed_word = *word;
-  }
-  if (link.ring.grant.type == RingType::refused)
-    link.ring = core_.rings.take(link.queue().translator(), link.port->shared);
-  if (link.ring.grant.type == RingType::refused) return false;
-  if (link.ring.grant.type == RingType::exclusive)
-    link.reader = RingReader(link.ring.memory.memory.data(), link.ring.grant.bytes);
-  auto endpoint = link.queue().translator().prepare_endpoint(ir::Peer{link.rank});
-  if (!endpoint) return false;
-  link.outgoing = {.slot = static_cast<std::uint32_t>(link.slot),
-                   .peer = core_.rank,
-                   .endpoint = *endpoint,
-                   .grant = link.ring.grant,
-                   .consumed = link.consumed_word.place};
-  return true;
-}
-
 void Connector::answer(Link& link) {
   Port& port = *link.port;
-  if (link.slot < 0) link.slot = take_slot(port); // look_at_common_slot saw one free
+  if (link.slot < 0) link.slot = Introduction::take_slot(port); // look_at_common_slot saw one free
   watch(link);
-  const bool ready = prepare(link);
+  const bool ready = introduction_.prepare(link);
   write_slot(link, ready ? SlotVerb::answer : SlotVerb::refused, ready);
   free_common_slot(port);
   if (!ready) {
@@ -186,42 +160,18 @@ void Connector::turn_down(Link& link) {
   free_common_slot(*link.port);
 }
 
-bool Connector::hear(Link& link, SlotBody& told) {
-  const SlotBody& body = link.port->area->slots[link.slot].body;
-  std::memcpy(&told, &body, sizeof told); // read once: the peer could still write it
-  if (told.peer != link.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
-  link.peer_slot = told.slot;
-  return true;
-}
-
-bool Connector::adopt(Link& link, const SlotBody& told) {
-  if (!link.queue().translator().connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
-  link.grant = told.grant;
-  link.peer_consumed = told.consumed;
-  link.writes_shared = told.grant.type == RingType::shared;
-  if (link.writes_shared) {
-    link.cursor = SharedRingCursor(told.grant.bytes / told.grant.slot_bytes);
-    link.largest_payload = shared_payload(told.grant.slot_bytes);
-  } else {
-    auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(link.consumed_word.memory.data());
-    link.writer = RingWriter(told.grant.place, told.grant.bytes, word);
-    link.largest_payload = largest_record(told.grant.bytes) - kRecordHeadBytes - kLeadBytes;
-  }
-  const std::uint64_t inline_bytes = link.queue().capabilities().inline_bytes;
-  constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes; // claim word or terminator included
-  link.largest_payload = std::min(link.largest_payload, inline_bytes - std::min(inline_bytes, kOverhead));
-  link.eager_limit = std::min(core_.limits.eager_limit, link.largest_payload);
-  return true;
+void Connector::write_slot(Link& link, SlotVerb verb, bool with_body) {
+  link.queue().post(Introduction::slot_command(link, verb, with_body));
 }
 
 void Connector::inform(Link& link) {
   SlotBody told;
-  if (!hear(link, told)) {
+  if (!Introduction::hear(link, told)) {
     link.state = State::failed;
     host_.lost(link, "its answer makes no sense");
     return;
   }
-  if (!prepare(link) || !adopt(link, told)) {
+  if (!introduction_.prepare(link) || !introduction_.adopt(link, told)) {
     write_slot(link, SlotVerb::refused, false);
     link.state = State::failed;
     host_.lost(link, "no memory for its ring, or no endpoint");
@@ -232,28 +182,14 @@ void Connector::inform(Link& link) {
 
 void Connector::acknowledge(Link& link) {
   SlotBody told;
-  if (!hear(link, told) || !adopt(link, told)) {
+  if (!Introduction::hear(link, told) || !introduction_.adopt(link, told)) {
     link.state = State::failed;
     host_.lost(link, "its information makes no sense");
     return;
   }
   write_slot(link, SlotVerb::acknowledge, false);
-  free_slot(*link.port, link.slot);
+  Introduction::free_slot(*link.port, link.slot);
   host_.established(link);
-}
-
-void Connector::write_slot(Link& link, SlotVerb verb, bool with_body) {
-  ir::Command command;
-  command.operation = ir::Operation::put;
-  command.flags = ir::Flags::lead_last;
-  command.peer = ir::Peer{link.rank};
-  command.remote = link.peer_area.at(BootstrapArea::slot_offset(link.peer_slot));
-  const auto lead = static_cast<std::uint64_t>(verb);
-  std::memcpy(command.head.data(), &lead, sizeof lead);
-  command.head_bytes = sizeof lead;
-  command.local = reinterpret_cast<std::byte*>(&link.outgoing);
-  command.bytes = with_body ? sizeof(SlotBody) : 0;
-  link.queue().post(command);
 }
 
 std::size_t Connector::look_at_common_slot(Port& port) {
@@ -288,7 +224,7 @@ std::size_t Connector::look_at_slot(Link& link, std::int32_t index) {
   if (word == 0) return 0;
   slot.lead.store(0, std::memory_order_relaxed);
   if (index == link.abandoned_slot) {
-    free_slot(port, link.abandoned_slot);
+    Introduction::free_slot(port, link.abandoned_slot);
     return 1;
   }
   switch (static_cast<SlotVerb>(word)) {
@@ -300,7 +236,7 @@ std::size_t Connector::look_at_slot(Link& link, std::int32_t index) {
     case SlotVerb::acknowledge: feed(link, Input::acknowledge); return 1;
     case SlotVerb::refused: feed(link, Input::refused); return 1;
     case SlotVerb::superseded:
-      free_slot(port, link.slot);
+      Introduction::free_slot(port, link.slot);
       link.requested = false;
       feed(link, Input::superseded);
       return 1;
@@ -316,22 +252,8 @@ void Connector::free_common_slot(Port& port) {
   port.area->common.lock.store(0, std::memory_order_release);
 }
 
-std::int32_t Connector::take_slot(Port& port) {
-  const auto found = std::find(port.slot_taken.begin(), port.slot_taken.end(), false);
-  if (found == port.slot_taken.end()) return -1;
-  *found = true;
-  const auto index = static_cast<std::int32_t>(found - port.slot_taken.begin());
-  port.area->slots[index].lead.store(0, std::memory_order_relaxed);
-  return index;
-}
-
-void Connector::free_slot(Port& port, std::int32_t& slot) {
-  if (slot >= 0) port.slot_taken[static_cast<std::size_t>(slot)] = false;
-  slot = -1;
-}
-
 bool Connector::connect_to_self(Link& link) {
-  if (!prepare(link) || !adopt(link, link.outgoing)) return false;
+  if (!introduction_.prepare(link) || !introduction_.adopt(link, link.outgoing)) return false;
   link.state = State::connected;
   return true;
 }
@@ -339,8 +261,8 @@ bool Connector::connect_to_self(Link& link) {
 void Connector::forget(Link& link) {
   Port& port = *link.port;
   if (port.area->common.lock.load(std::memory_order_relaxed) == link.rank + 1) free_common_slot(port);
-  free_slot(port, link.slot);
-  free_slot(port, link.abandoned_slot);
+  Introduction::free_slot(port, link.slot);
+  Introduction::free_slot(port, link.abandoned_slot);
 }
 
 } // namespace heddle::engine

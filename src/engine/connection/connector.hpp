@@ -1,30 +1,17 @@
 // Carries the connection machine out over bootstrap memory: locks, writes and reads slots, prepares rings and endpoints.
 #pragma once
 
+#include "engine/connection/introduction.hpp"
 #include "engine/connection/machine.hpp"
-#include "engine/core.hpp"
-#include "engine/link.hpp"
 
 #include <algorithm>
 #include <vector>
 
 namespace heddle::engine {
 
-// What the connector needs of the engine around it.
-class ConnectionHost {
- public:
-  virtual ~ConnectionHost() = default;
-  // The link to a rank, made if there was none; null when the rank is unreachable or outside the job.
-  virtual Link* link_for(std::uint32_t rank) = 0;
-  // Messages may flow.
-  virtual void established(Link& link) = 0;
-  // The link cannot be used any more: every operation on it ends.
-  virtual void lost(Link& link, const char* why) = 0;
-};
-
 class Connector {
  public:
-  Connector(Core& core, ConnectionHost& host) : core_(core), host_(host) {}
+  Connector(Core& core, LinkHost& host) : core_(core), host_(host), introduction_(core) {}
 
   // Starts connecting, unless it is under way.
   void start(Link& link) { feed(link, connection::Input::start); }
@@ -66,20 +53,13 @@ class Connector {
   std::size_t look_at_slot(Link& link, std::int32_t slot);
   void free_common_slot(Port& port);
 
-  [[nodiscard]] std::int32_t take_slot(Port& port);
-  void free_slot(Port& port, std::int32_t& slot);
-  // Ring, endpoint and reporting word for this side; false when memory is short.
-  bool prepare(Link& link);
-  // Reads the peer's side out of the slot; false when it makes no sense.
-  static bool hear(Link& link, SlotBody& told);
-  // Readies this side for what the peer told; false when its endpoint cannot be connected to.
-  bool adopt(Link& link, const SlotBody& told);
   // Writes a word into the peer's slot, with link.outgoing behind it where the word has a body.
   void write_slot(Link& link, SlotVerb verb, bool with_body);
   void put_word(Link& link, std::uint64_t offset, std::uint64_t word);
 
   Core& core_;
-  ConnectionHost& host_;
+  LinkHost& host_;
+  Introduction introduction_;
   std::vector<Link*> under_way_;
 };
 

@@ -20,6 +20,8 @@ bool Outbox::put(Link& link, const Outgoing& record) {
   command.peer = ir::Peer{link.rank};
   command.remote = link.writer.next_place();
   fill(command, record, 0);
+  if (link.holds_payloads) hold_payload(link, command, command.remote.offset - link.grant.place.offset);
+  if (link.port->announces) announce(command);
   return link.queue().try_post(command);
 }
 
@@ -51,6 +53,8 @@ bool Outbox::write_shared(Link& link, const Outgoing& record) {
   const std::uint64_t claim = Claim{.lap = link.cursor.lap(), .owner = core_.rank + 1, .ready = true}.pack();
   std::memcpy(command.head.data(), &claim, sizeof claim);
   fill(command, record, sizeof claim);
+  if (link.holds_payloads) hold_payload(link, command, 0);
+  if (link.port->announces) announce(command);
   if (!link.queue().try_post(command)) return false;
   link.claim = ClaimState::none;
   link.cursor.advance();
@@ -96,6 +100,7 @@ void Outbox::leave(Link& link) {
   std::memset(command.head.data() + sizeof claim, 0, kRecordHeadBytes); // a lead word of 0 is no record
   command.head_bytes = sizeof claim + kRecordHeadBytes;
   command.bytes = 0;
+  if (link.port->announces) announce(command);
   link.queue().post(command);
   link.claim = ClaimState::none;
 }

@@ -56,7 +56,7 @@ class Outbox {
   void write_control(Link& link, RecordKind kind, const Body& body) {
     static_assert(sizeof(Body) <= sizeof(ControlRecord::body));
     const auto bytes = std::as_bytes(std::span(&body, 1));
-    if (link.control.empty() && write(link, {.kind = kind, .body = bytes})) return;
+    if (link.connected() && link.control.empty() && write(link, {.kind = kind, .body = bytes})) return;
     ControlRecord waiting{.kind = kind, .bytes = sizeof(Body)};
     std::memcpy(waiting.body.data(), bytes.data(), sizeof(Body));
     link.control.push_back(waiting);
@@ -97,6 +97,23 @@ class Outbox {
   }
   bool write_exclusive(Link& link, const Outgoing& record);
   static bool put(Link& link, const Outgoing& record);
+  // Sees to it that the payload may change as soon as the command is taken, where the network does not: it goes into the
+  // command's head, or is put from memory that stays as it is until the peer has read the record.
+  static void hold_payload(Link& link, ir::Command& command, std::uint64_t at) {
+    if (command.head_bytes + command.bytes <= ir::kHeadBytes) {
+      std::memcpy(command.head.data() + command.head_bytes, command.local, command.bytes);
+      command.head_bytes += command.bytes;
+      command.bytes = 0;
+    } else if (!link.staging.memory.empty()) {
+      std::byte* staged = link.staging.memory.data() + at + command.head_bytes;
+      base::copy_bytes(staged, command.local, command.bytes);
+      command.local = staged;
+    }
+  }
+  static void announce(ir::Command& command) {
+    command.flags = command.flags | ir::Flags::announced;
+    command.operand = kRecordNotice;
+  }
   bool write_wrap(Link& link);
   bool write_shared(Link& link, const Outgoing& record);
   void ask_claim(Link& link);

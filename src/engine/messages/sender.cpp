@@ -119,7 +119,8 @@ bool Sender::write_announcement(Operation& send) {
 bool Sender::write_fragments(Operation& send) {
   Link& link = *send.link;
   // Small enough that the receiver copies one out while the next is written.
-  const std::uint64_t most = std::min(core_.limits.chunk_bytes, std::max(link.largest_payload / 2, std::uint64_t{64}));
+  const std::uint64_t worthwhile = std::max(link.largest_payload / 2, std::uint64_t{64});
+  const std::uint64_t most = std::min({core_.limits.chunk_bytes, link.largest_payload, worthwhile});
   while (send.moved < send.wanted) {
     const std::uint64_t bytes = std::min(most, send.wanted - send.moved);
     // Room is looked for before anything is gathered for it.

@@ -26,6 +26,21 @@ RingBudget::Ring RingBudget::take_shared(ir::Translator& translator, SharedRing&
       .memory = {}};
 }
 
+ir::ExposedMemory RingBudget::take_staging(ir::Translator& translator, std::uint64_t bytes) {
+  if (used_ + bytes + shared_to_come_ * ring_bytes_ > limit_) return {};
+  auto memory = translator.allocate(bytes);
+  if (!memory) return {};
+  used_ += bytes;
+  return *memory;
+}
+
+void RingBudget::give_back_staging(ir::Translator& translator, ir::ExposedMemory& staging) {
+  if (staging.memory.empty()) return;
+  used_ -= staging.memory.size();
+  translator.deallocate(staging);
+  staging = {};
+}
+
 void RingBudget::give_back(ir::Translator& translator, const Ring& ring) {
   if (ring.grant.type != RingType::exclusive) return;
   translator.deallocate(ring.memory);

@@ -35,6 +35,9 @@ class RingBudget {
   };
   // Exclusive while memory lasts, then shared. `refused` when not even the shared ring could be made.
   Ring take(ir::Translator& translator, SharedRing& shared);
+  // Memory to put payloads from; it counts as ring memory. Empty when there is none left beside what is kept back.
+  ir::ExposedMemory take_staging(ir::Translator& translator, std::uint64_t bytes);
+  void give_back_staging(ir::Translator& translator, ir::ExposedMemory& staging);
   // Gives an exclusive ring back when its peer is gone.
   void give_back(ir::Translator& translator, const Ring& ring);
 

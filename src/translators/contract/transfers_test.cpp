@@ -162,6 +162,7 @@ TEST_P(TransfersContract, PollGivesNoMoreThanAskedFor) {
 
 TEST_P(TransfersContract, MemoryOfASmallUnsignalledPutIsFreeOnceItIsTaken) {
   const std::size_t bytes = std::min<std::uint64_t>(4096, left.translator().capabilities().inline_bytes);
+  if (bytes < 8) GTEST_SKIP() << "this network takes no payload at once";
   std::vector<std::byte> scratch(bytes);
   for (unsigned i = 1; i <= 100; ++i) {
     const std::vector<std::byte> contents = pattern(bytes, i);

@@ -91,7 +91,8 @@ void Faulty::end(const ir::Command& command, ir::Status status) {
 
 void Faulty::hold(const ir::Event& event) {
   if (event.kind != ir::EventKind::completed && killed_) return;
-  if (event.kind == ir::EventKind::remote_written && lost(event.peer)) return;
+  const bool announcement = event.kind == ir::EventKind::remote_written || event.kind == ir::EventKind::remote_read;
+  if (announcement && lost(event.peer)) return;
   if (event.kind == ir::EventKind::peer_failed && !told_.insert(event.peer).second) return;
   events_.push(event, now_ + delay(plan_.delay_event));
   events_.shuffle(dice_, plan_.reorder_events);

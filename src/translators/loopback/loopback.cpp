@@ -3,13 +3,11 @@
 #include "translators/execute.hpp"
 
 #include <limits>
-#include <new>
 
 namespace heddle::translators {
 
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr std::uint64_t kBootstrapKey = 1; // the first memory allocated
 
 } // namespace
@@ -22,8 +20,10 @@ void LoopbackFabric::kill(ir::Peer peer) {
 
 Loopback::Loopback(LoopbackFabric& fabric, ir::Peer self)
     : fabric_(fabric), self_(self), attached_(fabric.members_.size(), false) {
-  capabilities_ = {.needs_connection = true,
-                   .announces_writes = false,
+  const bool announcing = fabric.manner_ == LoopbackFabric::Manner::announcing;
+  capabilities_ = {.needs_connection = !announcing,
+                   .announces_writes = announcing,
+                   .announces_reads = announcing,
                    .orders_puts = true,
                    .atomics = true,
                    .atomics_with_processor = true,
@@ -38,37 +38,22 @@ Loopback::Loopback(LoopbackFabric& fabric, ir::Peer self)
 Loopback::~Loopback() {
   if (fabric_.members_[static_cast<std::uint32_t>(self_)] == this)
     fabric_.members_[static_cast<std::uint32_t>(self_)] = nullptr;
-  for (const auto& [place, memory] : allocated_) ::operator delete(memory, kAlignment);
 }
 
 Result<ir::ExposedMemory> Loopback::allocate(std::size_t bytes) {
-  // The library rounds sizes up to the alignment, and does not notice when that wraps.
-  const bool possible = bytes <= std::numeric_limits<std::size_t>::max() / 2;
-  auto* data = possible ? static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)) : nullptr;
-  if (data == nullptr)
-    return std::unexpected(Error{.code = ErrorCode::out_of_memory,
-                                 .fact = "no memory for " + std::to_string(bytes) + " bytes that peers can reach",
-                                 .remedy = "lower ring_memory"});
-  std::memset(data, 0, bytes);
-  const ir::RemotePlace place = *expose({data, bytes});
-  allocated_[static_cast<std::uint64_t>(place.key)] = data;
-  return ir::ExposedMemory{.memory = {data, bytes}, .place = place};
+  return memory_.allocate(ir::MemoryKey{next_key_++}, bytes);
 }
 
 void Loopback::deallocate(const ir::ExposedMemory& memory) {
-  withdraw(memory.place);
-  if (allocated_.erase(static_cast<std::uint64_t>(memory.place.key)) > 0)
-    ::operator delete(memory.memory.data(), kAlignment);
+  memory_.deallocate(memory);
 }
 
 Result<ir::RemotePlace> Loopback::expose(std::span<std::byte> memory) {
-  const std::uint64_t key = next_key_++;
-  exposed_[key] = memory;
-  return ir::RemotePlace{.key = ir::MemoryKey{key}, .offset = 0};
+  return memory_.expose(ir::MemoryKey{next_key_++}, memory);
 }
 
 void Loopback::withdraw(const ir::RemotePlace& place) {
-  exposed_.erase(static_cast<std::uint64_t>(place.key));
+  memory_.withdraw(place.key);
 }
 
 Loopback* LoopbackFabric::member(ir::Peer peer) const {
@@ -90,34 +75,26 @@ void Loopback::detach(ir::Peer peer) {
   if (static_cast<std::uint32_t>(peer) < attached_.size()) attached_[static_cast<std::uint32_t>(peer)] = false;
 }
 
-std::byte* Loopback::reach(const ir::RemotePlace& place, std::uint64_t bytes) const {
-  const auto found = exposed_.find(static_cast<std::uint64_t>(place.key));
-  if (found == exposed_.end()) return nullptr;
-  const std::span<std::byte> memory = found->second;
-  if (place.offset > memory.size() || bytes > memory.size() - place.offset) return nullptr;
-  return memory.data() + place.offset;
-}
-
 ir::Status Loopback::execute(const ir::Command& command, std::uint64_t& value) {
   const Loopback* target = fabric_.member(command.peer);
   const bool reachable = target != nullptr && attached_[static_cast<std::uint32_t>(command.peer)];
   if (!reachable || fabric_.member(self_) != this) return ir::Status::peer_lost;
   switch (command.operation) {
     case ir::Operation::put: {
-      std::byte* to = target->reach(command.remote, put_extent(command));
+      std::byte* to = target->memory_.reach(command.remote, put_extent(command));
       if (to == nullptr || !put_is_sound(command, to)) return ir::Status::refused;
       execute_put(command, to);
       return ir::Status::ok;
     }
     case ir::Operation::get: {
-      const std::byte* from = target->reach(command.remote, command.bytes);
+      const std::byte* from = target->memory_.reach(command.remote, command.bytes);
       if (from == nullptr) return ir::Status::refused;
       if (command.bytes > 0) std::memcpy(command.local, from, command.bytes);
       return ir::Status::ok;
     }
     case ir::Operation::compare_and_swap:
     case ir::Operation::fetch_and_add: {
-      std::byte* at = target->reach(command.remote, kWord);
+      std::byte* at = target->memory_.reach(command.remote, kWord);
       if (at == nullptr || reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return ir::Status::refused;
       value = execute_atomic(command, at);
       return ir::Status::ok;
@@ -126,10 +103,20 @@ ir::Status Loopback::execute(const ir::Command& command, std::uint64_t& value) {
   return ir::Status::failed;
 }
 
+void Loopback::announce(const ir::Command& command) {
+  if (!capabilities_.announces_writes) return;
+  fabric_.member(command.peer)
+      ->events_.push(
+          {.kind = command.operation == ir::Operation::put ? ir::EventKind::remote_written : ir::EventKind::remote_read,
+           .peer = self_,
+           .value = command.operand & 0xffU});
+}
+
 std::size_t Loopback::submit(std::span<const ir::Command> commands) {
   for (const ir::Command& command : commands) {
     std::uint64_t value = 0;
     const ir::Status status = execute(command, value);
+    if (status == ir::Status::ok && ir::has(command.flags, ir::Flags::announced)) announce(command);
     if (ir::has(command.flags, ir::Flags::signalled))
       events_.push({.kind = ir::EventKind::completed,
                     .status = status,

@@ -4,8 +4,8 @@
 
 #include "ir/translator.hpp"
 #include "translators/event_list.hpp"
+#include "translators/memory_table.hpp"
 
-#include <map>
 #include <vector>
 
 namespace heddle::translators {
@@ -15,7 +15,10 @@ class Loopback;
 // The peers of one such network. Outlives its translators. One thread.
 class LoopbackFabric {
  public:
-  explicit LoopbackFabric(std::uint32_t size) : members_(size, nullptr) {}
+  // As a network whose endpoints are connected, or as one without connections that announces writes and reads.
+  enum class Manner : std::uint8_t { connected, announcing };
+  explicit LoopbackFabric(std::uint32_t size, Manner manner = Manner::connected)
+      : members_(size, nullptr), manner_(manner) {}
   // Makes the peer unreachable, as a crash would; the others learn of it by an event.
   void kill(ir::Peer peer);
 
@@ -24,6 +27,7 @@ class LoopbackFabric {
   [[nodiscard]] Loopback* member(ir::Peer peer) const;
 
   std::vector<Loopback*> members_; // null: not there, or killed
+  Manner manner_;
 };
 
 class Loopback final : public ir::Translator {
@@ -45,17 +49,15 @@ class Loopback final : public ir::Translator {
 
  private:
   friend class LoopbackFabric;
-  // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
-  std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
   ir::Status execute(const ir::Command& command, std::uint64_t& value);
+  void announce(const ir::Command& command);
 
   LoopbackFabric& fabric_;
   ir::Peer self_;
   ir::Capabilities capabilities_;
-  std::vector<bool> attached_;                            // by rank
-  std::map<std::uint64_t, std::span<std::byte>> exposed_; // by key; keys are not reused
-  std::map<std::uint64_t, std::byte*> allocated_;         // by key
-  std::uint64_t next_key_ = 1;
+  std::vector<bool> attached_; // by rank
+  MemoryTable memory_;
+  std::uint64_t next_key_ = 1; // keys are not reused
   EventList events_;
 };
 

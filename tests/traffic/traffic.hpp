@@ -2,7 +2,6 @@
 // get; when, and into which receives, is each one's own random choice.
 #pragma once
 
-#include "tests/job/member.hpp"
 #include "tests/traffic/dice.hpp"
 #include "tests/traffic/judge.hpp"
 
@@ -10,6 +9,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,14 +21,19 @@ struct TrafficPlan {
   std::uint64_t messages = 100; // sent by each process
   std::uint64_t largest = 1 << 20;
   bool kill = false; // a process will die: survivors end when they have seen that, the victim never
+  std::function<void(int dead)> told_of_death = {};
 };
 
 class Traffic {
  public:
   Traffic(Context& context, const TrafficPlan& plan);
 
-  // Until everything is sent and received. Gives up where something is wrong.
-  void run();
+  // A little more of it; false when everything is sent, received, cleaned up and found right. Throws where something is
+  // wrong. On real processes it also waits, for a little while; simulated ones let time pass between steps.
+  bool step();
+  // Nothing is left over in the library. Without a death only after a barrier: its messages may come early.
+  void check_figures() const;
+  [[nodiscard]] bool all_sent() const { return next_ == outgoing_.size(); }
   // The rank that failed under way, or -1.
   [[nodiscard]] int dead() const { return dead_; }
 
@@ -53,10 +59,11 @@ class Traffic {
   void end(Operation& operation, const Completion& completion);
 
   [[nodiscard]] std::uint64_t missing() const;
-  [[nodiscard]] bool all_sent() const { return next_ == outgoing_.size(); }
   [[nodiscard]] bool finished() const;
+  bool step_of_clean_up();
   void ask_for_missing();
-  void clean_up();
+  void abandon_the_rest();
+  [[nodiscard]] std::uint64_t figure(std::string_view name) const;
   void check();
 
   std::uint64_t random_bytes() { return dice_.bytes(plan_.kill ? 8 : 0, plan_.largest); }
@@ -84,6 +91,7 @@ class Traffic {
   std::uint64_t catch_alls_ = 0; // receives for anything under way
   std::uint64_t sends_under_way_ = 0;
   int dead_ = -1;
+  bool cleaning_ = false;
 };
 
 } // namespace heddle::tests

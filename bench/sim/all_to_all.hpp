@@ -1,0 +1,44 @@
+// The pattern that all benchmarks of the simulator run: every node sends to every other, at distance 1 first, then 2 ...,
+// each as soon as its memory is free of the one before.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "sim/transfer.hpp"
+
+namespace heddle::bench {
+
+// Over a packet or a fluid network.
+template <typename Model>
+class AllToAll : public sim::Listener {
+ public:
+  AllToAll(Model& model, std::uint64_t bytes) : model_(model), bytes_(bytes) {
+    model.listen(this);
+    for (std::uint32_t node = 0; node < nodes(); ++node) send(node, 1);
+  }
+  void departed(const sim::Transfer& transfer) override {
+    if (transfer.cookie + 1 < nodes()) send(transfer.source, transfer.cookie + 1);
+  }
+  void arrived(const sim::Transfer&) override { ++arrived_; }
+  void timer(std::uint64_t) override {}
+
+  [[nodiscard]] bool complete() const { return arrived_ == std::uint64_t{nodes()} * (nodes() - 1); }
+
+ private:
+  [[nodiscard]] std::uint32_t nodes() const { return model_.fabric().nodes; }
+  void send(std::uint32_t source, std::uint64_t distance) {
+    const auto target = static_cast<std::uint32_t>((source + distance) % nodes());
+    const auto sent = model_.submit({.source = source, .target = target, .bytes = bytes_, .cookie = distance});
+    if (sent) return;
+    std::fprintf(stderr, "all-to-all: %s\n", sent.error().message().c_str());
+    std::exit(1);
+  }
+
+  Model& model_;
+  std::uint64_t bytes_;
+  std::uint64_t arrived_ = 0;
+};
+
+} // namespace heddle::bench

@@ -1,0 +1,235 @@
+// Programs on a simulated fabric: every process is a coroutine that uses the calls of <heddle/heddle.hpp>, in virtual time.
+// The library is the same as on a real network, down to the commands given to it; only the network is simulated.
+//
+//   heddle::simulation::Task ping(heddle::simulation::Peer& peer) {
+//     std::array<std::byte, 8> data{};
+//     if (peer.rank() == 0) co_await peer.wait(*peer.context().send(heddle::Rank{1}, heddle::Tag{1}, data));
+//     if (peer.rank() == 1) co_await peer.wait(*peer.context().receive({.source = heddle::Rank{0}}, data));
+//   }
+//   auto world = heddle::simulation::World::create({.fabric = "tofu:1x1x1", .peers = 2});
+//   auto outcome = world->run(ping);       // outcome->time, in picoseconds
+//
+// Nothing can block inside a coroutine: Context::wait and wait_all end with would_block unless what they wait for has
+// ended, waits with a time limit look once, and Context::barrier is start_barrier with a wait. co_await the calls of Peer instead.
+#pragma once
+
+#include <heddle/heddle.hpp>
+
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heddle::simulation {
+
+// Virtual time since the start, or a stretch of it.
+using Time = std::chrono::duration<std::int64_t, std::pico>;
+
+// The coroutine of a program, or of a part of one that another awaits.
+class [[nodiscard]] Task {
+ public:
+  struct promise_type {
+    std::coroutine_handle<> parent;
+    std::exception_ptr failure;
+
+    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    struct GoOn {
+      bool await_ready() noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> ended) noexcept {
+        return ended.promise().parent ? ended.promise().parent : std::noop_coroutine();
+      }
+      void await_resume() noexcept {}
+    };
+    GoOn final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { failure = std::current_exception(); }
+  };
+
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  void start() { handle_.resume(); }
+  [[nodiscard]] bool ended() const { return handle_.done(); }
+  // What escaped from it, once it has ended.
+  [[nodiscard]] std::exception_ptr failure() const { return handle_.promise().failure; }
+
+  // Runs it as a part of the coroutine that awaits it.
+  auto operator co_await() && {
+    struct Part {
+      std::coroutine_handle<promise_type> part;
+      bool await_ready() { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) {
+        part.promise().parent = parent;
+        return part;
+      }
+      void await_resume() {
+        if (part.promise().failure) std::rethrow_exception(part.promise().failure);
+      }
+    };
+    return Part{handle_};
+  }
+
+ private:
+  explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+class World;
+class WorldState;
+
+// One simulated process, as its program sees it. One coroutine of it waits at a time.
+class Peer {
+ public:
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] Context& context() { return *context_; }
+  [[nodiscard]] Time now() const;
+
+  // What a coroutine waits for: looked at whenever something has happened to the process.
+  class Wait {
+   public:
+    explicit Wait(Peer& peer) : peer_(peer) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    virtual ~Wait() = default;
+    [[nodiscard]] virtual bool over() = 0;
+    bool await_ready() { return over(); }
+    void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      peer_.waiting_ = this;
+    }
+
+   protected:
+    Peer& peer_;
+
+   private:
+    friend class WorldState;
+    std::coroutine_handle<> handle_;
+  };
+
+  class RequestWait final : public Wait {
+   public:
+    RequestWait(Peer& peer, Request request) : Wait(peer), request_(request) {}
+    [[nodiscard]] bool over() override;
+    Completion await_resume() { return *completion_; }
+
+   private:
+    Request request_;
+    std::optional<Completion> completion_;
+  };
+  class AllWait final : public Wait {
+   public:
+    AllWait(Peer& peer, std::span<const Request> requests) : Wait(peer), left_(requests) {}
+    [[nodiscard]] bool over() override;
+    ErrorCode await_resume() { return first_; }
+
+   private:
+    std::span<const Request> left_;
+    ErrorCode first_ = ErrorCode::ok;
+  };
+  class EventWait final : public Wait {
+   public:
+    EventWait(Peer& peer, std::span<Event> events) : Wait(peer), events_(events) {}
+    [[nodiscard]] bool over() override;
+    std::size_t await_resume() const { return count_; }
+
+   private:
+    std::span<Event> events_;
+    std::size_t count_ = 0;
+  };
+  class TimeWait final : public Wait {
+   public:
+    TimeWait(Peer& peer, Time until);
+    [[nodiscard]] bool over() override;
+    void await_resume() {}
+
+   private:
+    Time until_;
+  };
+
+  // As Context::wait, wait_all and wait_events. The requests stay where they are until it is over.
+  RequestWait wait(Request request) { return {*this, request}; }
+  AllWait wait_all(std::span<const Request> requests) { return {*this, requests}; }
+  EventWait wait_events(std::span<Event> events) { return {*this, events}; }
+  RequestWait barrier() { return wait(*context().start_barrier()); }
+  // Until that much time has passed: computing, or looking again later.
+  TimeWait sleep(Time time) { return {*this, now() + time}; }
+
+ private:
+  friend class WorldState;
+  Peer(WorldState& world, std::uint32_t rank, std::uint32_t size) : world_(world), rank_(rank), size_(size) {}
+
+  WorldState& world_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::optional<Context> context_;
+  Wait* waiting_ = nullptr;
+};
+
+using Program = std::function<Task(Peer&)>;
+
+struct Setup {
+  std::string fabric;      // "infiniband:6-ary-2-tree:30", "tofu:2x3x2", "rhinet:star:8"; see docs/simulator.md
+  std::uint32_t peers = 0; // 0: one on each node
+  std::uint32_t peers_per_node = 1; // ranks 0.. on node 0, the next on node 1, ...
+  Options options;                  // of every process; the environment and files are not looked at
+  struct Death {
+    std::uint32_t rank = 0;
+    Time at{};
+  };
+  std::vector<Death> deaths;
+  // Chances, from 0 to 1, that something goes wrong though the network need not be blamed; from the seed.
+  struct Faults {
+    std::uint64_t seed = 0; // 0: none
+    double short_count = 0;
+    double delay_command = 0;
+    double delay_event = 0;
+    double reorder_events = 0;
+  } faults;
+  std::string trace; // file for a trace in the Chrome format (Perfetto); empty: none
+};
+
+struct Outcome {
+  Time time{};                     // when the last program ended
+  std::uint64_t history = 0;       // depends on everything that happened on the network: equal for equal runs
+  std::uint64_t packet_hops = 0;   // links that packets have crossed
+  std::vector<std::string> errors; // of processes whose program threw: "rank 3: ..."
+};
+
+class World {
+ public:
+  static Result<World> create(const Setup& setup);
+  ~World();
+  World(World&&) noexcept;
+  World& operator=(World&&) noexcept;
+
+  [[nodiscard]] std::uint32_t size() const;
+  // Runs the program as every process until all have ended; once. Error: packets block each other, or processes wait for what
+  // will never come, with a line for each.
+  Result<Outcome> run(const Program& program);
+  // For tests and figures, after run.
+  [[nodiscard]] const Peer& peer(std::uint32_t rank) const;
+
+ private:
+  explicit World(std::unique_ptr<WorldState> state);
+  std::unique_ptr<WorldState> state_;
+};
+
+} // namespace heddle::simulation

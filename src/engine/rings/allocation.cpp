@@ -1,0 +1,107 @@
+#include "engine/rings/allocation.hpp"
+
+namespace heddle::engine {
+
+namespace allocation {
+
+Step step(State state, Input input) {
+  switch (input) {
+    case Input::start:
+      return state == State::idle ? Step{State::awaiting_answer, Effect::ask} : Step{state, Effect::none};
+    case Input::grant:
+      if (state == State::awaiting_answer) return {State::connected, Effect::establish};
+      return state == State::failed ? Step{state, Effect::none} : Step{State::failed, Effect::violation};
+    case Input::refused:
+    case Input::peer_lost: return {State::failed, state == State::failed ? Effect::none : Effect::give_up};
+  }
+  return {State::failed, Effect::violation};
+}
+
+} // namespace allocation
+
+using allocation::Effect;
+using allocation::Input;
+
+void Allocation::feed(Link& link, Input input) {
+  const allocation::Step step = allocation::step(link.state, input);
+  if (step.next != link.state)
+    core_.recorder.record("allocation", link.rank, static_cast<std::uint64_t>(step.next),
+                          static_cast<std::uint64_t>(input));
+  link.state = step.next;
+  switch (step.effect) {
+    case Effect::none: return;
+    case Effect::ask:
+      if (!ask(link)) wanting_.push_back(&link);
+      return;
+    case Effect::establish: establish(link); return;
+    case Effect::give_up: host_.lost(link, "it gives no ring"); return;
+    case Effect::violation: host_.lost(link, "it gave a ring that nobody asked for"); return;
+  }
+}
+
+std::size_t Allocation::progress() {
+  return std::erase_if(wanting_, [this](Link* link) { return link->failed() || ask(*link); });
+}
+
+bool Allocation::ask(Link& link) {
+  link.slot = Introduction::take_slot(*link.port);
+  if (link.slot < 0) return false;
+  ir::Command command;
+  command.operation = ir::Operation::get;
+  command.flags = ir::Flags::signalled | ir::Flags::announced;
+  command.peer = ir::Peer{link.rank};
+  command.cookie = make_cookie(CookieKind::directory, link.rank);
+  command.remote = link.peer_area.at(BootstrapArea::directory_offset(core_.rank));
+  command.local = reinterpret_cast<std::byte*>(&link.pointers);
+  command.bytes = sizeof link.pointers;
+  command.operand = static_cast<std::uint64_t>(link.slot);
+  link.queue().post(command);
+  return true;
+}
+
+void Allocation::directory_read(Link& link, const ir::Event& event) {
+  // Whatever it says, the grant is on its way: the responder has been told of the read.
+  if (event.status != ir::Status::ok) feed(link, Input::peer_lost);
+}
+
+void Allocation::asked(Link& link, std::uint64_t slot) {
+  if (slot >= kCommandSlots || link.granted) {
+    host_.lost(link, "it asked for a ring in a way that makes no sense");
+    return;
+  }
+  link.peer_slot = static_cast<std::uint32_t>(slot);
+  link.granted = introduction_.prepare(link);
+  if (link.granted) link.port->area->directory(link.rank).store(link.ring.grant.bytes, std::memory_order_relaxed);
+  ir::Command command =
+      Introduction::slot_command(link, link.granted ? SlotVerb::answer : SlotVerb::refused, link.granted);
+  command.flags = command.flags | ir::Flags::announced;
+  command.operand = slot;
+  link.queue().post(command);
+  if (link.granted)
+    start(link);
+  else
+    host_.lost(link, "no memory for its ring");
+}
+
+void Allocation::answered(Link& link, std::uint64_t slot) {
+  if (link.slot < 0 || slot != static_cast<std::uint64_t>(link.slot)) {
+    host_.lost(link, "it wrote a command slot that is not its");
+    return;
+  }
+  std::atomic<std::uint64_t>& lead = link.port->area->slots[slot].lead;
+  const auto verb = static_cast<SlotVerb>(lead.exchange(0, std::memory_order_acquire));
+  feed(link, verb == SlotVerb::answer ? Input::grant : Input::refused);
+}
+
+void Allocation::establish(Link& link) {
+  SlotBody told;
+  const bool sound =
+      Introduction::hear(link, told) && introduction_.prepare_word(link) && introduction_.adopt(link, told);
+  Introduction::free_slot(*link.port, link.slot);
+  if (sound)
+    host_.established(link);
+  else
+    host_.lost(link, "the ring it granted makes no sense");
+}
+
+} // namespace heddle::engine

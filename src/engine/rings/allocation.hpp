@@ -1,0 +1,69 @@
+// How a ring is had on networks without connections, which announce what is written and read. Each direction by itself:
+//
+//   initiator                                     responder
+//   idle --start--> awaiting_grant                                   I1  reads its entry of the responder's directory, which
+//                                                                        says that no ring is allocated; waits
+//                                                 told of the read   R1  allocates a ring, puts it into the initiator's
+//                                                                        command slot with a notice, and starts I1 itself if
+//                                                                        it has not: control records go the other way
+//   awaiting_grant --grant--> connected                              I2  initialises its producer and consumer pointers
+//
+// The number of the command slot travels as the notice of both commands. The grant may come before the answer to the read.
+#pragma once
+
+#include "engine/connection/introduction.hpp"
+
+#include <vector>
+
+namespace heddle::engine {
+
+namespace allocation {
+
+using connection::State;
+
+enum class Input : std::uint8_t { start, grant, refused, peer_lost };
+enum class Effect : std::uint8_t { none, ask, establish, give_up, violation };
+struct Step {
+  State next{};
+  Effect effect{};
+};
+// Of the connection's states these occur: idle, awaiting_answer (of the grant), connected, failed.
+Step step(State state, Input input);
+
+} // namespace allocation
+
+// Whether rings are had in this way: otherwise by the connection protocol.
+inline bool allocates_by_reading(const ir::Capabilities& capabilities) {
+  return !capabilities.needs_connection && capabilities.announces_writes && capabilities.announces_reads;
+}
+
+class Allocation {
+ public:
+  Allocation(Core& core, LinkHost& host) : core_(core), host_(host), introduction_(core) {}
+
+  // Asks for a ring, unless that was done.
+  void start(Link& link) { feed(link, allocation::Input::start); }
+  [[nodiscard]] bool idle() const { return wanting_.empty(); }
+  // Asks for those that had no free command slot before.
+  std::size_t progress();
+
+  // The answer to the read of a directory.
+  void directory_read(Link& link, const ir::Event& event);
+  // The peer has read its entry here, and waits for a ring.
+  void asked(Link& link, std::uint64_t slot);
+  // The peer has written a command slot here.
+  void answered(Link& link, std::uint64_t slot);
+
+ private:
+  void feed(Link& link, allocation::Input input);
+  // I1; false while there is no command slot.
+  bool ask(Link& link);
+  void establish(Link& link);
+
+  Core& core_;
+  LinkHost& host_;
+  Introduction introduction_;
+  std::vector<Link*> wanting_;
+};
+
+} // namespace heddle::engine

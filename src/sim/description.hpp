@@ -1,0 +1,27 @@
+// Fabrics as one writes them on a command line: KIND:SHAPE[,name=value...]
+//   infiniband:6-ary-2-tree:30,lmc=3,speed=ddr
+//   tofu:2x3x2,generation=d
+//   rhinet:star:8,overlap=1      rhinet:ring:6      rhinet:office.txt
+// docs/simulator.md lists the parameters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/error.hpp"
+#include "sim/fabric.hpp"
+
+namespace heddle::sim {
+
+// How a topology's file is read; another one serves tests.
+using ReadFile = Result<std::string> (*)(const std::string& path);
+Result<std::string> read_file(const std::string& path);
+
+// Error bad_argument: one line that names what is wrong and what was expected.
+Result<Fabric> parse_fabric(std::string_view text, ReadFile read = read_file);
+
+// Names of the parameters of "infiniband", "tofu" or "rhinet", for help texts; empty for an unknown kind.
+std::vector<std::string_view> parameter_names(std::string_view kind);
+
+} // namespace heddle::sim

@@ -1,0 +1,109 @@
+#include "sim/description.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/network.hpp"
+
+namespace heddle::sim {
+namespace {
+
+Result<std::string> office(const std::string& path) {
+  if (path == "office.txt") return "switch a\nswitch b\nlink a:7 b:7 metres=100\nnode x a:0\nnode y b:0 rate=40MB/s\n";
+  if (path == "apart.txt") return "switch a\nswitch b\nnode x a:0\nnode y b:0\n";
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "no " + path});
+}
+
+std::string fact_of(std::string_view text) {
+  const auto fabric = parse_fabric(text, office);
+  return fabric ? "built" : fabric.error().fact;
+}
+
+TEST(Description, BuildsTheFabricsOfTheReports) {
+  const auto tree = parse_fabric("infiniband:6-ary-2-tree:30,lmc=3");
+  ASSERT_TRUE(tree) << tree.error().message();
+  EXPECT_EQ(tree->nodes, 30U);
+  EXPECT_EQ(tree->tables.base[0], 8U);
+  const auto torus = parse_fabric("tofu:2x3x2");
+  ASSERT_TRUE(torus) << torus.error().message();
+  EXPECT_EQ(torus->nodes, 144U);
+  EXPECT_EQ(torus->interface.send_engines, 4U);
+  const auto star = parse_fabric("rhinet:star:8");
+  ASSERT_TRUE(star) << star.error().message();
+  EXPECT_EQ(star->nodes, 8U);
+}
+
+TEST(Description, SetsParameters) {
+  const auto tree = parse_fabric("infiniband:4-ary-1-tree,speed=qdr,mtu=4KiB,switch_delay=0.15us,bus=3.2GB/s,lanes=4");
+  ASSERT_TRUE(tree) << tree.error().message();
+  EXPECT_EQ(tree->nodes, 8U);
+  EXPECT_EQ(tree->links[0].rate.bytes_per_second, 4'000'000'000);
+  EXPECT_EQ(tree->packets.mtu, 4096U);
+  EXPECT_EQ(tree->switches[0].delay, std::chrono::nanoseconds(150));
+  EXPECT_EQ(tree->interface.read_bus.rate.bytes_per_second, 3'200'000'000);
+  EXPECT_EQ(tree->packets.lanes, 4U);
+}
+
+TEST(Description, LetsTheGenerationSetDefaultsWhereverItStands) {
+  for (const char* text : {"tofu:1x1x1,generation=d,rate=7GB/s", "tofu:1x1x1,rate=7GB/s,generation=d"}) {
+    const auto torus = parse_fabric(text);
+    ASSERT_TRUE(torus) << torus.error().message();
+    EXPECT_EQ(torus->interface.send_engines, 6U);
+    EXPECT_EQ(torus->packets.mtu, 1920U);
+    EXPECT_EQ(torus->links[0].rate.bytes_per_second, 7'000'000'000);
+  }
+}
+
+TEST(Description, ReadsATopologyFromAFile) {
+  const auto fabric = parse_fabric("rhinet:office.txt,metres=10", office);
+  ASSERT_TRUE(fabric) << fabric.error().message();
+  EXPECT_EQ(fabric->links[0].delay, std::chrono::nanoseconds(500));
+  EXPECT_EQ(fabric->links[2].delay, std::chrono::nanoseconds(50));
+  EXPECT_EQ(fabric->links[4].rate.bytes_per_second, 40'000'000);
+  EXPECT_EQ(fabric->name_of(fabric->links[0].from), "switch a port 7");
+}
+
+TEST(Description, NamesWhatIsWrongInOneLine) {
+  EXPECT_EQ(fact_of("ethernet:4"), "'ethernet' is no fabric: expected infiniband:, tofu: or rhinet:");
+  EXPECT_EQ(fact_of("infiniband:6-ary-tree"), "'6-ary-tree' is no tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
+  EXPECT_EQ(fact_of("infiniband:0-ary-2-tree"), "'0' is no arity: expected 1 to 1024");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree:0"), "'0' is no number of nodes: expected 1 to 49151");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,rate=0GB/s"), "parameter rate is a rate of zero");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,lanes=17"), "parameter lanes=17 is out of range: 1 to 16");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,mtu"), "parameter 'mtu' has no value: expected name=value");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,buffer=1KiB"), "a buffer of 1024 bytes holds no packet of 2078");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,speed=tdr"),
+            "parameter speed cannot be 'tdr': expected one of sdr, ddr, qdr, fdr, edr, hdr");
+  EXPECT_EQ(fact_of("tofu:2x2"), "'2x2' is no torus: expected XxYxZ, such as 2x3x2");
+  EXPECT_EQ(fact_of("tofu:2x2x2,hop=5"), "parameter hop: '5' is not a time such as 80ns or 1.5us");
+  EXPECT_EQ(fact_of("tofu:1x1x1,generation=q"), "parameter generation cannot be 'q': expected one of k, d");
+  EXPECT_EQ(fact_of("rhinet:nowhere.txt"), "no nowhere.txt");
+  EXPECT_EQ(fact_of("rhinet:apart.txt"), "node x cannot be reached from node y: the tables know no way to LID 1");
+  const auto unknown = parse_fabric("tofu:1x1x1,ratee=5GB/s");
+  EXPECT_EQ(unknown.error().remedy, "did you mean rate?");
+}
+
+TEST(Description, NamesTheLineOfATopologyThatIsWrong) {
+  static std::string text;
+  const auto fact = [](std::string given) {
+    text = std::move(given);
+    const auto fabric = parse_fabric("rhinet:t", [](const std::string&) { return Result<std::string>(text); });
+    return fabric ? "built" : fabric.error().fact;
+  };
+  EXPECT_EQ(fact("switch a\nnode x a:0\nnode y a:0\n"), "t line 3: port a:0 is used twice, first on line 2");
+  EXPECT_EQ(fact("switch a\nnode x a:8\n"), "t line 2: 'a:8' names no port: switch a has 0 to 7");
+  EXPECT_EQ(fact("switch a\n\nnode x b:0\n"), "t line 3: switch b is not there");
+  EXPECT_EQ(fact("switch a # comment\nswitch a\n"), "t line 2: switch a is there already");
+  EXPECT_EQ(fact("switch a\nnode x a:0 rate=0MB/s\n"), "t line 2: a rate of zero");
+  EXPECT_EQ(fact("router a\n"), "t line 1: 'router' is unknown: expected switch, node or link");
+  EXPECT_EQ(fact("switch a\nlink a:0\n"), "t line 2: a link needs two ends: link SWITCH:PORT SWITCH:PORT");
+  EXPECT_EQ(fact("switch a ports=0\n"), "t line 1: 'ports=0' is out of range: 1 to 4096");
+  EXPECT_EQ(fact("switch a\n"), "t line 1: no node is named");
+}
+
+TEST(Description, ListsParametersForHelp) {
+  EXPECT_EQ(parameter_names("tofu").front(), "generation");
+  EXPECT_TRUE(parameter_names("token ring").empty());
+}
+
+} // namespace
+} // namespace heddle::sim

@@ -1,0 +1,91 @@
+// The fluid model: transfers over a fabric as flows with max-min fair rates instead of packets. For sweeps of thousands of
+// cases: its cost follows the number of flows, not of bytes. The same calls as Network, so that either can serve.
+//
+// What it leaves out: packets, hence the turns that flows take at switches (fair by input, not by flow), head-of-line blocking,
+// full buffers and deadlock, and the last packet's way through store-and-forward switches. docs/simulator.md says where the two agree.
+// Rates are floating point: the same on one compiler, not to the picosecond on all.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/error.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/fabric.hpp"
+#include "sim/max_min.hpp"
+#include "sim/parts.hpp"
+#include "sim/transfer.hpp"
+
+namespace heddle::sim {
+
+class FluidNetwork {
+ public:
+  // Error where the fabric cannot work, as for Network.
+  static Result<FluidNetwork> make(Fabric fabric);
+
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] Picoseconds now() const { return now_; }
+  void listen(Listener* listener) { listener_ = listener; } // not owned; null = nobody
+
+  // As Network's; transfers with a route are refused.
+  Result<void> submit(const Transfer& transfer);
+  void at(Picoseconds time, std::uint64_t cookie);
+  bool step();
+  void run_until(Picoseconds time);
+  void run();
+
+  [[nodiscard]] std::uint64_t solves() const { return solves_; }
+
+ private:
+  enum class What : std::uint8_t { engine, finished, arrived, timer };
+  static constexpr unsigned kIndexBits = 30;
+
+  // A transfer that moves; numbered as its flow in rates_.
+  struct Stream {
+    std::uint32_t transfer = 0;
+    std::uint32_t engine = 0;
+    double left = 0; // bytes, at `since`
+    double rate = 0; // bytes per picosecond
+    Picoseconds since{0};
+    Picoseconds finish{0};
+    Picoseconds latency{0}; // from the last byte out of memory to the notice
+  };
+  struct Sender {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    bool busy = false;
+  };
+
+  FluidNetwork(Fabric fabric, Wiring wiring);
+  std::uint32_t add_stage(const Stage& stage);
+  void push(Picoseconds time, What what, std::uint32_t index) {
+    queue_.push(time, static_cast<std::uint32_t>(what) << kIndexBits | index);
+  }
+  bool prepare();
+  void settle();
+  void start(std::uint32_t engine);
+  void begin(std::uint32_t engine);
+  void finish(std::uint32_t stream);
+  Picoseconds follow(const Transfer& transfer);
+
+  Fabric fabric_;
+  Wiring wiring_;
+  Picoseconds now_{0};
+  EventQueue queue_;
+  MaxMin rates_;
+  Listener* listener_ = nullptr;
+  std::uint64_t solves_ = 0;
+  // Resources of rates_, kNone where there is no limit.
+  std::vector<std::uint32_t> link_resource_;
+  std::vector<std::uint32_t> send_resource_;    // [node * send_engines + engine]
+  std::vector<std::uint32_t> receive_resource_; // [node * ports + port]
+  std::vector<std::uint32_t> read_resource_;    // [node]
+  std::vector<std::uint32_t> write_resource_;   // [node]
+  std::vector<std::uint32_t> used_;             // by the transfer at hand
+  std::vector<Sender> senders_;
+  std::vector<Stream> streams_;
+  Pool<Sending> transfers_;
+  Pool<Timer> timers_;
+};
+
+} // namespace heddle::sim

@@ -1,0 +1,57 @@
+// Simulated InfiniBand: K-ary N-trees of 2K-port switches, forwarding by destination LID from tables.
+// Not here: methods that choose tables or LIDs; tables may be replaced by any others before the network is made.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/error.hpp"
+#include "sim/fabric.hpp"
+
+namespace heddle::sim {
+
+// The tree with 2 * arity^levels places for nodes. Node i is on leaf i / arity. Level 0 are the leaves; a switch's ports
+// 0..arity-1 lead down, the others up; the roots' all lead down.
+struct Tree {
+  std::uint32_t arity = 0;
+  std::uint32_t levels = 0;
+
+  [[nodiscard]] std::uint64_t places() const;
+  [[nodiscard]] std::uint32_t switches_at(std::uint32_t level) const;
+  [[nodiscard]] std::uint32_t first_switch(std::uint32_t level) const; // index of the level's first
+};
+
+struct InfinibandParameters {
+  Tree tree;
+  std::uint32_t nodes = 0;  // 0 = as many as there are places
+  std::uint32_t lmc = 0;    // every node has 2^lmc LIDs
+  Rate rate{2'000'000'000}; // data rate after coding: 4xDDR
+  std::uint32_t mtu = 2048;
+  std::uint32_t header_bytes = 30; // LRH 8, BTH 12, ICRC 4, VCRC 2, framing 4
+  std::uint32_t lanes = 1;
+  std::uint32_t buffer_bytes = 16384;
+  std::uint32_t send_engines = 8; // send queues that are served at once, as of several processes
+  std::uint32_t cable_metres = 5;
+  Picoseconds switch_delay = std::chrono::nanoseconds(200); // 24-port switches of that time
+  Picoseconds startup = std::chrono::nanoseconds(300);      // command to first read of memory
+  Picoseconds send_latency = std::chrono::nanoseconds(350); // read of memory and adapter
+  Picoseconds receive_latency = std::chrono::nanoseconds(250);
+  Rate bus; // host bus, each way; 0 = never in the way
+  Switching switching = Switching::cut_through;
+};
+
+inline constexpr std::uint32_t kLargestLmc = 7;
+inline constexpr std::uint32_t kLargestUnicastLid = 0xbfff;
+
+// BaseLID(i) = 2^lmc * (i + 1), so that a node's LIDs differ in their low lmc bits only.
+[[nodiscard]] constexpr std::uint32_t base_lid(std::uint32_t node, std::uint32_t lmc) {
+  return (node + 1) << lmc;
+}
+
+// Destination modulo k. Going up from level l, lmc = 0 takes the l-th digit (base arity) of the destination node; with more LIDs
+// it takes the digits of the LID's low lmc bits, so that each LID of a node has its own root. LIDs past the roots stay unknown.
+Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc);
+
+// Error bad_argument names the parameter.
+Result<Fabric> infiniband(const InfinibandParameters& parameters);
+
+} // namespace heddle::sim

@@ -1,0 +1,135 @@
+// The packet model's control path: making a network, checking what is submitted, names.
+#include "sim/network.hpp"
+
+#include <algorithm>
+
+namespace heddle::sim {
+namespace {
+
+std::unexpected<Error> refuse(std::string fact) {
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
+}
+
+std::string of(std::uint64_t value, std::uint64_t count) {
+  return std::to_string(value) + " of " + std::to_string(count);
+}
+
+} // namespace
+
+Network::Network(Fabric fabric, Wiring wiring) : fabric_(std::move(fabric)), wiring_(std::move(wiring)) {
+  lay_out();
+}
+
+Result<Network> Network::make(Fabric fabric) {
+  auto wiring = wire(fabric);
+  if (!wiring) return std::unexpected(std::move(wiring).error());
+  if (fabric.function.call == nullptr) {
+    if (auto good = check_tables(fabric, *wiring); !good) return std::unexpected(std::move(good).error());
+  }
+  const std::uint64_t channels = std::uint64_t{fabric.links.size()} * fabric.packets.lanes;
+  const std::uint64_t engines = std::uint64_t{fabric.nodes} * fabric.interface.send_engines;
+  if (channels + engines >= 1ULL << kIndexBits) return refuse("the fabric has too many links, lanes or engines");
+  return Network(std::move(fabric), std::move(*wiring));
+}
+
+void Network::lay_out() {
+  const PacketRules& rules = fabric_.packets;
+  const Interface& interface = fabric_.interface;
+  lanes_ = rules.lanes;
+  counters_.resize(fabric_.links.size());
+  for (const Link& link : fabric_.links) {
+    LinkState state{.rate = link.rate, .delay = link.delay};
+    state.full_bytes = rules.mtu + rules.header_bytes;
+    state.full_time = link.rate.time(state.full_bytes);
+    if (link.to.kind == End::Kind::switch_) {
+      state.to_switch = link.to.index;
+    } else {
+      state.to_port = link.to.index * interface.ports + link.to.port;
+    }
+    links_.push_back(state);
+  }
+  channels_.assign(links_.size() * lanes_, {.credit = rules.buffer_bytes});
+  engines_.resize(std::size_t{fabric_.nodes} * interface.send_engines);
+  buffers_.resize(channels_.size() + engines_.size());
+  for (std::uint32_t index = 0; index < engines_.size(); ++index) {
+    const std::uint32_t node = index / interface.send_engines;
+    const std::uint32_t port = index % interface.send_engines % interface.ports;
+    engines_[index].node = node;
+    engines_[index].link = wiring_.inject[node * interface.ports + port];
+  }
+  Picoseconds ahead{0};
+  for (const LinkState& link : links_) ahead = std::max(ahead, link.full_time + link.delay);
+  queue_.expect(4 * ahead);
+  receiver_free_.resize(wiring_.eject.size());
+  memories_.resize(fabric_.nodes);
+}
+
+Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t target, std::vector<std::uint16_t> ports) {
+  if (source >= fabric_.nodes || target >= fabric_.nodes) {
+    return refuse("a route from node " + of(source, fabric_.nodes) + " to node " + of(target, fabric_.nodes));
+  }
+  auto links = path_by_ports(fabric_, wiring_, node_end(source), ports, target);
+  if (!links) return std::unexpected(std::move(links).error());
+  routes_.push_back({source, target, std::move(ports)});
+  return static_cast<std::uint32_t>(routes_.size() - 1);
+}
+
+Result<void> Network::check_route(const Transfer& transfer) const {
+  if (transfer.route >= routes_.size()) return refuse("there is no route " + of(transfer.route, routes_.size()));
+  const Route& route = routes_[transfer.route];
+  if (route.source == transfer.source && route.target == transfer.target &&
+      transfer.send_engine % fabric_.interface.ports == 0) {
+    return {};
+  }
+  return refuse("route " + std::to_string(transfer.route) + " is not one from port 0 of this source to this target");
+}
+
+Result<void> Network::submit(const Transfer& transfer) {
+  if (auto good = check_transfer(fabric_, wiring_, transfer); !good) return good;
+  if (transfer.route != kNone) {
+    if (auto good = check_route(transfer); !good) return good;
+  }
+  const std::uint32_t index = transfers_.take();
+  transfers_[index] = {with_defaults(fabric_, transfer), kNone};
+  const std::uint32_t number = transfer.source * fabric_.interface.send_engines + transfer.send_engine;
+  Engine& engine = engines_[number];
+  if (engine.first == kNone) {
+    engine.first = index;
+  } else {
+    transfers_[engine.last].next = index;
+  }
+  engine.last = index;
+  if (!engine.awake && !engine.blocked) {
+    engine.awake = true;
+    push(now_, What::engine, number);
+  }
+  return {};
+}
+
+void Network::at(Picoseconds time, std::uint64_t cookie) {
+  const std::uint32_t index = timers_.take();
+  timers_[index].cookie = cookie;
+  push(time < now_ ? now_ : time, What::timer, index);
+}
+
+std::uint64_t Network::packet_hops() const {
+  std::uint64_t hops = 0;
+  for (const LinkCounters& each : counters_) hops += each.packets;
+  return hops;
+}
+
+std::string Network::name_of(Span::Part part, std::uint32_t index) const {
+  switch (part) {
+    case Span::Part::send_engine:
+      return fabric_.name_of_node(index / fabric_.interface.send_engines) + " send engine " +
+             std::to_string(index % fabric_.interface.send_engines);
+    case Span::Part::link:
+      return fabric_.name_of(fabric_.links[index].from) + " -> " + fabric_.name_of(fabric_.links[index].to);
+    case Span::Part::receive_engine:
+      return fabric_.name_of_node(index / fabric_.interface.ports) + " receive engine " +
+             std::to_string(index % fabric_.interface.ports);
+  }
+  return "";
+}
+
+} // namespace heddle::sim

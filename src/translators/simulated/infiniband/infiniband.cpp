@@ -1,0 +1,101 @@
+#include "translators/simulated/infiniband/infiniband.hpp"
+
+#include <string>
+
+namespace heddle::translators::simulated {
+
+namespace {
+
+constexpr ir::Capabilities kCapabilities = {.needs_connection = true,
+                                            .orders_puts = true,
+                                            .atomics = true,
+                                            .atomics_with_processor = false,
+                                            .reads_any_memory = true,
+                                            .inline_bytes = 128,
+                                            .largest_transfer = std::uint64_t{1} << 31U};
+
+ir::Capabilities capabilities_on(Interconnect& interconnect) {
+  ir::Capabilities capabilities = kCapabilities;
+  capabilities.engines = interconnect.network().fabric().interface.send_engines;
+  return capabilities;
+}
+
+Error senseless(ir::Peer peer, const std::string& what) {
+  return {.code = ErrorCode::bad_argument,
+          .fact = what + " of peer " + std::to_string(static_cast<std::uint32_t>(peer)) + " makes no sense",
+          .peer = static_cast<std::int64_t>(peer)};
+}
+
+} // namespace
+
+Infiniband::Infiniband(Interconnect& interconnect, ir::Peer self)
+    : Simulated(interconnect, self, capabilities_on(interconnect)), known_(interconnect.size()) {}
+
+Infiniband::Card Infiniband::own_card() const {
+  const sim::Tables& tables = interconnect().network().fabric().tables;
+  const std::uint32_t node = interconnect().node_of(self());
+  Card card{.lid = tables.base[node], .bootstrap = key_for(1)};
+  while (card.lid + card.lids < tables.lids && tables.owner[card.lid + card.lids] == node) ++card.lids;
+  return card;
+}
+
+ir::Address Infiniband::address() const {
+  return pack<ir::Address>(own_card());
+}
+
+ir::MemoryKey Infiniband::key_for(std::uint64_t serial) const {
+  // An odd factor permutes the 32-bit numbers: keys look random and never repeat.
+  constexpr std::uint32_t kFactor = 0x9e37'79b1;
+  const auto number = static_cast<std::uint32_t>(serial) + (static_cast<std::uint32_t>(self()) << 20U);
+  return ir::MemoryKey{number * kFactor};
+}
+
+Result<ir::MemoryKey> Infiniband::learn(ir::Peer peer, const ir::Address& address) {
+  const auto card = unpack<Card>(address);
+  const sim::Tables& tables = interconnect().network().fabric().tables;
+  const bool sound = card.lid != 0 && card.lid < tables.lids && tables.owner[card.lid] == interconnect().node_of(peer);
+  if (!sound) return std::unexpected(senseless(peer, "the address"));
+  Known& known = known_[static_cast<std::uint32_t>(peer)];
+  known.lid = card.lid;
+  known.lids = card.lids;
+  return card.bootstrap;
+}
+
+Result<void> Infiniband::choose_path(ir::Peer peer, std::uint32_t lid_offset) {
+  Known& known = known_[static_cast<std::uint32_t>(peer)];
+  if (lid_offset >= known.lids)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "LID offset " + std::to_string(lid_offset) + " of peer " +
+                                         std::to_string(static_cast<std::uint32_t>(peer)) + ", which has " +
+                                         std::to_string(known.lids) + " LIDs",
+                                 .remedy = "attach the peer first, and raise lmc for more LIDs",
+                                 .peer = static_cast<std::int64_t>(peer)});
+  known.offset = lid_offset;
+  return {};
+}
+
+Result<ir::Endpoint> Infiniband::prepare_endpoint(ir::Peer peer) {
+  return pack<ir::Endpoint>(QueuePair{.lid = own_card().lid, .number = static_cast<std::uint32_t>(peer) + 1});
+}
+
+Result<void> Infiniband::connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) {
+  const auto pair = unpack<QueuePair>(endpoint);
+  Known& known = known_[static_cast<std::uint32_t>(peer)];
+  if (pair.lid != known.lid || pair.number != static_cast<std::uint32_t>(self()) + 1)
+    return std::unexpected(senseless(peer, "the queue pair"));
+  known.ready = true;
+  return {};
+}
+
+bool Infiniband::admits(ir::Peer from, ir::MemoryKey key) const {
+  return key == key_for(1) || known_[static_cast<std::uint32_t>(from)].ready;
+}
+
+Way Infiniband::way_to(ir::Peer peer, const ir::Command&, bool) const {
+  const Known& known = known_[static_cast<std::uint32_t>(peer)];
+  // Each process has a send queue of its own. A peer that is only answered is known by its node.
+  return {.lid = known.lid == 0 ? 0 : known.lid + known.offset,
+          .send_engine = static_cast<std::uint16_t>(static_cast<std::uint32_t>(self()) % capabilities().engines)};
+}
+
+} // namespace heddle::translators::simulated

@@ -1,0 +1,47 @@
+// Simulated InfiniBand: queue pairs must be connected, memory is named by keys, peers by LID; writes are not announced.
+#pragma once
+
+#include "translators/simulated/simulated.hpp"
+
+namespace heddle::translators::simulated {
+
+class Infiniband final : public Simulated {
+ public:
+  Infiniband(Interconnect& interconnect, ir::Peer self);
+
+  [[nodiscard]] std::string_view name() const override { return "simulated/infiniband"; }
+  [[nodiscard]] ir::Address address() const override;
+  Result<ir::Endpoint> prepare_endpoint(ir::Peer peer) override;
+  Result<void> connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) override;
+
+  // Which of an attached peer's LIDs packets to it carry, and with that which path they take.
+  Result<void> choose_path(ir::Peer peer, std::uint32_t lid_offset);
+
+ protected:
+  [[nodiscard]] ir::MemoryKey key_for(std::uint64_t serial) const override;
+  Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) override;
+  [[nodiscard]] Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
+  [[nodiscard]] bool admits(ir::Peer from, ir::MemoryKey key) const override;
+
+ private:
+  struct Card { // what an address holds
+    std::uint32_t lid = 0;
+    std::uint32_t lids = 0;
+    ir::MemoryKey bootstrap{};
+  };
+  struct QueuePair { // what an endpoint holds
+    std::uint32_t lid = 0;
+    std::uint32_t number = 0;
+  };
+  struct Known {
+    std::uint32_t lid = 0; // the peer's first
+    std::uint32_t lids = 0;
+    std::uint32_t offset = 0;
+    bool ready = false; // queue pair connected
+  };
+  [[nodiscard]] Card own_card() const;
+
+  std::vector<Known> known_; // by rank
+};
+
+} // namespace heddle::translators::simulated

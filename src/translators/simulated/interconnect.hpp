@@ -1,0 +1,96 @@
+// The peers of one simulated job and the network between them, in virtual time. Commands become transfers of the packet
+// model, there and back; memory changes at the moment when the last byte has arrived. One thread.
+//
+//   put        data ->                    then, if signalled, <- acknowledgement
+//   get        request ->                 <- data
+//   atomics    request with operands ->   <- old value
+#pragma once
+
+#include "ir/translator.hpp"
+#include "sim/network.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace heddle::translators::simulated {
+
+class Simulated;
+
+// How a packet is to travel, as the initiating interface chooses: what a network does not know stays as it is.
+struct Way {
+  std::uint32_t lid = 0;
+  std::uint16_t send_engine = 0;
+  std::uint16_t receive_engine = sim::kAnyEngine;
+  std::uint16_t lane = 0;
+};
+
+class Interconnect final : private sim::Listener {
+ public:
+  // Peer r works on node nodes[r] of the network; several may share one. Outlives the translators.
+  Interconnect(sim::Network network, std::vector<std::uint32_t> nodes);
+  Interconnect(const Interconnect&) = delete;
+  Interconnect& operator=(const Interconnect&) = delete;
+  ~Interconnect() override = default;
+
+  [[nodiscard]] sim::Network& network() { return network_; }
+  [[nodiscard]] const sim::Network& network() const { return network_; }
+  [[nodiscard]] sim::Picoseconds now() const { return network_.now(); }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] std::uint32_t node_of(ir::Peer peer) const { return nodes_[static_cast<std::uint32_t>(peer)]; }
+  [[nodiscard]] bool has(ir::Peer peer) const { return member(peer) != nullptr; }
+
+  // One event of the network; false when there is none to come.
+  bool step() { return network_.step(); }
+  // Everything under way arrives. Error: packets wait for each other in a circle.
+  Result<void> settle() { return network_.run(); }
+  // The peer counts as touched at that time.
+  void touch_at(ir::Peer peer, sim::Picoseconds time);
+  // Peers that something has happened to since the last call: a write to their memory, an event, a timer.
+  void take_touched(std::vector<std::uint32_t>& into);
+
+  // The process is gone, as by a crash. Its interface still takes packets and drops them; the others are told after a while.
+  void kill(ir::Peer peer);
+
+ private:
+  friend class Simulated;
+  enum class Leg : std::uint8_t { there, back };
+  // A command under way.
+  struct Flight {
+    ir::Command command;
+    ir::Peer from{};
+    ir::Status status{};
+    std::uint64_t value = 0;
+    std::vector<std::byte> copy; // of memory that may change under way
+    Leg leg{};
+    bool holds_data = false; // in `copy`
+  };
+  enum class Alarm : std::uint64_t { touch, loss, timeout };
+
+  void join(Simulated& member);
+  void leave(const Simulated& member);
+  void carry(Simulated& from, const ir::Command& command);
+
+  [[nodiscard]] Simulated* member(ir::Peer peer) const;
+  void send(std::uint32_t flight, Simulated& from, ir::Peer to, std::uint64_t bytes, sim::Payload payload);
+  void arrived_there(std::uint32_t flight);
+  void arrived_back(std::uint32_t flight);
+  void land(Flight& flight, Simulated& target);
+  void finish(std::uint32_t flight, ir::Status status);
+  void touch(ir::Peer peer);
+  void set_alarm(sim::Picoseconds time, Alarm alarm, std::uint64_t number);
+
+  void departed(const sim::Transfer&) override {}
+  void arrived(const sim::Transfer& transfer) override;
+  void timer(std::uint64_t cookie) override;
+
+  sim::Network network_;
+  std::vector<std::uint32_t> nodes_;
+  std::vector<Simulated*> members_; // null: not there, or killed
+  std::deque<Flight> flights_;
+  std::vector<std::uint32_t> free_flights_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<bool> is_touched_;
+};
+
+} // namespace heddle::translators::simulated

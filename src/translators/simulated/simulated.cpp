@@ -1,0 +1,85 @@
+#include "translators/simulated/simulated.hpp"
+
+#include "translators/execute.hpp"
+
+#include <string>
+
+namespace heddle::translators::simulated {
+
+Simulated::Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabilities& capabilities)
+    : interconnect_(interconnect), self_(self), capabilities_(capabilities), attached_(interconnect.size(), false) {
+  interconnect_.join(*this);
+}
+
+Simulated::~Simulated() {
+  interconnect_.leave(*this);
+}
+
+Result<ir::ExposedMemory> Simulated::allocate(std::size_t bytes) {
+  return memory_.allocate(key_for(++serial_), bytes);
+}
+
+Result<ir::RemotePlace> Simulated::expose(std::span<std::byte> memory) {
+  return memory_.expose(key_for(++serial_), memory);
+}
+
+Result<ir::RemotePlace> Simulated::attach(ir::Peer peer, const ir::Address& address) {
+  const auto rank = static_cast<std::uint32_t>(peer);
+  if (!interconnect_.has(peer))
+    return std::unexpected(Error{.code = ErrorCode::unreachable,
+                                 .fact = "peer " + std::to_string(rank) + " is not on this simulated network",
+                                 .peer = static_cast<std::int64_t>(rank)});
+  auto key = learn(peer, address);
+  if (!key) return std::unexpected(std::move(key.error()));
+  attached_[rank] = true;
+  return ir::RemotePlace{.key = *key, .offset = 0};
+}
+
+void Simulated::detach(ir::Peer peer) {
+  if (static_cast<std::uint32_t>(peer) < attached_.size()) attached_[static_cast<std::uint32_t>(peer)] = false;
+}
+
+std::size_t Simulated::submit(std::span<const ir::Command> commands) {
+  std::size_t taken = 0;
+  for (const ir::Command& command : commands) {
+    const auto rank = static_cast<std::uint32_t>(command.peer);
+    if (rank >= attached_.size() || !attached_[rank] || !interconnect_.has(self_)) {
+      refuse(command, ir::Status::peer_lost);
+    } else if (oversized(command)) {
+      refuse(command, ir::Status::refused);
+    } else if (under_way_ == kQueueDepth) {
+      return taken;
+    } else {
+      ++under_way_;
+      interconnect_.carry(*this, command);
+    }
+    ++taken;
+  }
+  return taken;
+}
+
+bool Simulated::oversized(const ir::Command& command) const {
+  if (command.operation == ir::Operation::get) return command.bytes > capabilities_.largest_transfer;
+  return command.operation == ir::Operation::put &&
+         put_extent(command) > capabilities_.largest_transfer + 2 * ir::kHeadBytes; // head and terminator ride along
+}
+
+void Simulated::refuse(const ir::Command& command, ir::Status status) {
+  if (!ir::has(command.flags, ir::Flags::signalled)) return;
+  report({.kind = ir::EventKind::completed, .status = status, .peer = command.peer, .cookie = command.cookie});
+}
+
+void Simulated::report(const ir::Event& event) {
+  events_.push(event);
+  interconnect_.touch(self_);
+}
+
+void Simulated::announce(ir::Peer from, const ir::Command& command) {
+  const bool read = command.operation == ir::Operation::get;
+  if (read ? !capabilities_.announces_reads : !capabilities_.announces_writes) return;
+  report({.kind = read ? ir::EventKind::remote_read : ir::EventKind::remote_written,
+          .peer = from,
+          .value = command.operand & 0xffU});
+}
+
+} // namespace heddle::translators::simulated

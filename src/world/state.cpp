@@ -1,0 +1,222 @@
+#include "world/state.hpp"
+
+#include "context/state.hpp"
+#include "sim/description.hpp"
+#include "translators/simulated/infiniband/infiniband.hpp"
+#include "translators/simulated/rhinet/rhinet.hpp"
+#include "translators/simulated/tofu/tofu.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace heddle::simulation {
+
+namespace {
+
+using namespace translators::simulated;
+
+// Until something is tried again that nobody will tell of: twice as long each time that it was in vain.
+constexpr Time kFirstPatience = std::chrono::microseconds(1);
+constexpr Time kLastPatience = std::chrono::microseconds(64);
+
+Error bad(std::string fact, std::string remedy = {}) {
+  return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
+}
+
+} // namespace
+
+WorldState::WorldState(const Setup& setup, sim::Network network, std::vector<std::uint32_t> nodes)
+    : setup_(setup), interconnect_(std::move(network), std::move(nodes)), deaths_(setup.deaths) {
+  std::stable_sort(deaths_.begin(), deaths_.end(), [](const auto& a, const auto& b) { return a.at > b.at; });
+}
+
+WorldState::~WorldState() {
+  for (Process& process : processes_) process.task.reset(); // programs refer to their peers
+  for (Process& process : processes_)
+    if (process.peer != nullptr) process.peer->context_.reset();
+}
+
+Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
+  auto fabric = sim::parse_fabric(setup.fabric);
+  if (!fabric) return std::unexpected(std::move(fabric.error()));
+  if (setup.peers_per_node == 0) return std::unexpected(bad("no peer on any node", "give at least 1 per node"));
+  const std::uint64_t places = std::uint64_t{fabric->nodes} * setup.peers_per_node;
+  const std::uint64_t peers = setup.peers == 0 ? places : setup.peers;
+  if (peers > places)
+    return std::unexpected(bad(std::to_string(peers) + " peers do not fit on " + std::to_string(fabric->nodes) +
+                                   " nodes with " + std::to_string(setup.peers_per_node) + " on each",
+                               "use a larger fabric or more peers per node"));
+  std::vector<std::uint32_t> nodes;
+  for (std::uint64_t rank = 0; rank < peers; ++rank)
+    nodes.push_back(static_cast<std::uint32_t>(rank / setup.peers_per_node));
+  for (const Setup::Death& death : setup.deaths)
+    if (death.rank >= peers)
+      return std::unexpected(bad("rank " + std::to_string(death.rank) + " cannot die: no such rank"));
+  auto network = sim::Network::make(std::move(*fabric));
+  if (!network) return std::unexpected(std::move(network.error()));
+  std::unique_ptr<WorldState> state(new WorldState(setup, std::move(*network), std::move(nodes)));
+  if (!setup.trace.empty()) {
+    auto trace = Trace::create(setup.trace, state->interconnect_.network());
+    if (!trace) return std::unexpected(std::move(trace.error()));
+    state->trace_ = std::move(*trace);
+    state->interconnect_.network().record(state->trace_.get());
+  }
+  if (auto populated = state->populate(); !populated) return std::unexpected(std::move(populated.error()));
+  return state;
+}
+
+Result<std::unique_ptr<ir::Translator>> WorldState::make_translator(ir::Peer peer) {
+  const std::string_view kind = std::string_view(setup_.fabric).substr(0, setup_.fabric.find(':'));
+  if (kind == "infiniband") return std::make_unique<Infiniband>(interconnect_, peer);
+  if (kind == "tofu") return std::make_unique<Tofu>(interconnect_, peer);
+  if (kind == "rhinet") return std::make_unique<Rhinet>(interconnect_, peer);
+  return std::unexpected(bad("no translator for a fabric of kind '" + std::string(kind) + "'"));
+}
+
+Result<void> WorldState::populate() {
+  auto options = base::resolve(setup_.options, {});
+  if (!options) return std::unexpected(std::move(options.error()));
+  const std::uint32_t size = interconnect_.size();
+  processes_.resize(size);
+  std::vector<engine::Contact> contacts(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    Process& process = processes_[rank];
+    auto network = make_translator(ir::Peer{rank});
+    if (!network) return std::unexpected(std::move(network.error()));
+    process.network = std::move(*network);
+    if (setup_.faults.seed != 0)
+      process.faulty = std::make_unique<translators::Faulty>(
+          *process.network, translators::FaultPlan{.seed = setup_.faults.seed * 1'000'003 + rank,
+                                                   .short_count = setup_.faults.short_count,
+                                                   .delay_command = setup_.faults.delay_command,
+                                                   .delay_event = setup_.faults.delay_event,
+                                                   .reorder_events = setup_.faults.reorder_events});
+    ir::Translator& translator = process.faulty ? static_cast<ir::Translator&>(*process.faulty) : *process.network;
+    process.peer.reset(new Peer(*this, rank, size));
+    auto state = Context::State::create_simulated(*options, rank, size, translator);
+    if (!state) return std::unexpected(std::move(state.error()));
+    process.peer->context_ = Context(std::move(*state));
+    contacts[rank] = {.address = process.network->address(), .port = 1};
+  }
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    std::vector<engine::Contact> of_rank = contacts;
+    of_rank[rank].port = 0; // messages to itself go by loopback
+    processes_[rank].peer->context_->state_->engine().set_contacts(std::move(of_rank));
+  }
+  return {};
+}
+
+Result<Outcome> WorldState::run(const Program& program) {
+  running_ = size();
+  for (const Setup::Death& death : deaths_) interconnect_.touch_at(ir::Peer{death.rank}, death.at);
+  for (Process& process : processes_) {
+    process.task = program(*process.peer);
+    process.task->start();
+    note_end(process);
+    advance(process);
+  }
+  std::vector<std::uint32_t> touched;
+  while (running_ > 0) {
+    kill_those_due();
+    interconnect_.take_touched(touched);
+    if (touched.empty()) {
+      if (!interconnect_.step()) return std::unexpected(stuck());
+      continue;
+    }
+    for (const std::uint32_t rank : touched) {
+      processes_[rank].looks_again = false;
+      advance(processes_[rank]);
+    }
+  }
+  outcome_.time = now();
+  // What the last processes have sent still arrives.
+  if (auto settled = interconnect_.settle(); !settled) return std::unexpected(std::move(settled.error()));
+  outcome_.history = interconnect_.network().history();
+  outcome_.packet_hops = interconnect_.network().packet_hops();
+  if (trace_ != nullptr) {
+    interconnect_.network().record(nullptr);
+    if (auto finished = trace_->finish(); !finished) return std::unexpected(std::move(finished.error()));
+    trace_.reset();
+  }
+  return outcome_;
+}
+
+void WorldState::advance(Process& process) {
+  if (process.dead) return;
+  Context::State& state = *process.peer->context_->state_;
+  for (;;) {
+    const std::size_t done = state.progress_all();
+    if (done > 0) process.patience = {};
+    Peer::Wait* waiting = process.peer->waiting_;
+    if (waiting != nullptr && waiting->over())
+      resume(process);
+    else if (done == 0)
+      break;
+  }
+  look_again_if_needed(process);
+}
+
+void WorldState::resume(Process& process) {
+  Peer::Wait* waiting = std::exchange(process.peer->waiting_, nullptr);
+  if (trace_ != nullptr && process.waits_since < now())
+    trace_->peer_span(process.peer->rank(), "waits", process.waits_since, now());
+  waiting->handle_.resume();
+  process.waits_since = now();
+  note_end(process);
+}
+
+void WorldState::note_end(Process& process) {
+  if (process.ended || !process.task->ended()) return;
+  process.ended = true;
+  --running_;
+  if (!process.task->failure()) return;
+  const std::string who = "rank " + std::to_string(process.peer->rank()) + ": ";
+  try {
+    std::rethrow_exception(process.task->failure());
+  } catch (const std::exception& failure) {
+    outcome_.errors.push_back(who + failure.what());
+  } catch (...) {
+    outcome_.errors.push_back(who + "threw something unknown");
+  }
+}
+
+void WorldState::look_again_if_needed(Process& process) {
+  const bool needed = process.peer->context_->state_->engine().must_try_again() ||
+                      (process.faulty != nullptr && process.faulty->held() > 0);
+  if (!needed || process.looks_again) return;
+  process.looks_again = true;
+  process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);
+  wake_at(*process.peer, now() + process.patience);
+}
+
+void WorldState::kill_those_due() {
+  while (!deaths_.empty() && deaths_.back().at <= now()) {
+    Process& process = processes_[deaths_.back().rank];
+    deaths_.pop_back();
+    if (process.dead) continue;
+    interconnect_.kill(ir::Peer{process.peer->rank()});
+    process.dead = true;
+    process.peer->waiting_ = nullptr;
+    if (!process.ended) --running_;
+    process.ended = true;
+  }
+}
+
+Error WorldState::stuck() const {
+  if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty()) return bad(circle);
+  std::string waiting;
+  for (const std::string& error : outcome_.errors) waiting += " " + error + ";";
+  std::uint32_t count = 0;
+  for (const Process& process : processes_) {
+    if (process.ended) continue;
+    ++count;
+    if (count > 4) continue;
+    std::string lines = process.peer->context_->waiting_for();
+    std::replace(lines.begin(), lines.end(), '\n', ';');
+    waiting += " rank " + std::to_string(process.peer->rank()) + ": " + (lines.empty() ? "nothing known;" : lines);
+  }
+  return bad(std::to_string(count) + " processes wait for what will never come:" + waiting,
+             "see that every receive has its send and every process takes part in barriers");
+}
+
+} // namespace heddle::simulation

@@ -1,0 +1,82 @@
+#include "world/trace.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace heddle::simulation {
+
+namespace {
+
+Error failed(const std::string& path, const char* what) {
+  return {.code = ErrorCode::system_failed,
+          .fact = std::string("the trace ") + path + " cannot be " + what,
+          .remedy = "name a file in a folder that exists, on a file system with room",
+          .system_code = errno};
+}
+
+// Microseconds with all six digits of a picosecond, whatever the locale.
+std::string microseconds(sim::Picoseconds time) {
+  constexpr std::int64_t kPerMicrosecond = 1'000'000;
+  std::string digits = std::to_string(time.count() % kPerMicrosecond);
+  digits.insert(0, 6 - digits.size(), '0');
+  return std::to_string(time.count() / kPerMicrosecond) + "." + digits;
+}
+
+} // namespace
+
+Trace::Trace(std::FILE* file, std::string path, const sim::Network& network)
+    : file_(file), path_(std::move(path)), network_(network) {}
+
+Trace::~Trace() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+Result<std::unique_ptr<Trace>> Trace::create(const std::string& path, const sim::Network& network) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) return std::unexpected(failed(path, "written"));
+  std::unique_ptr<Trace> trace(new Trace(file, path, network));
+  std::fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", file);
+  constexpr std::pair<Group, const char*> kGroups[] = {{Group::peers, "peers"},
+                                                       {Group::send_engines, "send engines"},
+                                                       {Group::links, "links"},
+                                                       {Group::receive_engines, "receive engines"}};
+  for (const auto& [group, name] : kGroups) {
+    std::fprintf(file, "%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
+                 trace->first_ ? "" : ",\n", static_cast<int>(group), name);
+    trace->first_ = false;
+  }
+  return trace;
+}
+
+void Trace::write(Group group, std::uint32_t track, const std::string& track_name, const std::string& what,
+                  sim::Picoseconds start, sim::Picoseconds end) {
+  if (std::exchange(named_[{group, track}], true) == false)
+    std::fprintf(file_, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":\"%s\"}}",
+                 static_cast<int>(group), track, track_name.c_str());
+  std::fprintf(file_, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%s,\"dur\":%s}", what.c_str(),
+               static_cast<int>(group), track, microseconds(start).c_str(), microseconds(end - start).c_str());
+}
+
+void Trace::span(const sim::Span& span) {
+  const Group group = span.part == sim::Span::Part::send_engine ? Group::send_engines
+                      : span.part == sim::Span::Part::link      ? Group::links
+                                                                : Group::receive_engines;
+  write(group, span.index, network_.name_of(span.part, span.index),
+        std::to_string(span.transfer.source) + " to " + std::to_string(span.transfer.target) + ", " +
+            std::to_string(span.bytes) + " bytes",
+        span.start, span.end);
+}
+
+void Trace::peer_span(std::uint32_t rank, const char* what, sim::Picoseconds start, sim::Picoseconds end) {
+  write(Group::peers, rank, "rank " + std::to_string(rank), what, start, end);
+}
+
+Result<void> Trace::finish() {
+  std::fputs("\n]}\n", file_);
+  const bool whole = std::ferror(file_) == 0;
+  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+  if (!whole || !closed) return std::unexpected(failed(path_, "finished"));
+  return {};
+}
+
+} // namespace heddle::simulation

@@ -1,0 +1,63 @@
+// Simulated jobs: processes as coroutines on a simulated fabric, in virtual time.
+#include "world/state.hpp"
+
+#include <utility>
+
+namespace heddle::simulation {
+
+Time Peer::now() const {
+  return world_.now();
+}
+
+bool Peer::RequestWait::over() {
+  completion_ = peer_.context().test(request_);
+  return completion_.has_value();
+}
+
+bool Peer::AllWait::over() {
+  while (!left_.empty()) {
+    const auto completion = peer_.context().test(left_.front());
+    if (!completion) return false;
+    if (first_ == ErrorCode::ok) first_ = completion->code;
+    left_ = left_.subspan(1);
+  }
+  return true;
+}
+
+bool Peer::EventWait::over() {
+  count_ = peer_.context().poll(events_);
+  return count_ > 0;
+}
+
+Peer::TimeWait::TimeWait(Peer& peer, Time until) : Wait(peer), until_(until) {
+  peer.world_.wake_at(peer, until);
+}
+
+bool Peer::TimeWait::over() {
+  return peer_.now() >= until_;
+}
+
+World::World(std::unique_ptr<WorldState> state) : state_(std::move(state)) {}
+World::~World() = default;
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+
+Result<World> World::create(const Setup& setup) {
+  auto state = WorldState::create(setup);
+  if (!state) return std::unexpected(std::move(state.error()));
+  return World(std::move(*state));
+}
+
+std::uint32_t World::size() const {
+  return state_->size();
+}
+
+Result<Outcome> World::run(const Program& program) {
+  return state_->run(program);
+}
+
+const Peer& World::peer(std::uint32_t rank) const {
+  return state_->peer(rank);
+}
+
+} // namespace heddle::simulation

@@ -1,0 +1,135 @@
+#include <heddle/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace heddle::simulation {
+namespace {
+
+class EveryFabric : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Fabrics, EveryFabric,
+                         testing::Values("infiniband:2-ary-2-tree", "infiniband:2-ary-2-tree,lmc=1", "tofu:1x1x1",
+                                         "tofu:1x1x1,generation=d", "rhinet:star:8", "rhinet:ring:8"));
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
+  std::vector<std::byte> made(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>((i * 31 + seed) & 0xffU);
+  return made;
+}
+
+// Sends to the next, receives from the one before; small and large.
+Task exchange(Peer& peer, std::size_t bytes) {
+  const auto out = pattern(bytes, peer.rank());
+  std::vector<std::byte> in(bytes);
+  const std::uint32_t next = (peer.rank() + 1) % peer.size();
+  const std::uint32_t before = (peer.rank() + peer.size() - 1) % peer.size();
+  const std::array requests = {*peer.context().receive({.source = Rank{before}, .tag = Tag{7}}, Layout(in)),
+                               *peer.context().send(Rank{next}, Tag{7}, ConstLayout(out))};
+  if (co_await peer.wait_all(requests) != ErrorCode::ok) throw std::runtime_error("failed");
+  if (in != pattern(bytes, before)) throw std::runtime_error("wrong data");
+}
+
+Result<Outcome> run(const char* fabric, const Program& program, std::uint32_t peers = 8) {
+  auto world = World::create({.fabric = fabric, .peers = peers});
+  if (!world) return std::unexpected(world.error());
+  return world->run(program);
+}
+
+TEST_P(EveryFabric, CarriesMessagesOfAllSizesInARing) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{8}, std::size_t{1000}, std::size_t{50'000}, std::size_t{1'000'000}}) {
+    const auto outcome = run(GetParam(), [bytes](Peer& peer) { return exchange(peer, bytes); });
+    ASSERT_TRUE(outcome) << outcome.error().message();
+    EXPECT_EQ(outcome->errors, std::vector<std::string>{}) << bytes;
+    EXPECT_GT(outcome->time.count(), 0);
+  }
+}
+
+TEST_P(EveryFabric, IsTheSameTwiceToThePicosecond) {
+  const auto program = [](Peer& peer) { return exchange(peer, 100'000); };
+  const auto first = run(GetParam(), program);
+  const auto second = run(GetParam(), program);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->time, second->time);
+  EXPECT_EQ(first->history, second->history);
+}
+
+TEST_P(EveryFabric, PassesBarriersTogether) {
+  std::vector<int> passed(8, 0);
+  const auto outcome = run(GetParam(), [&passed](Peer& peer) -> Task {
+    for (int round = 1; round <= 3; ++round) {
+      co_await peer.sleep(std::chrono::microseconds(peer.rank() * 10));
+      passed[peer.rank()] = round;
+      if ((co_await peer.barrier()).code != ErrorCode::ok) throw std::runtime_error("barrier");
+      for (const int other : passed)
+        if (other < round) throw std::runtime_error("passed too early");
+    }
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+TEST_P(EveryFabric, TellsSurvivorsOfADeath) {
+  auto world =
+      World::create({.fabric = GetParam(), .peers = 4, .deaths = {{.rank = 2, .at = std::chrono::microseconds(50)}}});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) -> Task {
+    std::array<std::byte, 8> data{};
+    if (peer.rank() == 2) co_await peer.sleep(std::chrono::seconds(1));
+    const auto receive = peer.context().receive({.source = Rank{2}}, Layout(data));
+    if (!receive) throw std::runtime_error(receive.error().message());
+    if ((co_await peer.wait(*receive)).code != ErrorCode::peer_failed)
+      throw std::runtime_error("received from the dead");
+    std::array<Event, 4> events;
+    if (co_await peer.wait_events(events) != 1 || events[0].kind != Event::Kind::peer_failed)
+      throw std::runtime_error("not told");
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+TEST(World, NamesWhatProcessesWaitForInVain) {
+  const auto outcome = run(
+      "tofu:1x1x1",
+      [](Peer& peer) -> Task {
+        std::array<std::byte, 8> data{};
+        co_await peer.wait(*peer.context().receive({.source = Rank{0}, .tag = Tag{5}}, Layout(data)));
+      },
+      2);
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message().find("2 processes wait for what will never come"), std::string::npos)
+      << outcome.error().message();
+  EXPECT_NE(outcome.error().message().find("tag 0x5"), std::string::npos);
+}
+
+TEST(World, DoesNotBlock) {
+  const auto outcome = run(
+      "tofu:1x1x1",
+      [](Peer& peer) -> Task {
+        std::array<std::byte, 8> data{};
+        const Request request = *peer.context().receive({.source = Rank{0}, .tag = Tag{5}}, Layout(data));
+        if (peer.context().wait(request).code != ErrorCode::would_block) throw std::runtime_error("blocked");
+        if (peer.context().wait(request, std::chrono::seconds(1)).code != ErrorCode::timed_out)
+          throw std::runtime_error("waited");
+        if (!peer.context().cancel(request)) throw std::runtime_error("gone");
+        if ((co_await peer.wait(request)).code != ErrorCode::cancelled) throw std::runtime_error("not cancelled");
+      },
+      2);
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+TEST(World, RefusesWhatCannotBe) {
+  EXPECT_FALSE(World::create({.fabric = "ethernet:4"}));
+  EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .peers = 13}));
+  EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .peers_per_node = 0}));
+  EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .deaths = {{.rank = 99}}}));
+  EXPECT_TRUE(World::create({.fabric = "tofu:1x1x1", .peers = 24, .peers_per_node = 2}));
+}
+
+} // namespace
+} // namespace heddle::simulation

@@ -1,0 +1,65 @@
+// The random traffic of real processes, unchanged, between simulated ones.
+#include "tests/simulation/runs.hpp"
+#include "tests/traffic/slowdown.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace heddle::tests {
+namespace {
+
+void expect_good(const Run& run) {
+  SCOPED_TRACE(describe(run));
+  EXPECT_EQ(verdict(run), "");
+}
+
+class SimulatedTraffic : public testing::TestWithParam<const char*> {
+ protected:
+  // Fewer on a network that takes long: while it does, many look whether something has come.
+  static std::uint64_t share(std::uint64_t messages) {
+    const bool slow = std::string_view(GetParam()).starts_with("rhinet");
+    return std::max<std::uint64_t>(messages / (slow ? 8 : 1) / kSlowdown, 2);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Fabrics, SimulatedTraffic,
+                         testing::Values("infiniband:6-ary-3-tree:256,lmc=2", "tofu:3x3x3", "rhinet:star:256"));
+
+TEST_P(SimulatedTraffic, IsWholeAndInOrderBetweenEight) {
+  expect_good({.setup = {.fabric = GetParam(), .peers = 8}, .seed = 1, .messages = 200, .largest = 1'000'000});
+}
+TEST_P(SimulatedTraffic, IsWholeAndInOrderBetween48) {
+  expect_good({.setup = {.fabric = GetParam(), .peers = 48}, .seed = 2, .messages = share(60)});
+}
+TEST_P(SimulatedTraffic, IsWholeAndInOrderBetween256) {
+  Options options;
+  options.ring_bytes = 8192;
+  options.ring_memory = 1U << 21U;
+  expect_good({.setup = {.fabric = GetParam(), .peers = kSlowdown == 1 ? 256U : 64U, .options = options},
+               .seed = 3,
+               .messages = share(24),
+               .largest = 20'000});
+}
+
+// HEDDLE_TEST_SEED=17 runs that one alone; HEDDLE_TEST_RUNS=100000 as many as asked.
+TEST(SimulatedRuns, AreWholeAndInOrderWhateverTheSeed) {
+  if (const char* seed = std::getenv("HEDDLE_TEST_SEED")) {
+    expect_good(random_run(std::strtoull(seed, nullptr, 0)));
+    return;
+  }
+  const char* asked = std::getenv("HEDDLE_TEST_RUNS");
+  const std::uint64_t runs = asked != nullptr ? std::strtoull(asked, nullptr, 0) : 300 / kSlowdown;
+  for (std::uint64_t seed = 1; seed <= runs && !HasFailure(); ++seed) expect_good(random_run(seed));
+}
+
+TEST(SimulatedRuns, AreTheSameTwice) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const tests::Run run = random_run(seed);
+    EXPECT_EQ(verdict(run), verdict(run));
+  }
+}
+
+} // namespace
+} // namespace heddle::tests
