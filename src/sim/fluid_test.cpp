@@ -118,7 +118,8 @@ TEST(Fluid, IsOptimisticForAFlowBehindABlockedOne) {
     Pattern pattern;
     for (std::uint32_t i = 0; i < 5; ++i) pattern.push_back({.source = i, .target = 5, .bytes = kLarge});
     pattern.push_back({.source = 0, .target = 12, .bytes = kLarge, .send_engine = 1, .lane = lane});
-    const std::string fabric = std::string(kTree) + ",lanes=2";
+    std::string fabric = kTree;
+    fabric += ",lanes=2";
     return Outcome<Network>(fabric, pattern).arrived_.back() / Outcome<FluidNetwork>(fabric, pattern).arrived_.back();
   };
   EXPECT_NEAR(other_flow(1), 1, 0.05);

@@ -19,6 +19,7 @@ struct Report {
 // A new report: a file reproduce_NAME.cpp, a declaration in reproduce.hpp, a line here.
 constexpr std::array kReports{
     Report{"fat-tree", reproduce_fat_tree},
+    Report{"portability", reproduce_portability},
 };
 
 struct ReproduceArguments {
@@ -102,7 +103,9 @@ int run_reproduce(const ReproduceArguments& arguments) {
 void add_reproduce(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<ReproduceArguments>();
   CLI::App* reproduce = program.add_subcommand("reproduce", "The figures of the reports, theirs and ours side by side");
-  reproduce->add_option("report", arguments->what, "fat-tree or all")->capture_default_str()->type_name("REPORT");
+  reproduce->add_option("report", arguments->what, "fat-tree, portability or all")
+      ->capture_default_str()
+      ->type_name("REPORT");
   reproduce->add_option("--svg", arguments->svg, "Draw the charts into this folder, too")->type_name("DIR");
   add_json_flag(*reproduce, arguments->json);
   reproduce->footer("Example: heddle reproduce fat-tree --svg charts");

@@ -39,6 +39,7 @@ struct Reproduction {
 
 std::string to_svg(const Chart& chart); // reproduce_chart.cpp
 
-Result<Reproduction> reproduce_fat_tree(); // reproduce_fat_tree.cpp
+Result<Reproduction> reproduce_fat_tree();    // reproduce_fat_tree.cpp
+Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
 
 } // namespace heddle::tool

@@ -1,0 +1,183 @@
+#include "world/workloads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace heddle::simulation {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kNames = {"ping-pong", "stream", "all-to-all", "halo", "random"};
+constexpr std::uint32_t kUnderWay = 16; // messages of a stream
+
+// When the processes began and ended what is measured.
+struct Clock {
+  Time begin = Time::max();
+  Time end = Time::min();
+  void began(Time at) { begin = std::min(begin, at); }
+  void ended(Time at) { end = std::max(end, at); }
+};
+
+Request checked(const Result<Request>& request) {
+  if (!request) throw std::runtime_error(request.error().message());
+  return *request;
+}
+void check(ErrorCode code) {
+  if (code != ErrorCode::ok) throw std::runtime_error("a message ended with " + std::string(to_string(code)));
+}
+
+Task send(Peer& peer, std::uint32_t to, std::span<const std::byte> data) {
+  check(
+      (co_await peer.wait(checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(data.data(), data.size()))))).code);
+}
+Task receive(Peer& peer, std::uint32_t from, std::span<std::byte> data) {
+  const Match match{.source = Rank{from}, .tag = Tag{1}};
+  check((co_await peer.wait(checked(peer.context().receive(match, Layout(data.data(), data.size()))))).code);
+}
+
+Task ping_pong(Peer& peer, std::vector<std::byte>& buffer) {
+  const std::uint32_t last = peer.size() - 1;
+  if (peer.rank() == 0) {
+    co_await send(peer, last, buffer);
+    co_await receive(peer, last, buffer);
+  } else if (peer.rank() == last) {
+    co_await receive(peer, 0, buffer);
+    co_await send(peer, 0, buffer);
+  }
+}
+
+Task stream(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
+  const std::uint32_t last = peer.size() - 1;
+  if (peer.rank() != 0 && peer.rank() != last) co_return;
+  std::vector<Request> requests;
+  for (std::uint32_t i = 0; i < kUnderWay; ++i) {
+    std::byte* at = buffer.data() + i * bytes;
+    requests.push_back(checked(peer.rank() == 0
+                                   ? peer.context().send(Rank{last}, Tag{1}, ConstLayout(at, bytes))
+                                   : peer.context().receive({.source = Rank{0}, .tag = Tag{1}}, Layout(at, bytes))));
+  }
+  check(co_await peer.wait_all(requests));
+}
+
+Task exchange(Peer& peer, std::uint32_t to, std::uint32_t from, std::uint64_t bytes, std::vector<std::byte>& buffer) {
+  const std::array requests = {
+      checked(peer.context().receive({.source = Rank{from}, .tag = Tag{1}}, Layout(buffer.data() + bytes, bytes))),
+      checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(buffer.data(), bytes)))};
+  check(co_await peer.wait_all(requests));
+}
+
+Task all_to_all(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
+  for (std::uint32_t step = 1; step < peer.size(); ++step)
+    co_await exchange(peer, (peer.rank() + step) % peer.size(), (peer.rank() + peer.size() - step) % peer.size(), bytes,
+                      buffer);
+}
+
+struct Grid {
+  std::uint32_t rows = 1;
+  std::uint32_t columns = 1;
+};
+Grid grid_of(std::uint32_t size) {
+  Grid grid{.rows = 1, .columns = size};
+  for (std::uint32_t rows = 1; rows * rows <= size; ++rows)
+    if (size % rows == 0) grid = {.rows = rows, .columns = size / rows};
+  return grid;
+}
+
+Task halo(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
+  const Grid grid = grid_of(peer.size());
+  const std::uint32_t row = peer.rank() / grid.columns;
+  const std::uint32_t column = peer.rank() % grid.columns;
+  const auto at = [&grid](std::uint32_t r, std::uint32_t c) { return r % grid.rows * grid.columns + c % grid.columns; };
+  const std::array neighbours = {at(row, column + 1), at(row, column + grid.columns - 1), at(row + 1, column),
+                                 at(row + grid.rows - 1, column)};
+  // What goes to the east comes from the west: one tag a direction.
+  constexpr std::array<std::size_t, 4> kOpposite = {1, 0, 3, 2};
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < neighbours.size(); ++i) {
+    const Match match{.source = Rank{neighbours[i]}, .tag = Tag{10 + kOpposite[i]}};
+    requests.push_back(checked(peer.context().receive(match, Layout(buffer.data() + (4 + i) * bytes, bytes))));
+    requests.push_back(
+        checked(peer.context().send(Rank{neighbours[i]}, Tag{10 + i}, ConstLayout(buffer.data() + i * bytes, bytes))));
+  }
+  check(co_await peer.wait_all(requests));
+}
+
+// Everybody knows from the seed who sends to whom.
+Task random_traffic(Peer& peer, const Job& job, std::uint32_t round, std::vector<std::byte>& buffer) {
+  std::mt19937_64 random(job.seed * 1'000'003 + round);
+  std::vector<Request> requests;
+  for (std::uint32_t from = 0; from < peer.size(); ++from) {
+    const auto to = static_cast<std::uint32_t>((from + 1 + random() % (peer.size() - 1)) % peer.size());
+    if (to == peer.rank())
+      requests.push_back(checked(
+          peer.context().receive({.source = Rank{from}, .tag = Tag{1}}, Layout(buffer.data() + job.bytes, job.bytes))));
+    if (from == peer.rank())
+      requests.push_back(checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(buffer.data(), job.bytes))));
+  }
+  check(co_await peer.wait_all(requests));
+}
+
+Task one_round(Peer& peer, const Job& job, std::uint32_t round, std::vector<std::byte>& buffer) {
+  switch (job.workload) {
+    case Workload::ping_pong: return ping_pong(peer, buffer);
+    case Workload::stream: return stream(peer, job.bytes, buffer);
+    case Workload::all_to_all: return all_to_all(peer, job.bytes, buffer);
+    case Workload::halo: return halo(peer, job.bytes, buffer);
+    case Workload::random: return random_traffic(peer, job, round, buffer);
+  }
+  return ping_pong(peer, buffer);
+}
+
+std::uint64_t messages_of_a_round(const Job& job, std::uint32_t size) {
+  switch (job.workload) {
+    case Workload::ping_pong: return 2;
+    case Workload::stream: return kUnderWay;
+    case Workload::all_to_all: return std::uint64_t{size} * (size - 1);
+    case Workload::halo: return std::uint64_t{size} * 4;
+    case Workload::random: return size;
+  }
+  return 0;
+}
+
+std::size_t buffer_bytes(const Job& job) {
+  const std::size_t pieces = job.workload == Workload::stream ? kUnderWay : job.workload == Workload::halo ? 8 : 2;
+  return job.workload == Workload::ping_pong ? job.bytes : pieces * job.bytes;
+}
+
+Task run_rounds(Peer& peer, const Job& job, Clock& clock) {
+  std::vector<std::byte> buffer(buffer_bytes(job));
+  for (std::uint32_t round = 0; round <= job.rounds; ++round) { // the first makes the connections
+    if (round == 1) {
+      check((co_await peer.barrier()).code);
+      clock.began(peer.now());
+    }
+    co_await one_round(peer, job, round, buffer);
+  }
+  clock.ended(peer.now());
+  check((co_await peer.barrier()).code);
+}
+
+} // namespace
+
+std::span<const std::string_view> workload_names() {
+  return kNames;
+}
+
+Result<Measured> run_job(World& world, const Job& job) {
+  if (world.size() < 2)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a workload needs at least 2 processes"});
+  Clock clock;
+  auto outcome = world.run([&](Peer& peer) { return run_rounds(peer, job, clock); });
+  if (!outcome) return std::unexpected(std::move(outcome.error()));
+  if (!outcome->errors.empty())
+    return std::unexpected(Error{.code = ErrorCode::peer_failed, .fact = outcome->errors.front()});
+  return Measured{.time = clock.end - clock.begin,
+                  .bytes = messages_of_a_round(job, world.size()) * job.rounds * job.bytes,
+                  .outcome = std::move(*outcome)};
+}
+
+} // namespace heddle::simulation

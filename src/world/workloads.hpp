@@ -1,0 +1,38 @@
+// Programs to try a fabric with: what `heddle sim` runs. Each is measured in virtual time, after a round that makes the connections.
+#pragma once
+
+#include <heddle/simulation.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace heddle::simulation {
+
+enum class Workload : std::uint8_t {
+  ping_pong,  // between the first and the last process
+  stream,     // from the first to the last, many messages under way
+  all_to_all, // every process to every other, one step a partner
+  halo,       // with the four neighbours on a periodic grid, as square as the number of processes allows
+  random,     // every process to others at random
+};
+// "ping-pong", "stream", ... in the order above.
+std::span<const std::string_view> workload_names();
+
+struct Job {
+  Workload workload{};
+  std::uint64_t bytes = 8; // of each message
+  std::uint32_t rounds = 10;
+  std::uint64_t seed = 1; // of random
+};
+
+struct Measured {
+  Time time{};             // of all rounds
+  std::uint64_t bytes = 0; // of messages in that time
+  Outcome outcome;
+};
+
+// Runs the job as the only program of the world. Error as World::run, and when a process fails.
+Result<Measured> run_job(World& world, const Job& job);
+
+} // namespace heddle::simulation

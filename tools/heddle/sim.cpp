@@ -1,0 +1,153 @@
+// heddle sim: a workload of the library on a simulated fabric, in virtual time.
+#include "base/nearest.hpp"
+#include "base/size_text.hpp"
+#include "subcommands.hpp"
+#include "world/workloads.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::tool {
+namespace {
+
+using simulation::Job;
+using simulation::Measured;
+using simulation::Workload;
+
+struct SimArguments {
+  std::string workload;
+  std::string fabric;
+  std::string bytes = "8,1KiB,64KiB";
+  std::string trace;
+  std::uint32_t peers = 0;
+  std::uint32_t per_node = 1;
+  std::uint32_t rounds = 10;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+struct Row {
+  std::uint64_t bytes = 0;
+  std::uint32_t peers = 0;
+  double round_us = 0; // one round; of ping-pong half of it
+  double mb_s = 0;     // all processes together
+  std::uint64_t hops = 0;
+};
+
+int failed(const Error& error) {
+  fmt::print(stderr, "heddle sim: {}\n", error.message());
+  return error.code == ErrorCode::bad_argument || error.code == ErrorCode::bad_option ? kBadUsage : 1;
+}
+
+Result<Workload> workload_named(const std::string& name) {
+  const auto names = simulation::workload_names();
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<Workload>(found - names.begin());
+  return std::unexpected(
+      Error{.code = ErrorCode::bad_argument,
+            .fact = fmt::format("no workload is called '{}', did you mean {}?", name, base::nearest(name, names))});
+}
+
+// Where many processes talk to all others, small rings: their memory is real, though the network is not.
+Options options_for(const SimArguments& arguments, Workload workload) {
+  Options options;
+  const bool with_all = workload == Workload::all_to_all || workload == Workload::random;
+  if (with_all && (arguments.peers == 0 || arguments.peers > 64)) options.ring_bytes = 4096;
+  return options;
+}
+
+Result<Row> measure(const SimArguments& arguments, const Job& job) {
+  const simulation::Setup setup{.fabric = arguments.fabric,
+                                .peers = arguments.peers,
+                                .peers_per_node = arguments.per_node,
+                                .options = options_for(arguments, job.workload),
+                                .trace = arguments.trace};
+  auto world = simulation::World::create(setup);
+  if (!world) return std::unexpected(std::move(world.error()));
+  auto measured = simulation::run_job(*world, job);
+  if (!measured) return std::unexpected(std::move(measured.error()));
+  const double us = static_cast<double>(measured->time.count()) / 1e6;
+  const double ways = job.workload == Workload::ping_pong ? 2 : 1;
+  return Row{.bytes = job.bytes,
+             .peers = world->size(),
+             .round_us = us / job.rounds / ways,
+             .mb_s = us > 0 ? static_cast<double>(measured->bytes) / us : 0,
+             .hops = measured->outcome.packet_hops};
+}
+
+void print_table(const SimArguments& arguments, const std::vector<Row>& rows) {
+  fmt::print("{} on {}, {} processes, {} rounds, virtual time\n", arguments.workload, arguments.fabric,
+             rows.front().peers, arguments.rounds);
+  fmt::print("{:>8} {:>14} {:>12} {:>14}\n", "bytes", arguments.workload == "ping-pong" ? "half round us" : "round us",
+             "MB/s", "packet-hops");
+  for (const Row& row : rows)
+    fmt::print("{:>8} {:>14.3f} {:>12.1f} {:>14}\n", base::print_size(row.bytes), row.round_us, row.mb_s, row.hops);
+}
+
+void print_json(const SimArguments& arguments, const std::vector<Row>& rows) {
+  auto results = nlohmann::ordered_json::array();
+  for (const Row& row : rows)
+    results.push_back(
+        {{"bytes", row.bytes}, {"round_us", row.round_us}, {"mb_s", row.mb_s}, {"packet_hops", row.hops}});
+  fmt::print("{}\n", nlohmann::ordered_json{{"workload", arguments.workload},
+                                            {"fabric", arguments.fabric},
+                                            {"processes", rows.front().peers},
+                                            {"rounds", arguments.rounds},
+                                            {"results", std::move(results)}}
+                         .dump());
+}
+
+int run_sim(const SimArguments& arguments) {
+  const auto workload = workload_named(arguments.workload);
+  if (!workload) return failed(workload.error());
+  const auto sizes = base::parse_size_list(arguments.bytes);
+  if (!sizes) return failed(sizes.error());
+  if (!arguments.trace.empty() && sizes->size() != 1)
+    return bad_usage("sim", "--trace records one run: give one size with --bytes");
+  std::vector<Row> rows;
+  for (const std::uint64_t bytes : *sizes) {
+    auto row =
+        measure(arguments, {.workload = *workload, .bytes = bytes, .rounds = arguments.rounds, .seed = arguments.seed});
+    if (!row) return failed(row.error());
+    rows.push_back(*row);
+  }
+  if (arguments.json)
+    print_json(arguments, rows);
+  else
+    print_table(arguments, rows);
+  return 0;
+}
+
+} // namespace
+
+void add_sim(CLI::App& program, Invocation& invocation) {
+  auto arguments = std::make_shared<SimArguments>();
+  CLI::App* sim = program.add_subcommand("sim", "Run a workload of the library on a simulated fabric");
+  sim->add_option("workload", arguments->workload, "ping-pong, stream, all-to-all, halo or random")
+      ->required()
+      ->type_name("WORKLOAD");
+  sim->add_option("--fabric", arguments->fabric,
+                  "infiniband:TREE, tofu:XxYxZ, rhinet:FILE|star:N|ring:N, with ,name=value")
+      ->required()
+      ->type_name("FABRIC");
+  sim->add_option("--bytes", arguments->bytes, "Sizes of the messages")->capture_default_str()->type_name("LIST");
+  sim->add_option("--peers,-n", arguments->peers, "Processes; 0: one on each place")->capture_default_str();
+  sim->add_option("--per-node", arguments->per_node, "Processes on each node")->capture_default_str();
+  sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 1'000'000U));
+  sim->add_option("--seed", arguments->seed, "For random")->capture_default_str();
+  sim->add_option("--trace", arguments->trace, "Write what peers, engines and links do, for Perfetto")
+      ->type_name("FILE");
+  sim->add_flag("--json", arguments->json, "One JSON object on stdout");
+  sim->footer("Example: heddle sim all-to-all --fabric infiniband:6-ary-2-tree:30 --bytes 64KiB");
+  sim->callback([arguments, &invocation] { invocation.exit_status = run_sim(*arguments); });
+}
+
+} // namespace heddle::tool
