@@ -151,8 +151,9 @@ Result<void> Context::State::meet() {
 }
 
 Context::State::~State() {
-  if (store_ != nullptr && engine_ != nullptr)
-    static_cast<void>(store_->leave(base::deadline_in(std::chrono::seconds(1))));
+  if (store_ == nullptr || engine_ == nullptr) return;
+  say_last_words();
+  static_cast<void>(store_->leave(base::deadline_in(std::chrono::seconds(1))));
 }
 
 std::size_t Context::State::progress_all() {
@@ -162,6 +163,12 @@ std::size_t Context::State::progress_all() {
     barriers_->peer_failed();
   }
   return done + barriers_->progress();
+}
+
+void Context::State::say_last_words() {
+  if (waiter_ == nullptr) return; // it never met the others
+  const std::uint64_t end = base::steady_ns() + kSecond;
+  while (engine_->owes_words() && base::steady_ns() < end) pass_time(progress(), end);
 }
 
 void Context::State::announce() const {
@@ -189,6 +196,7 @@ void Context::State::sleep(std::uint64_t end) {
   const std::uint64_t now = base::steady_ns();
   const std::uint64_t left = end > now ? end - now : 0;
   waiter_->sleep(std::chrono::nanoseconds(std::min(left, longest)));
+  engine_->try_again_now();
   look_around();
 }
 

@@ -105,6 +105,8 @@ class Context::State {
   }
   void sleep(std::uint64_t end);
   void look_around();
+  // Peers that wait for this process to say that it has fetched their message are told before it leaves.
+  void say_last_words();
   void watch(std::uint64_t now);
 
   base::ResolvedOptions options_;

@@ -141,6 +141,14 @@ class Engine final : private LinkHost {
            std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
   }
 
+  // After a sleep that was instead of calls of progress.
+  void try_again_now() { connector_.try_again_now(); }
+  // Something is still to be said to peers that wait for it, such as that their message has been fetched.
+  [[nodiscard]] bool owes_words() const {
+    return std::any_of(to_pump_.begin(), to_pump_.end(),
+                       [](const Link* link) { return link->connected() && !link->control.empty(); });
+  }
+
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request) {
     Operation* operation = core_.operations.find(request.name);

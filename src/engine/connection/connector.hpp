@@ -25,6 +25,10 @@ class Connector {
     return std::any_of(under_way_.begin(), under_way_.end(),
                        [](const Link* link) { return link->state == connection::State::locking; });
   }
+  // The caller has slept meanwhile: what calls of progress were to pass before another try have passed.
+  void try_again_now() {
+    for (Link* link : under_way_) link->lock_retry = 0;
+  }
   // Looks at the common slot and at the slots of transactions under way. Returns how much was done.
   std::size_t progress(Port& port);
   // The answer to the compare-and-swap on a common slot.
