@@ -100,6 +100,7 @@ class Outbox {
   // Sees to it that the payload may change as soon as the command is taken, where the network does not: it goes into the
   // command's head, or is put from memory that stays as it is until the peer has read the record.
   static void hold_payload(Link& link, ir::Command& command, std::uint64_t at) {
+    if (command.bytes == 0) return;
     if (command.head_bytes + command.bytes <= ir::kHeadBytes) {
       std::memcpy(command.head.data() + command.head_bytes, command.local, command.bytes);
       command.head_bytes += command.bytes;
