@@ -1,51 +1,9 @@
 // Ping-pong between ranks 0 and 1: the argument says how many round trips. Counts the allocations of all after the first
 // thousand, and ends with 1 where there was one.
 #include "tests/job/member.hpp"
+#include "tests/traffic/counted_new.hpp"
 
 #include <array>
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-std::size_t allocations = 0;
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  ++allocations;
-  void* memory = alignment <= alignof(std::max_align_t)
-                     ? std::malloc(bytes == 0 ? 1 : bytes)
-                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-} // namespace
-
-// Every form of the standard library ends in one of these.
-void* operator new(std::size_t bytes) {
-  return counted(bytes, 1);
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return counted(bytes, 1);
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace heddle::tests {
 namespace {

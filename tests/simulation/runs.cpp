@@ -3,7 +3,6 @@
 #include "tests/traffic/traffic.hpp"
 
 #include <array>
-#include <iterator>
 
 namespace heddle::tests {
 

@@ -1,12 +1,12 @@
 // How a ring is had on networks without connections, which announce what is written and read. Each direction by itself:
 //
 //   initiator                                     responder
-//   idle --start--> awaiting_grant                                   I1  reads its entry of the responder's directory, which
+//   idle --start--> awaiting_answer                                  I1  reads its entry of the responder's directory, which
 //                                                                        says that no ring is allocated; waits
 //                                                 told of the read   R1  allocates a ring, puts it into the initiator's
 //                                                                        command slot with a notice, and starts I1 itself if
 //                                                                        it has not: control records go the other way
-//   awaiting_grant --grant--> connected                              I2  initialises its producer and consumer pointers
+//   awaiting_answer --grant--> connected                             I2  initialises its producer and consumer pointers
 //
 // The number of the command slot travels as the notice of both commands. The grant may come before the answer to the read.
 #pragma once

@@ -40,7 +40,7 @@ class Simulated : public ir::Translator {
   virtual Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) = 0;
   // The way to a peer of a command of this process, or of the answer to one of the peer's.
   [[nodiscard]] virtual Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const = 0;
-  // Whether the peer's commands may reach that memory here, and this process's that memory there.
+  // Whether the peer's commands may reach that memory here.
   [[nodiscard]] virtual bool admits(ir::Peer, ir::MemoryKey) const { return true; }
 
   [[nodiscard]] Interconnect& interconnect() const { return interconnect_; }
