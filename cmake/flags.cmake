@@ -25,6 +25,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 if(HEDDLE_SANITIZE)
   target_compile_options(heddle_flags INTERFACE -fsanitize=${HEDDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(HEDDLE_SANITIZE MATCHES undefined) # these three double the time to build; a null pointer ends the program anyway
+    target_compile_options(heddle_flags INTERFACE -fno-sanitize=null,object-size,vptr)
+  endif()
   target_link_options(heddle_flags INTERFACE -fsanitize=${HEDDLE_SANITIZE})
   message(STATUS "heddle: sanitizers on: ${HEDDLE_SANITIZE}")
 endif()

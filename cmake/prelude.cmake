@@ -1,0 +1,32 @@
+# Headers compiled once and shared, since reading them takes longer than most files' own lines:
+# heddle_test_prelude for every test binary, heddle_room_prelude for the rooms of the sanitized builds. The release build reads
+# the rooms plainly, so that an #include missing in a room is found.
+set(HEDDLE_PRELUDE <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque> <functional> <map> <memory> <optional>
+                   <ranges> <span> <string> <string_view> <unordered_map> <utility> <vector>)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/prelude.cpp CONTENT "")
+
+# What is precompiled no longer counts as a system header: GCC 12 has false alarms about std::string in it, and Clang sees that
+# this standard library uses what it deprecates.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(HEDDLE_PRELUDE_WARNINGS -Wno-array-bounds -Wno-stringop-overflow)
+else()
+  set(HEDDLE_PRELUDE_WARNINGS -Wno-deprecated-declarations)
+endif()
+
+if(HEDDLE_SANITIZE)
+  add_library(heddle_room_prelude OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/prelude.cpp)
+  target_link_libraries(heddle_room_prelude PRIVATE heddle_flags)
+  target_compile_options(heddle_room_prelude PRIVATE ${HEDDLE_PRELUDE_WARNINGS})
+  target_precompile_headers(heddle_room_prelude PRIVATE ${HEDDLE_PRELUDE})
+endif()
+
+if(HEDDLE_TESTS)
+  # The code under test is optimised, the tests need not be.
+  add_library(heddle_test_flags INTERFACE)
+  target_compile_options(heddle_test_flags INTERFACE -O0 ${HEDDLE_PRELUDE_WARNINGS})
+  target_link_libraries(heddle_test_flags INTERFACE heddle_flags GTest::gtest GTest::gmock)
+  add_library(heddle_test_prelude OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/prelude.cpp)
+  target_link_libraries(heddle_test_prelude PRIVATE heddle_test_flags)
+  target_precompile_headers(heddle_test_prelude PRIVATE <gtest/gtest.h> ${HEDDLE_PRELUDE})
+  set_target_properties(heddle_test_prelude PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+endif()
