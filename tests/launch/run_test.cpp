@@ -164,7 +164,8 @@ TEST(Run, SaysInOneLineWhatIsWrongWithTheUsage) {
                                                     {"-n", "2", "--"},
                                                     {"--what", "/bin/true"},
                                                     {"-n", "2", "--bind", "x", "/bin/true"},
-                                                    {"-n", "2", "--grace", "-1", "/bin/true"}};
+                                                    {"-n", "2", "--grace", "-1", "/bin/true"},
+                                                    {"-n", "2", "--grace", "nan", "/bin/true"}};
   for (const auto& arguments : wrong) {
     Command command(heddle_run(arguments));
     EXPECT_EQ(sorted_lines(command.rest()).size(), 1U) << testing::PrintToString(arguments);

@@ -58,6 +58,8 @@ TEST(Perf, RefusesBadArgumentsInOneLine) {
   expect_refused(heddle({"perf"}), "heddle perf: ");
   expect_refused(heddle({"perf", "speed"}), "speed");
   expect_refused(heddle({"perf", "latency", "--bytes", "8,x"}), "--bytes: ");
+  expect_refused(heddle({"perf", "latency", "--bytes", ""}), "--bytes: ");
+  expect_refused(heddle({"perf", "latency", "--bytes", "100TiB"}), "--bytes: 100TiB is more than ");
   expect_refused(heddle({"perf", "latency", "--repetitions", "0"}), "--repetitions");
   expect_refused(heddle({"perf", "latency", "-n", "1"}), "-n");
 }

@@ -137,31 +137,37 @@ Result<Figure> repeat(std::uint64_t bytes, int repetitions, const Repetition& on
       .bytes = bytes, .median = values[values.size() / 2], .lowest = values.front(), .highest = values.back()};
 }
 
-// The time that 99 of 100 single messages take at most.
-Result<double> tail(Pair& pair, std::uint64_t count) {
-  std::vector<std::uint64_t> times(count);
-  for (std::uint64_t& time : times) {
+// Adds the times of `count` single round trips, in nanoseconds.
+ErrorCode time_each(Pair& pair, std::uint64_t count, std::vector<std::uint64_t>& times) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t start = base::steady_ns();
-    if (const ErrorCode code = pair.round_trip(); code != ErrorCode::ok) return std::unexpected(interrupted(code));
-    time = base::steady_ns() - start;
+    if (const ErrorCode code = pair.round_trip(); code != ErrorCode::ok) return code;
+    times.push_back(base::steady_ns() - start);
   }
-  const auto place = times.begin() + static_cast<std::ptrdiff_t>(count * 99 / 100);
+  return ErrorCode::ok;
+}
+
+// The time that 99 of 100 single messages take at most, in microseconds.
+double tail(std::vector<std::uint64_t>& times) {
+  const auto place = times.begin() + static_cast<std::ptrdiff_t>(times.size() * 99 / 100);
   std::nth_element(times.begin(), place, times.end());
   return static_cast<double>(*place) * 1e-3 / 2;
 }
 
 Result<Figure> measure_latency(Context& context, std::uint64_t bytes, const Effort& effort) {
   Pair pair(context, bytes);
+  // Single ones are timed between the repetitions, so that a slow moment of the machine is seen by both.
+  std::vector<std::uint64_t> times;
+  const std::uint64_t single = effort.round_trips / static_cast<std::uint64_t>(effort.repetitions) + 1;
   auto figure = repeat(bytes, effort.repetitions, [&]() -> Result<double> {
     const std::uint64_t start = base::steady_ns();
-    if (const ErrorCode code = pair.round_trips(effort.round_trips); code != ErrorCode::ok)
-      return std::unexpected(interrupted(code));
-    return seconds_since(start) * 1e6 / static_cast<double>(effort.round_trips) / 2;
+    ErrorCode code = pair.round_trips(effort.round_trips);
+    const double seconds = seconds_since(start);
+    if (code == ErrorCode::ok) code = time_each(pair, single, times);
+    if (code != ErrorCode::ok) return std::unexpected(interrupted(code));
+    return seconds * 1e6 / static_cast<double>(effort.round_trips) / 2;
   });
-  if (!figure) return figure;
-  const auto p99 = tail(pair, effort.round_trips);
-  if (!p99) return std::unexpected(p99.error());
-  figure->p99 = *p99;
+  if (figure) figure->p99 = tail(times);
   return figure;
 }
 

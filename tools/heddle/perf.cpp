@@ -14,6 +14,9 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
+
+#include <unistd.h>
 
 namespace heddle::tool {
 namespace {
@@ -21,7 +24,7 @@ namespace {
 struct PerfArguments {
   std::string what;
   std::string via = "shm";
-  std::string bytes;
+  std::optional<std::string> bytes;
   std::uint32_t processes = 2;
   bool json = false;
   Effort effort;
@@ -136,10 +139,23 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
   return status ? *status : failed(status.error());
 }
 
+// Two processes with two buffers each fit into memory, in whole MiB.
+std::uint64_t largest_message() {
+  const auto memory =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return memory / 4 >> 20U << 20U;
+}
+
 int run_perf(const PerfArguments& arguments) {
-  const std::string text = arguments.bytes.empty() ? default_sizes(kMeasures.at(arguments.what)) : arguments.bytes;
+  const std::string text = arguments.bytes.value_or(default_sizes(kMeasures.at(arguments.what)));
   const auto sizes = base::parse_size_list(text);
   if (!sizes) return bad_usage("perf", "--bytes: " + sizes.error().fact);
+  const std::uint64_t most = largest_message();
+  for (const std::uint64_t bytes : *sizes)
+    if (bytes > most)
+      return bad_usage("perf",
+                       fmt::format("--bytes: {} is more than the {} that a process can have in this machine's memory",
+                                   base::print_size(bytes), base::print_size(most)));
   return std::getenv("HEDDLE_RANK") != nullptr ? measure_here(arguments, *sizes) : measure_in_own_job(arguments, text);
 }
 

@@ -44,7 +44,13 @@ void add_run(CLI::App& program, Invocation& invocation) {
       ->type_name("N");
   run->add_option("--grace", arguments->grace_seconds,
                   "Seconds that the rest may take to end after one process died; then SIGTERM, then SIGKILL")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(CLI::Validator( // not CLI::Range, which lets nan pass
+          [](const std::string& text) {
+            double seconds = -1;
+            const bool read = CLI::detail::lexical_cast(text, seconds);
+            return read && seconds >= 0 && seconds <= 86400 ? "" : "Value " + text + " not in range [0 - 86400]";
+          },
+          ""))
       ->capture_default_str()
       ->type_name("SECONDS");
   run->add_flag("--survive", arguments->job.survive, "When one process dies, let the rest go on; they are told");
