@@ -58,9 +58,11 @@ struct Notify {
 // How an operation ended.
 struct Completion {
   ErrorCode code = ErrorCode::ok;
-  Rank peer{};                     // the source of a received message, the target of a sent one
-  Tag tag{};                       // the tag of the message
-  std::uint64_t bytes = 0;         // bytes delivered into, or taken from, the caller's memory
+  Rank peer{}; // the source of a received message, the target of a sent one
+  Tag tag{};   // the tag of the message
+  // Bytes delivered into, or taken from, the caller's memory. A sender whose large message was cut by the receive may be told
+  // of fewer than it gave: the rest was never fetched.
+  std::uint64_t bytes = 0;
   std::uint64_t message_bytes = 0; // bytes the sender sent; larger than `bytes` only with ErrorCode::truncated
 };
 
@@ -78,7 +80,8 @@ struct Event {
     unsolicited_left,    // an unsolicited send with Notify::event has ended
     unsolicited_arrived, // `arrival` holds a message; completion.tag is the sender's label; release it when done
     barrier_passed,      // a barrier with Notify::event has ended
-    peer_failed,         // completion.peer is gone: once for every process that fails
+    peer_failed,         // completion.peer is gone: once for every process that fails. One that leaves in good order is
+                         // no event; what only it could have completed ends with the code peer_failed
   };
   Kind kind{};
   std::uint64_t cookie = 0;
@@ -151,7 +154,8 @@ class Context {
 
   // --- Unsolicited messages: no receive is posted; the message arrives as an event with a buffer of the library. ---
 
-  // `label` comes out as completion.tag of the event at the target, for the program's own use.
+  // `label` comes out as completion.tag of the event at the target, for the program's own use. Those of one sender arrive in
+  // the order sent, but one above eager_limit may be overtaken by later ones while it is fetched.
   Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
   // Gives the buffer of an unsolicited_arrived event back. Each arrival is released exactly once; a second release is
   // ignored.

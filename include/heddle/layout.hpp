@@ -23,6 +23,8 @@ class BasicLayout {
   enum class Shape : std::uint8_t { contiguous, strided, pieces };
   using Void = std::conditional_t<std::is_const_v<Byte>, const void, void>;
 
+  static constexpr std::uint64_t kLargestBytes = std::uint64_t{1} << 62U;
+
   BasicLayout() = default;
 
   // One block. The pointer may be null when bytes is 0.
@@ -37,6 +39,7 @@ class BasicLayout {
 
   // `count` blocks of `block` bytes; block i starts at data + i * stride bytes. The stride may be negative.
   static BasicLayout strided(Void* data, std::uint64_t count, std::uint64_t block, std::int64_t stride) {
+    if (block != 0 && count > kLargestBytes / block) return unusable_layout();
     BasicLayout layout(data, count * block);
     if (count > 1 && stride != static_cast<std::int64_t>(block)) {
       layout.shape_ = Shape::strided;
@@ -52,7 +55,11 @@ class BasicLayout {
     layout.shape_ = Shape::pieces;
     layout.start_ = const_cast<BasicPiece<Byte>*>(list.data()); // only ever read through list()
     layout.block_ = list.size();
-    for (const auto& piece : list) layout.bytes_ += piece.bytes;
+    for (const auto& piece : list) {
+      if (piece.bytes > kLargestBytes - layout.bytes_ || (piece.data == nullptr && piece.bytes > 0))
+        return unusable_layout();
+      layout.bytes_ += piece.bytes;
+    }
     return layout;
   }
 
@@ -68,6 +75,10 @@ class BasicLayout {
     other.stride_ = stride_;
     return other;
   }
+
+  // Memory that can exist: no bytes behind a null pointer, and no more than kLargestBytes. Every call that takes a layout
+  // refuses another with bad_argument.
+  [[nodiscard]] bool usable() const { return bytes_ == 0 || (start_ != nullptr && bytes_ <= kLargestBytes); }
 
   [[nodiscard]] Shape shape() const { return shape_; }
   // Bytes of the message, over all parts.
@@ -86,6 +97,8 @@ class BasicLayout {
  private:
   template <typename Other>
   friend class BasicLayout;
+
+  static BasicLayout unusable_layout() { return BasicLayout(nullptr, kLargestBytes + 1); }
 
   template <typename T, std::size_t Extent>
   static BasicLayout from_span(std::span<T, Extent> span) {

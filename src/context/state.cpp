@@ -18,6 +18,7 @@ namespace {
 // How often the store is asked for news, and how long a sleep lasts at most, so that news are not late.
 constexpr std::uint64_t kLookInterval = 20'000'000; // ns
 constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kPatience = 200'000'000; // ns without progress, before asking who has left
 // Calls of progress that see an own command through, from its post to what follows from its answer: asleep in between, this
 // process would hold a lock or a slot that others wait for.
 constexpr int kLastLooks = 4;
@@ -205,32 +206,42 @@ void Context::State::look_around() {
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
   last_look_ns_ = now;
-  watch(now);
+  if (last_progress_ns_ == 0) {
+    last_progress_ns_ = now;
+    reported_stall_ = false;
+  }
+  watch(now - last_progress_ns_);
   if (store_lost_) return;
-  std::array<std::uint32_t, 16> failed{};
+  // Whoever waits long may wait for one that has left in good order, of which nobody tells unasked.
+  if (!watches_departures_ && now - last_progress_ns_ >= kPatience)
+    watches_departures_ = store_->watch_departures().has_value();
+  take_notices();
+}
+
+void Context::State::take_notices() {
+  std::array<store::Notice, 16> notices{};
   for (;;) {
-    const auto count = store_->take_notices(failed);
+    const auto count = store_->take_notices(notices);
     if (!count) {
       store_lost_ = true;
       log_.error("news of failed peers can no longer be had: " + count.error().message());
       return;
     }
-    for (std::size_t i = 0; i < *count; ++i) {
-      engine_->peer_failed(failed[i]);
-      barriers_->peer_failed();
+    for (const store::Notice& notice : std::span(notices).first(*count)) {
+      if (notice.failed) {
+        engine_->peer_failed(notice.rank);
+        barriers_->peer_failed();
+      } else {
+        engine_->peer_left(notice.rank); // a barrier that it has not reached ends by its own messages
+      }
     }
-    if (*count < failed.size()) return;
+    if (*count < notices.size()) return;
   }
 }
 
-void Context::State::watch(std::uint64_t now) {
+void Context::State::watch(std::uint64_t idle_ns) {
   if (options_.settings.watchdog_s == 0) return;
-  if (last_progress_ns_ == 0) {
-    last_progress_ns_ = now;
-    reported_stall_ = false;
-    return;
-  }
-  if (reported_stall_ || now - last_progress_ns_ < options_.settings.watchdog_s * kSecond) return;
+  if (reported_stall_ || idle_ns < options_.settings.watchdog_s * kSecond) return;
   const std::string waiting = engine_->waiting_for();
   if (waiting.empty()) return;
   reported_stall_ = true;

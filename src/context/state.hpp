@@ -107,7 +107,8 @@ class Context::State {
   void look_around();
   // Peers that wait for this process to say that it has fetched their message are told before it leaves.
   void say_last_words();
-  void watch(std::uint64_t now);
+  void take_notices();
+  void watch(std::uint64_t idle_ns);
 
   base::ResolvedOptions options_;
   base::Log log_;
@@ -126,6 +127,7 @@ class Context::State {
   std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
   bool reported_stall_ = false;
+  bool watches_departures_ = false;
   bool store_lost_ = false;
 };
 

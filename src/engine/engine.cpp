@@ -83,7 +83,7 @@ Link* Engine::link_for(std::uint32_t rank) {
   if (!area) {
     core_.recorder.record("attach failed", rank, static_cast<std::uint64_t>(area.error().system_code));
     made.state = connection::State::failed;
-    fail(made, true);
+    fail(made, End::died);
   } else if (rank == core_.rank) {
     if (connector_.connect_to_self(made))
       established(made);
@@ -104,11 +104,10 @@ void Engine::established(Link& link) {
 
 void Engine::lost(Link& link, const char* why) {
   core_.recorder.record(why, link.rank);
-  fail(link, false);
+  fail(link, End::broke_protocol);
 }
 
-void Engine::fail(Link& link, bool dead) {
-  ++failures_;
+void Engine::fail(Link& link, End how) {
   link.state = connection::State::failed;
   link.window = {};
   connector_.forget(link);
@@ -116,10 +115,12 @@ void Engine::fail(Link& link, bool dead) {
   sender_.peer_lost(link);
   receiver_.peer_lost(link);
   // A peer that lives but broke the protocol could still write to its ring and cells: they stay unused.
-  if (dead)
-    take_back(link);
-  else
+  if (how == End::broke_protocol)
     outbox_.leave(link);
+  else
+    take_back(link);
+  if (how == End::left) return;
+  ++failures_;
   core_.events.push({.kind = Event::Kind::peer_failed,
                      .cookie = 0,
                      .completion = {.code = ErrorCode::peer_failed, .peer = Rank{link.rank}},
@@ -140,7 +141,7 @@ void Engine::take_back(Link& link) {
   translator.detach(ir::Peer{link.rank});
 }
 
-void Engine::peer_failed(std::uint32_t rank) {
+void Engine::peer_gone(std::uint32_t rank, End how) {
   if (rank >= core_.size || rank == core_.rank) return;
   Link* link = links_[rank];
   if (link == nullptr) {
@@ -157,7 +158,7 @@ void Engine::peer_failed(std::uint32_t rank) {
   }
   while (!link->failed() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
   }
-  if (!link->failed()) fail(*link, true);
+  if (!link->failed()) fail(*link, how);
 }
 
 // --- sending ---
@@ -170,6 +171,7 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
         .fact = "rank " + std::to_string(rank) + " is outside the job of " + std::to_string(core_.size) + " processes",
         .remedy = "use a rank from 0 to " + std::to_string(core_.size - 1),
         .peer = kNoPeer});
+  if (!data.usable()) return std::unexpected(unusable_layout());
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
   if (!link.connected()) open(link);
@@ -205,6 +207,12 @@ Error Engine::complaint(const Match& match) const {
           .remedy = "clear the bits of the tag that the mask leaves out"};
 }
 
+Error Engine::unusable_layout() {
+  return {.code = ErrorCode::bad_argument,
+          .fact = "the layout has bytes behind a null pointer, or more than 2^62 of them",
+          .remedy = "give memory that exists, or no bytes"};
+}
+
 // --- receiving ---
 
 Result<std::optional<Envelope>> Engine::probe(const Match& match) {
@@ -233,6 +241,7 @@ Result<Request> Engine::receive_matched(const Message& message, const Layout& in
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                  .fact = "the message was received before, or never reserved",
                                  .remedy = "receive each message of matched_probe exactly once"});
+  if (!into.usable()) return std::unexpected(unusable_layout()); // the message stays reserved
   Operation& operation = core_.begin(OperationKind::receive, Stage::posted, notify);
   operation.channel = Channel::program;
   operation.target = into;

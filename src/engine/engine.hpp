@@ -53,7 +53,7 @@ class Engine final : private LinkHost {
   Result<Request> send(const SendArguments& arguments, const ConstLayout& data) {
     const auto rank = static_cast<std::uint32_t>(arguments.to);
     Link* link = rank < core_.size ? links_[rank] : nullptr;
-    if (link != nullptr && sends_whole(*link, arguments, data) &&
+    if (link != nullptr && data.usable() && sends_whole(*link, arguments, data) &&
         Outbox::store_message(*link, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
                               {data.data(), data.bytes()})) [[likely]]
       return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
@@ -73,6 +73,8 @@ class Engine final : private LinkHost {
   Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program) {
     if (wrong(match)) [[unlikely]]
       return std::unexpected(complaint(match));
+    if (!into.usable()) [[unlikely]]
+      return std::unexpected(unusable_layout());
     Matching& matching = core_.matching_of(channel);
     Arrived* message = matching.find(match);
     if (message == nullptr && source_failed(match)) [[unlikely]]
@@ -189,7 +191,9 @@ class Engine final : private LinkHost {
   [[nodiscard]] bool has_events() const { return !core_.events.empty(); }
 
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends.
-  void peer_failed(std::uint32_t rank);
+  void peer_failed(std::uint32_t rank) { peer_gone(rank, End::died); }
+  // The peer has left in good order: what only it could have completed ends with peer_failed, without an event of its own.
+  void peer_left(std::uint32_t rank) { peer_gone(rank, End::left); }
 
   // Peers that have failed so far.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
@@ -244,6 +248,7 @@ class Engine final : private LinkHost {
            (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
   }
   [[nodiscard]] Error complaint(const Match& match) const;
+  [[nodiscard]] static Error unusable_layout();
   [[nodiscard]] bool source_failed(const Match& match) const {
     if (match.source == kAnySource) return false;
     const Link* link = links_[static_cast<std::uint32_t>(match.source)];
@@ -303,7 +308,9 @@ class Engine final : private LinkHost {
     to_pump_.push_back(&link);
   }
   void pump_all();
-  void fail(Link& link, bool dead);
+  enum class End : std::uint8_t { broke_protocol, died, left };
+  void fail(Link& link, End how);
+  void peer_gone(std::uint32_t rank, End how);
   // The peer is dead: what it could reach here serves others again.
   void take_back(Link& link);
 

@@ -149,7 +149,7 @@ Result<std::vector<Bytes>> Client::allgather(std::span<const std::byte> blob, De
   return blobs;
 }
 
-Result<std::size_t> Client::take_notices(std::span<std::uint32_t> failed) {
+Result<std::size_t> Client::take_notices(std::span<Notice> notices) {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
   const auto received = receive_some();
   if (!received) return std::unexpected(received.error());
@@ -157,10 +157,15 @@ Result<std::size_t> Client::take_notices(std::span<std::uint32_t> failed) {
     ++sequence_;     // nobody waits: every answer that comes now is an old one
     if (const auto sorted = sort_inbox(); !sorted) return std::unexpected(sorted.error());
   }
-  const std::size_t count = std::min(failed.size(), noticed_.size());
-  std::copy_n(noticed_.begin(), count, failed.begin());
+  const std::size_t count = std::min(notices.size(), noticed_.size());
+  std::copy_n(noticed_.begin(), count, notices.begin());
   noticed_.erase(noticed_.begin(), noticed_.begin() + static_cast<std::ptrdiff_t>(count));
   return count;
+}
+
+Result<void> Client::watch_departures() {
+  if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
+  return send_all(FrameWriter(Kind::watch, 0).finish(), base::deadline_in(std::chrono::seconds(1)));
 }
 
 Result<void> Client::leave(Deadline deadline) {
@@ -230,8 +235,10 @@ Result<std::optional<Client::Reply>> Client::sort_inbox() {
     }
     used += cut.length;
     if (cut.frame.kind == Kind::notice) {
-      const auto rank = BodyReader(cut.frame.body).u32();
-      if (rank && noticed_.size() < size_) noticed_.push_back(*rank);
+      BodyReader reader(cut.frame.body);
+      const auto rank = reader.u32();
+      const auto failed = reader.u8();
+      if (rank && failed && noticed_.size() < size_) noticed_.push_back({.rank = *rank, .failed = *failed != 0});
     } else if (cut.frame.sequence == sequence_) {
       reply = {cut.frame.kind, Bytes(cut.frame.body.begin(), cut.frame.body.end())};
     }

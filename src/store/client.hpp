@@ -29,7 +29,8 @@ class Client final : public Store {
   Result<Bytes> get(std::string_view key, std::int64_t from, Deadline deadline) override;
   Result<void> fence(Deadline deadline) override;
   Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
-  Result<std::size_t> take_notices(std::span<std::uint32_t> failed) override;
+  Result<std::size_t> take_notices(std::span<Notice> notices) override;
+  Result<void> watch_departures() override;
   Result<void> leave(Deadline deadline) override;
 
  private:
@@ -54,7 +55,7 @@ class Client final : public Store {
   std::uint32_t sequence_ = 0;
   Bytes inbox_; // its size is the room; what has arrived is the first filled_ bytes
   std::size_t filled_ = 0;
-  std::vector<std::uint32_t> noticed_; // reserved for all ranks, so that a notice never allocates
+  std::vector<Notice> noticed_; // reserved for all ranks, so that a notice never allocates
   std::size_t largest_answer_;
 };
 

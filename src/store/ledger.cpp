@@ -21,8 +21,8 @@ void refuse(Answers& answers, ClientId to, std::uint32_t sequence, const Error& 
   answer(answers, to, encode_refusal(sequence, error));
 }
 
-Bytes notice_of(std::uint32_t rank) {
-  return FrameWriter(Kind::notice, 0).u32(rank).finish();
+Bytes notice_of(std::uint32_t rank, Presence how) {
+  return FrameWriter(Kind::notice, 0).u32(rank).u8(how == Presence::failed ? 1 : 0).finish();
 }
 
 bool is_gone(Presence presence) {
@@ -42,6 +42,10 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     withdraw(state);
     return {};
   }
+  if (frame.kind == Kind::watch) {
+    watch(client, state, answers);
+    return {};
+  }
   if (state.waiting.what != Waiting::For::nothing) {
     return std::unexpected(malformed("a second request came while one waits"));
   }
@@ -53,6 +57,7 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     case Kind::goodbye: goodbye(client, frame, answers); return {};
     case Kind::hello:
     case Kind::withdraw:
+    case Kind::watch:
     case Kind::done:
     case Kind::value:
     case Kind::gathered:
@@ -92,7 +97,7 @@ Result<void> Ledger::hello(ClientId client, const Frame& frame, Answers& answers
   clients_[client].rank = *rank;
   answer(answers, client, FrameWriter(Kind::done, frame.sequence).u32(size()).finish());
   for (std::uint32_t other = 0; other < size(); ++other) {
-    if (ranks_[other].presence == Presence::failed) answer(answers, client, notice_of(other));
+    if (ranks_[other].presence == Presence::failed) answer(answers, client, notice_of(other, Presence::failed));
   }
   return {};
 }
@@ -183,6 +188,13 @@ void Ledger::withdraw(ClientState& state) {
   state.waiting = {};
 }
 
+void Ledger::watch(ClientId client, ClientState& state, Answers& answers) {
+  if (state.watches_departures) return;
+  state.watches_departures = true;
+  for (std::uint32_t rank = 0; rank < size(); ++rank)
+    if (ranks_[rank].presence == Presence::left) answer(answers, client, notice_of(rank, Presence::left));
+}
+
 void Ledger::goodbye(ClientId client, const Frame& frame, Answers& answers) {
   done(answers, client, frame.sequence);
   gone(clients_.at(client).rank, Presence::left, answers);
@@ -209,9 +221,8 @@ void Ledger::gone(std::uint32_t rank, Presence how, Answers& answers) {
   state.blob = {};
   ++gone_count_;
   if (first_gone_ == kNoPeer) first_gone_ = rank;
-  if (how == Presence::failed) {
-    for (const auto& [id, other] : clients_) answer(answers, id, notice_of(rank));
-  }
+  for (const auto& [id, other] : clients_)
+    if (how == Presence::failed || other.watches_departures) answer(answers, id, notice_of(rank, how));
   refuse_impossible(answers);
 }
 

@@ -57,6 +57,7 @@ class Ledger {
   };
   struct ClientState {
     std::uint32_t rank = 0;
+    bool watches_departures = false;
     Waiting waiting;
   };
   using Clients = std::map<ClientId, ClientState>; // ordered, so that answers come in the same order every time
@@ -67,6 +68,7 @@ class Ledger {
   Result<void> arrive(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
   void goodbye(ClientId client, const Frame& frame, Answers& answers);
   void withdraw(ClientState& state);
+  void watch(ClientId client, ClientState& state, Answers& answers);
   void finish_round(Answers& answers);
   void gone(std::uint32_t rank, Presence how, Answers& answers);
   void refuse_impossible(Answers& answers);

@@ -56,10 +56,10 @@ class ServerTest : public testing::Test {
   }
   // Asks again until a notice is there: the server answers in its own time.
   static std::uint32_t wait_notice(Client& client) {
-    std::uint32_t failed = 99;
+    Notice notice{.rank = 99};
     while (true) {
-      const auto count = client.take_notices({&failed, 1});
-      if (!count || *count == 1) return failed;
+      const auto count = client.take_notices({&notice, 1});
+      if (!count || *count == 1) return notice.rank;
       std::this_thread::yield();
     }
   }
@@ -153,8 +153,26 @@ TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
   const auto fenced = a->fence(soon());
   ASSERT_FALSE(fenced);
   EXPECT_EQ(fenced.error().fact, "rank 1 left the job, so a fence of all ranks can never complete");
-  std::uint32_t failed = 0;
-  EXPECT_EQ(a->take_notices({&failed, 1}), 0U);
+  Notice notice;
+  EXPECT_EQ(a->take_notices({&notice, 1}), 0U);
+}
+
+TEST_F(ServerTest, TellsOfDeparturesWhoAsksForThem) {
+  start(4);
+  const auto a = join(0);
+  const auto before = join(1);
+  const auto after = join(2);
+  auto killed = join(3);
+  ASSERT_TRUE(before->leave(soon()));
+  ASSERT_TRUE(a->watch_departures());
+  EXPECT_EQ(wait_notice(*a), 1U);
+  ASSERT_TRUE(after->leave(soon()));
+  EXPECT_EQ(wait_notice(*a), 2U);
+  killed.reset();
+  Notice notice;
+  while (a->take_notices({&notice, 1}) == 0U) std::this_thread::yield();
+  EXPECT_EQ(notice.rank, 3U);
+  EXPECT_TRUE(notice.failed);
 }
 
 TEST_F(ServerTest, EndsAWaitAtItsDeadlineAndGoesOn) {
@@ -227,8 +245,9 @@ TEST_F(ServerTest, TellsClientsWhenItIsGone) {
   const auto fenced = a->fence(soon());
   ASSERT_FALSE(fenced);
   EXPECT_EQ(fenced.error().code, ErrorCode::store_failed);
-  std::uint32_t failed = 0;
-  EXPECT_FALSE(a->take_notices({&failed, 1}));
+  Notice notice;
+  EXPECT_FALSE(a->take_notices({&notice, 1}));
+  EXPECT_FALSE(a->watch_departures());
   EXPECT_FALSE(Client::connect({.address = "unix:@heddle-none", .job = "", .rank = 0, .size = 1}, soon()));
 }
 

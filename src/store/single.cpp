@@ -27,7 +27,7 @@ Result<std::vector<Bytes>> SingleStore::allgather(std::span<const std::byte> blo
   return std::vector<Bytes>{Bytes(blob.begin(), blob.end())};
 }
 
-Result<std::size_t> SingleStore::take_notices(std::span<std::uint32_t>) {
+Result<std::size_t> SingleStore::take_notices(std::span<Notice>) {
   return 0;
 }
 

@@ -17,7 +17,8 @@ class SingleStore final : public Store {
   Result<Bytes> get(std::string_view key, std::int64_t from, Deadline deadline) override;
   Result<void> fence(Deadline deadline) override;
   Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
-  Result<std::size_t> take_notices(std::span<std::uint32_t> failed) override;
+  Result<std::size_t> take_notices(std::span<Notice> notices) override;
+  Result<void> watch_departures() override { return {}; }
   Result<void> leave(Deadline deadline) override;
 
  private:

@@ -21,6 +21,12 @@ inline constexpr std::size_t kLargestBlob = 4 << 10; // of one rank in allgather
 
 using Bytes = std::vector<std::byte>;
 
+// News of a rank that is gone.
+struct Notice {
+  std::uint32_t rank = 0;
+  bool failed = false; // otherwise it left in good order
+};
+
 // One process's view of the store; used by one thread, holds no thread of its own. Every waiting call ends at its deadline
 // with timed_out, and with peer_failed naming the rank as soon as a failure makes its outcome impossible.
 // Errors of the connection itself are store_failed; after one, every further call fails.
@@ -49,9 +55,13 @@ class Store {
   // Every rank gives one blob of at most kLargestBlob bytes and gets all, by rank. One round trip; also a fence.
   virtual Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) = 0;
 
-  // Ranks that failed and were not reported by this call before; how many were written to `failed`. Never blocks: at
-  // most one non-blocking receive, no allocation where nothing happened. Also reports what arrived during waiting calls.
-  virtual Result<std::size_t> take_notices(std::span<std::uint32_t> failed) = 0;
+  // Ranks that failed and were not reported by this call before; how many were written. Never blocks: at most one
+  // non-blocking receive, no allocation where nothing happened. Also reports what arrived during waiting calls.
+  virtual Result<std::size_t> take_notices(std::span<Notice> notices) = 0;
+
+  // From now on take_notices also tells of ranks that left in good order, of those before this call too. Only for who has
+  // reason to ask: at the end of a job everybody leaves, and telling everybody of everybody would be the square of it.
+  virtual Result<void> watch_departures() = 0;
 
   // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed.
   virtual Result<void> leave(Deadline deadline) = 0;

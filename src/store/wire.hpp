@@ -14,7 +14,7 @@
 
 namespace heddle::store {
 
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 
 enum class Kind : std::uint8_t {
   // from client to server
@@ -24,13 +24,14 @@ enum class Kind : std::uint8_t {
   fence,     //
   allgather, // text blob
   withdraw,  // the client no longer waits; no answer
+  watch,     // the client wants notices of ranks that left too; no answer
   goodbye,   //
   // from server to client
   done,     // to hello: u32 size; to put, fence, goodbye: nothing
   value,    // text value
   gathered, // one text per rank
   refused,  // u8 code, i64 peer, text fact
-  notice,   // u32 rank that failed; sequence 0
+  notice,   // u32 rank that is gone, u8 whether it failed; sequence 0
 };
 
 // The body is a view into the bytes it was cut from.

@@ -154,6 +154,31 @@ TEST(Engine, DeliversWhatAPeerOnTheSharedRingSentBeforeItDied) {
   EXPECT_EQ(into, data);
 }
 
+TEST(Engine, EndsWhatOnlyOneThatLeftCouldComplete) {
+  Cluster cluster(3, usual_limits());
+  std::array<std::byte, 8> early{};
+  std::array<std::byte, 8> late{};
+  const auto data = pattern(8, 1);
+  ASSERT_TRUE(cluster[1].send({.to = Rank{0}, .tag = Tag{1}}, data).has_value());
+  const Request heard = *cluster[0].receive({.source = Rank{1}, .tag = Tag{1}}, early, {});
+  EXPECT_EQ(finish(cluster, 0, heard).code, ErrorCode::ok);
+  ASSERT_TRUE(cluster[1].send({.to = Rank{0}, .tag = Tag{2}}, data).has_value()); // lies in the ring when it leaves
+  const Request from_it = *cluster[0].receive({.source = Rank{1}, .tag = Tag{3}}, late, {});
+  const Request from_anyone = *cluster[0].receive({.tag = Tag{3}}, late, {});
+  const Request to_it =
+      *cluster[0].send({.to = Rank{1}, .tag = Tag{3}, .mode = SendMode::synchronous}, ConstLayout(data));
+  cluster[0].peer_left(1);
+  EXPECT_EQ(finish(cluster, 0, from_it).code, ErrorCode::peer_failed);
+  EXPECT_EQ(finish(cluster, 0, to_it).code, ErrorCode::peer_failed);
+  EXPECT_FALSE(cluster[0].ended(from_anyone));
+  EXPECT_FALSE(cluster[0].has_events());
+  const Request last_word = *cluster[0].receive({.source = Rank{1}, .tag = Tag{2}}, early, {});
+  EXPECT_EQ(finish(cluster, 0, last_word).code, ErrorCode::ok);
+  EXPECT_EQ(cluster[0].send({.to = Rank{1}}, ConstLayout()).error().code, ErrorCode::peer_failed);
+  ASSERT_TRUE(cluster[2].send({.to = Rank{0}, .tag = Tag{3}}, data).has_value());
+  EXPECT_EQ(finish(cluster, 0, from_anyone).code, ErrorCode::ok);
+}
+
 TEST(Engine, WithdrawsWhatItExposed) {
   for (const bool copies : {true, false}) {
     engine::Limits limits = usual_limits();
@@ -208,6 +233,13 @@ TEST(Engine, SaysWhatIsWrongWithACall) {
   EXPECT_EQ(cluster[0].receive({.tag = Tag{4}, .mask = 3}, Layout(), {}).error().code, ErrorCode::bad_argument);
   EXPECT_EQ(cluster[0].probe({.tag = Tag{4}, .mask = 3}).error().code, ErrorCode::bad_argument);
   EXPECT_EQ(cluster[0].receive_matched({}, Layout(), {}).error().code, ErrorCode::bad_argument);
+  for (const ConstLayout& wrong :
+       {ConstLayout(nullptr, 8), ConstLayout::strided(&cluster, ~0ULL, 3, 8), ConstLayout::strided(nullptr, 2, 3, 8),
+        ConstLayout::pieces(std::array{ConstPiece{nullptr, 1}}), ConstLayout(&cluster, ~0ULL)}) {
+    EXPECT_EQ(cluster[0].send({.to = Rank{1}}, wrong).error().code, ErrorCode::bad_argument);
+    EXPECT_EQ(cluster[0].send_unsolicited({.to = Rank{1}}, wrong).error().code, ErrorCode::bad_argument);
+  }
+  EXPECT_EQ(cluster[0].receive({.source = Rank{1}}, Layout(nullptr, 8), {}).error().code, ErrorCode::bad_argument);
   cluster[0].peer_failed(1);
   EXPECT_EQ(cluster[0].send({.to = Rank{1}}, ConstLayout()).error().code, ErrorCode::peer_failed);
   EXPECT_EQ(cluster[0].receive({.source = Rank{1}}, Layout(), {}).error().code, ErrorCode::peer_failed);

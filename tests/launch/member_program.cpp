@@ -34,14 +34,14 @@ int fail(const heddle::Error& error) {
 }
 
 int wait_for_notice(Store& store) {
-  std::uint32_t failed = 0;
+  heddle::store::Notice notice;
   while (true) {
-    const auto count = store.take_notices({&failed, 1});
+    const auto count = store.take_notices({&notice, 1});
     if (!count) return fail(count.error());
     if (*count == 1) break;
     std::this_thread::yield();
   }
-  say("told of " + std::to_string(failed));
+  say("told of " + std::to_string(notice.rank));
   return 0;
 }
 

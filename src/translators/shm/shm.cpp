@@ -168,9 +168,10 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   slot = std::make_unique<Attached>();
   slot->mapping = std::move(*mapping);
   slot->process = published.segment.process;
-  slot->cross_memory =
-      capabilities_.reads_any_memory && try_read(slot->process, published.nonce_address, published.nonce) == 0;
-  if (capabilities_.reads_any_memory && !slot->cross_memory && !told_refusal_) {
+  const int refusal =
+      capabilities_.reads_any_memory ? try_read(slot->process, published.nonce_address, published.nonce) : 0;
+  slot->cross_memory = capabilities_.reads_any_memory && refusal == 0;
+  if (refusal != 0 && refusal != ESRCH && !told_refusal_) { // ESRCH: it is gone, of which others tell
     told_refusal_ = true;
     log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
                  ": large messages from it are copied through the rings");
