@@ -138,8 +138,8 @@ struct Fabric {
   Tables tables; // used when `function` is empty
   RouteFunction function;
   std::shared_ptr<const RhinetParameters> rhinet; // where RHiNET's own, finer model can be used instead of all this
-  std::vector<std::string> node_names;   // empty, or one per node
-  std::vector<std::string> switch_names; // empty, or one per switch
+  std::vector<std::string> node_names;            // empty, or one per node
+  std::vector<std::string> switch_names;          // empty, or one per switch
 
   // Both directions of a cable.
   void connect(End a, End b, Rate rate, Picoseconds delay);

@@ -27,7 +27,7 @@ struct RhinetParameters {
   std::uint32_t lanes = 2;
   std::uint32_t buffer_bytes = 16384;
   Picoseconds switch_delay = std::chrono::nanoseconds(150); // 6 steps of the switch's 40 MHz, 18-bit inside
-  std::uint32_t cable_metres = 20; // unless a topology says otherwise
+  std::uint32_t cable_metres = 20;                          // unless a topology says otherwise
   RhinetRouting routing = RhinetRouting::up_down;
 };
 

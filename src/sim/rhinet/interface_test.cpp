@@ -126,9 +126,9 @@ TEST(RhinetInterface, IsFasterWithEachRemedyAndFastestWithAll) {
 }
 
 TEST(RhinetInterface, MovesLongTransfersAsTheClosedFormSays) {
-  for (RhinetParameters given : {kPlain, with_overlap(), with_read_multiple(), at_25_mhz(), with_all(),
-                                 with_read_multiple(with_overlap()), at_25_mhz(with_overlap()),
-                                 at_25_mhz(with_read_multiple())}) {
+  for (RhinetParameters given :
+       {kPlain, with_overlap(), with_read_multiple(), at_25_mhz(), with_all(), with_read_multiple(with_overlap()),
+        at_25_mhz(with_overlap()), at_25_mhz(with_read_multiple())}) {
     for (const std::int64_t link : {80'000'000, 133'000'000}) {
       given.rate = {link};
       EXPECT_NEAR(sustained(given), sustained_bandwidth(given).limit() / 1e6, 0.02 * sustained(given))

@@ -11,7 +11,8 @@ constexpr std::uint32_t kPortBytes = 12; // physical id, port and kind of a neig
 
 std::uint32_t bytes_of(const std::vector<SwitchDescription>& switches) {
   std::uint32_t bytes = 0;
-  for (const SwitchDescription& each : switches) bytes += kPortBytes * (1 + static_cast<std::uint32_t>(each.ports.size()));
+  for (const SwitchDescription& each : switches)
+    bytes += kPortBytes * (1 + static_cast<std::uint32_t>(each.ports.size()));
   return bytes;
 }
 
@@ -89,8 +90,7 @@ void Maintainer::load(std::shared_ptr<const Map> map, Effects& effects) {
 void Maintainer::loaded_if_all(Effects& effects) {
   if (!awaited_.empty()) return;
   if (parent_ == kNoParent) return go(effects);
-  effects.messages.push_back(
-      {parent_, {.kind = SetUpMessage::Kind::loaded, .epoch = epoch_, .found = {}, .map = {}}});
+  effects.messages.push_back({parent_, {.kind = SetUpMessage::Kind::loaded, .epoch = epoch_, .found = {}, .map = {}}});
 }
 
 void Maintainer::go(Effects& effects) {

@@ -178,9 +178,7 @@ void RhinetNetwork::handle(const Happening& event) {
       if (wires_[event.a].cut == event.b) signal(event.a, static_cast<std::uint32_t>(event.c >> 1), (event.c & 1) != 0);
       return;
     case What::decoded: return prepare(event.a);
-    case What::prepared:
-      ++nodes_[event.a].send.headers;
-      return send_next(event.a);
+    case What::prepared: ++nodes_[event.a].send.headers; return send_next(event.a);
     case What::fill:
       if (sends()) fill(event.a);
       return;

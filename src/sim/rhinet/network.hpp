@@ -130,7 +130,9 @@ class RhinetNetwork final : public PacketModel {
   void boot(const std::vector<std::uint32_t>& unplugged);
   void push(Picoseconds time, const Happening& what);
   void handle(const Happening& event);
-  [[nodiscard]] std::uint32_t wire_out_of(std::uint32_t at, std::uint32_t port) const { return wiring_.link_at(at, port); }
+  [[nodiscard]] std::uint32_t wire_out_of(std::uint32_t at, std::uint32_t port) const {
+    return wiring_.link_at(at, port);
+  }
 
   // switching.cpp
   void cell_came(std::uint32_t wire);
@@ -210,9 +212,9 @@ class RhinetNetwork final : public PacketModel {
   Recorder* recorder_ = nullptr;
   PushProbe* probe_ = nullptr;
 
-  std::vector<Wire> wires_;           // as links
+  std::vector<Wire> wires_; // as links
   std::vector<LinkCounters> counters_;
-  std::vector<SlackBuffer> buffers_;  // [wire * lanes + lane] at its end; then two per node
+  std::vector<SlackBuffer> buffers_; // [wire * lanes + lane] at its end; then two per node
   std::vector<RhinetSwitch> switches_;
   std::vector<RhinetNode> nodes_;
   std::vector<Maintainer> maintainers_;

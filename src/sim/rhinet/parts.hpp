@@ -22,9 +22,9 @@ struct Cell {
 };
 
 struct RhinetPacket {
-  std::uint32_t users = 0;   // places that hold it
-  std::uint32_t source = 0;  // node
-  std::uint64_t serial = 0;  // of the source's packets; of an acknowledgement: the last that it acknowledges
+  std::uint32_t users = 0;  // places that hold it
+  std::uint32_t source = 0; // node
+  std::uint64_t serial = 0; // of the source's packets; of an acknowledgement: the last that it acknowledges
   std::uint32_t transfer = 0;
   std::uint32_t payload = 0;
   std::uint32_t lines = 0; // payload on the wire
@@ -78,8 +78,8 @@ struct Wire {
   bool carries = false; // it is plugged, and the tables in force know it
 
   std::deque<Moving> moving;
-  std::uint32_t cut = 0;           // so often; what was on it before is gone
-  std::uint32_t incoming = kNone;  // buffer that the packet goes into whose header has come; kNone: it is dropped
+  std::uint32_t cut = 0;          // so often; what was on it before is gone
+  std::uint32_t incoming = kNone; // buffer that the packet goes into whose header has come; kNone: it is dropped
   // At the end that sends.
   std::vector<std::deque<std::uint32_t>> waiting; // [lane] buffers whose first packet wants to go here
   std::uint64_t stopped = 0;                      // lanes
@@ -124,13 +124,13 @@ struct Prepared {
 
 // What the sending half of an interface works on.
 struct SendUnit {
-  std::deque<std::uint32_t> primitives;   // transfers that wait for the registers
-  std::uint32_t decoding = kNone;         // transfer in the registers
-  std::uint64_t left = 0;                 // bytes of it without a packet
-  bool short_of_room = false;             // it waits for a place in `prepared`
-  std::deque<Prepared> prepared;          // at most kMostPrepared
-  std::uint32_t headers = 0;              // of these, how many have their header ready
-  std::deque<std::uint64_t> again;        // serials to be sent once more, before anything new
+  std::deque<std::uint32_t> primitives; // transfers that wait for the registers
+  std::uint32_t decoding = kNone;       // transfer in the registers
+  std::uint64_t left = 0;               // bytes of it without a packet
+  bool short_of_room = false;           // it waits for a place in `prepared`
+  std::deque<Prepared> prepared;        // at most kMostPrepared
+  std::uint32_t headers = 0;            // of these, how many have their header ready
+  std::deque<std::uint64_t> again;      // serials to be sent once more, before anything new
   std::map<std::uint64_t, Unacknowledged> unacknowledged;
   std::uint64_t serial = 0;
 
@@ -144,10 +144,10 @@ struct SendUnit {
 };
 
 struct ReceiveUnit {
-  std::deque<std::uint32_t> arrivals;    // buffers with a packet, in the order of their headers
+  std::deque<std::uint32_t> arrivals;           // buffers with a packet, in the order of their headers
   std::map<std::uint64_t, std::uint64_t> taken; // source and lane -> serial of the last packet written
   std::map<std::uint64_t, std::uint64_t> owed;  // source and lane -> serial to acknowledge
-  std::uint32_t buffer = kNone;          // that it takes a packet from
+  std::uint32_t buffer = kNone;                 // that it takes a packet from
   std::uint32_t line = 0;
   bool decoding = false;
   bool wants_cell = false; // it will go on when more of the packet has come

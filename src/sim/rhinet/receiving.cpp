@@ -117,8 +117,8 @@ void RhinetNetwork::taken(std::uint32_t number) {
   const std::uint32_t buffer = unit.buffer;
   unit.buffer = kNone;
   if (is_new && recorder_ != nullptr) {
-    recorder_->span({Span::Part::receive_engine, number, unit.began, now_, transfers_[packet.transfer].transfer,
-                     packet.payload});
+    recorder_->span(
+        {Span::Part::receive_engine, number, unit.began, now_, transfers_[packet.transfer].transfer, packet.payload});
   }
   take_out_first(buffer);
   acknowledge(number);

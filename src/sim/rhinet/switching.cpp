@@ -32,7 +32,7 @@ void RhinetNetwork::header_came(std::uint32_t index, const Moving& moving) {
   Wire& wire = wires_[index];
   const RhinetPacket& packet = packets_[moving.packet];
   wire.incoming = kNone;
-  const Epoch epoch = wire.to_node != kNone                     ? nodes_[wire.to_node].epoch
+  const Epoch epoch = wire.to_node != kNone                      ? nodes_[wire.to_node].epoch
                       : switches_[wire.to_switch].map != nullptr ? switches_[wire.to_switch].map->epoch
                                                                  : Epoch{};
   if (packet.epoch != epoch) {
@@ -153,8 +153,7 @@ void RhinetNetwork::sent(std::uint32_t index) {
   }
   if (recorder_ != nullptr && !packets_[held.packet].acknowledgement) {
     const RhinetPacket& packet = packets_[held.packet];
-    recorder_->span(
-        {Span::Part::link, index, wire.began, now_, transfers_[packet.transfer].transfer, packet.bytes()});
+    recorder_->span({Span::Part::link, index, wire.began, now_, transfers_[packet.transfer].transfer, packet.bytes()});
   }
   if (over) take_out_first(from);
   grant(index);

@@ -30,17 +30,17 @@ inline constexpr std::int64_t kBurstWords = 8;     // [R] a plain read is broken
 inline constexpr std::int64_t kWriteStart = 1;     // address
 inline constexpr std::int64_t kIntoPci = 2;        // [T] flip-flops between two clocks
 // Of the primitive controller and its local bus.
-inline constexpr std::int64_t kLocalStart = 2;      // [T] of a transaction
-inline constexpr std::int64_t kDecode = 4;          // [T] which primitive, may this process
-inline constexpr std::int64_t kArea = 8;            // [T] area id and offset to address, at the receiver
-inline constexpr std::int64_t kTranslate = 8;       // [T] TLB
-inline constexpr std::int64_t kPrepare = 6;         // [T] route, header, DMA address
-inline constexpr std::int64_t kHeaderWords = 4;     // header over the local bus, at the receiver
-inline constexpr std::int64_t kHeaderOut = 2;       // [T] header into the sending FIFO
-inline constexpr std::int64_t kDmaRequest = 4;      // [T] over the path beside the local bus that starts DMA [R]
-inline constexpr std::int64_t kThrough = 3;         // [T] a word from local bus to sending FIFO
-inline constexpr std::int64_t kNoticeEnd = 5;       // [T] from the last word to the request for the flag
-inline constexpr std::int64_t kIntoController = 2;  // [T] flip-flops between two clocks
+inline constexpr std::int64_t kLocalStart = 2;       // [T] of a transaction
+inline constexpr std::int64_t kDecode = 4;           // [T] which primitive, may this process
+inline constexpr std::int64_t kArea = 8;             // [T] area id and offset to address, at the receiver
+inline constexpr std::int64_t kTranslate = 8;        // [T] TLB
+inline constexpr std::int64_t kPrepare = 6;          // [T] route, header, DMA address
+inline constexpr std::int64_t kHeaderWords = 4;      // header over the local bus, at the receiver
+inline constexpr std::int64_t kHeaderOut = 2;        // [T] header into the sending FIFO
+inline constexpr std::int64_t kDmaRequest = 4;       // [T] over the path beside the local bus that starts DMA [R]
+inline constexpr std::int64_t kThrough = 3;          // [T] a word from local bus to sending FIFO
+inline constexpr std::int64_t kNoticeEnd = 5;        // [T] from the last word to the request for the flag
+inline constexpr std::int64_t kIntoController = 2;   // [T] flip-flops between two clocks
 inline constexpr std::int64_t kAlmostEmptyWords = 4; // [C] left in the FIFO when the next line is fetched
 // Of the network.
 inline constexpr std::int64_t kIntoNetwork = 4; // [T] flip-flops, and 32 bits into 8
@@ -76,7 +76,9 @@ struct RhinetTiming {
   [[nodiscard]] Picoseconds dma_request() const {
     return controller * cycles::kDmaRequest + pci * (cycles::kIntoPci + cycles::kDmaSetUp);
   }
-  [[nodiscard]] Picoseconds dma_request_to_local() const { return dma_request() + controller * cycles::kIntoController; }
+  [[nodiscard]] Picoseconds dma_request_to_local() const {
+    return dma_request() + controller * cycles::kIntoController;
+  }
   // From the local bus's last word to the flag on PCI: the request for it, then its one word.
   [[nodiscard]] Picoseconds to_flag_request() const { return controller * cycles::kNoticeEnd; }
   [[nodiscard]] Picoseconds flag_to_pci() const {
@@ -85,12 +87,11 @@ struct RhinetTiming {
   [[nodiscard]] Picoseconds pci_write(std::int64_t words) const { return pci * (cycles::kWriteStart + words); }
   // At the receiver: from the first word in the FIFO to the request for DMA.
   [[nodiscard]] Picoseconds receive_decode() const {
-    return network * cycles::kWord + controller * (cycles::kIntoController + cycles::kLocalStart + cycles::kHeaderWords +
-                                                   cycles::kArea + cycles::kTranslate + cycles::kPrepare);
+    return network * cycles::kWord +
+           controller * (cycles::kIntoController + cycles::kLocalStart + cycles::kHeaderWords + cycles::kArea +
+                         cycles::kTranslate + cycles::kPrepare);
   }
-  [[nodiscard]] Picoseconds through() const {
-    return controller * cycles::kThrough + network * cycles::kIntoNetwork;
-  }
+  [[nodiscard]] Picoseconds through() const { return controller * cycles::kThrough + network * cycles::kIntoNetwork; }
 
   // When word `word` of a line read from memory is there, after the start of its transaction.
   [[nodiscard]] Picoseconds read(std::int64_t word) const {
