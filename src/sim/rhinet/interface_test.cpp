@@ -149,6 +149,18 @@ TEST(RhinetInterface, IsLimitedByPciWithAllRemediesAndTheLinkAtItsFullClock) {
   EXPECT_DOUBLE_EQ(sustained_bandwidth(given).limit(), sustained_bandwidth(given).pci);
 }
 
+// The general model has its figures from the same parameters.
+TEST(RhinetInterface, AgreesWithTheGeneralModelOnLongTransfers) {
+  for (const RhinetParameters& given : {kPlain, with_overlap(), with_all()}) {
+    Network general = std::move(*Network::make(*rhinet(given, star(2))));
+    Diary diary(general);
+    ASSERT_TRUE(general.submit({.source = 0, .target = 1, .bytes = 1 << 20, .cookie = 1}));
+    ASSERT_TRUE(general.run());
+    const double ours = microseconds(push(given, 1 << 20).arrived);
+    EXPECT_NEAR(microseconds(diary.arrived_[1]), ours, 0.05 * ours);
+  }
+}
+
 TEST(RhinetInterface, SharesThePciBusBetweenSendingAndReceiving) {
   RhinetParameters given = with_overlap();
   given.controller_cycle = Picoseconds{5'000}; // so that nothing but the bus binds

@@ -126,6 +126,24 @@ TEST(RhinetSwitch, RunsIntoDeadlockOnlyWithTablesThatAllowIt) {
   EXPECT_NE(done.error().fact.find("waits for the first"), std::string::npos) << done.error().fact;
 }
 
+// Everybody to everybody else, on one lane and with buffers for hardly more than a packet.
+TEST(RhinetSwitch, DoesNotDeadlockOnCopiesEither) {
+  auto network = make("rhinet:ring:6,lanes=1,buffer=4300");
+  Diary diary(*network);
+  for (std::uint32_t node = 0; node < 6; ++node) {
+    std::vector<std::uint32_t> others;
+    for (std::uint32_t other = 0; other < 6; ++other) {
+      if (other != node) others.push_back(other);
+    }
+    const std::uint32_t group = *network->add_group(others);
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(network->submit({.source = node, .bytes = 4096, .group = group}));
+  }
+  const auto done = network->run();
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(diary.order_.size(), 6U * 20 * 5);
+  EXPECT_EQ(network->dropped(), 0U);
+}
+
 TEST(RhinetSwitch, RefusesWhatCannotWork) {
   EXPECT_FALSE(RhinetNetwork::make(*parse_fabric("rhinet:star:4,buffer=4112")));
   EXPECT_FALSE(RhinetNetwork::make(*parse_fabric("infiniband:2-ary-2-tree")));
