@@ -13,6 +13,7 @@ struct Capabilities {
   bool atomics = false;          // compare_and_swap and fetch_and_add
   bool atomics_with_processor = false; // and they are atomic with respect to this processor's own
   bool reads_any_memory = false;       // expose() works on memory that allocate() did not give
+  bool multicasts = false;             // make_group works: a put to many costs the network hardly more than one
   bool processor_copies = false; // puts and gets are done by the submitting processor: two at once are twice as fast
   std::uint32_t engines = 1;     // commands that can be under way at once
   std::uint64_t inline_bytes =

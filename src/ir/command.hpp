@@ -12,6 +12,12 @@ namespace heddle::ir {
 // A communicating process, by its rank in the job.
 enum class Peer : std::uint32_t {};
 
+// A group of peers that one put can reach together has a number, too (Translator::make_group).
+inline constexpr std::uint32_t kFirstGroup = 0x8000'0000;
+[[nodiscard]] constexpr bool is_group(Peer peer) {
+  return static_cast<std::uint32_t>(peer) >= kFirstGroup;
+}
+
 // Right to reach a stretch of a peer's memory, issued by that peer's translator. Opaque to the engine.
 enum class MemoryKey : std::uint64_t {};
 

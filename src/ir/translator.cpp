@@ -5,6 +5,10 @@
 
 namespace heddle::ir {
 
+Result<Peer> Translator::make_group(std::span<const GroupMember>) {
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "this network knows no groups"});
+}
+
 void Translator::sleep(std::chrono::nanoseconds limit) {
   // Long enough to give the core away, short enough that a message is not late by more than a scheduler's tick.
   constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(50);

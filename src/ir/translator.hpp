@@ -31,6 +31,12 @@ struct ExposedMemory {
   RemotePlace place; // names the first byte of `memory` in peers' commands
 };
 
+// One of a group, and where in its memory the group's puts begin.
+struct GroupMember {
+  Peer peer{};
+  RemotePlace place;
+};
+
 class Translator {
  public:
   Translator() = default;
@@ -63,6 +69,12 @@ class Translator {
   // With Capabilities::needs_connection: makes this side's endpoint for the peer, then connects it to the peer's.
   virtual Result<Endpoint> prepare_endpoint(Peer) { return Endpoint{}; }
   virtual Result<void> connect_endpoint(Peer, const Endpoint&) { return {}; }
+
+  // With Capabilities::multicasts: a number for many peers at once, all attached. A put to it, at an offset with no key, writes
+  // to that offset from every member's place; its event comes when all have it, with the first status that is not ok.
+  // Such puts are ordered among themselves, not with puts to a member. The number is good until drop_group.
+  virtual Result<Peer> make_group(std::span<const GroupMember> members);
+  virtual void drop_group(Peer) {}
 
   // The memory there as plain memory of this process, where the processor itself carries puts out: what is stored counts as
   // put, after all commands submitted before. Valid until the peer is detached. The default offers none, and so do

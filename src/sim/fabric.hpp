@@ -126,6 +126,8 @@ struct RouteFunction {
   std::shared_ptr<const void> data;
 };
 
+struct RhinetParameters;
+
 struct Fabric {
   std::string name; // as it would be written on a command line
   std::uint32_t nodes = 0;
@@ -135,8 +137,9 @@ struct Fabric {
   PacketRules packets;
   Tables tables; // used when `function` is empty
   RouteFunction function;
-  std::vector<std::string> node_names;   // empty, or one per node
-  std::vector<std::string> switch_names; // empty, or one per switch
+  std::shared_ptr<const RhinetParameters> rhinet; // where RHiNET's own, finer model can be used instead of all this
+  std::vector<std::string> node_names;            // empty, or one per node
+  std::vector<std::string> switch_names;          // empty, or one per switch
 
   // Both directions of a cable.
   void connect(End a, End b, Rate rate, Picoseconds delay);

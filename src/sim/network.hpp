@@ -13,26 +13,11 @@
 #include "heddle/error.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
+#include "sim/packet_model.hpp"
 #include "sim/parts.hpp"
 #include "sim/transfer.hpp"
 
 namespace heddle::sim {
-
-// A stretch of work of one part, for traces.
-struct Span {
-  enum class Part : std::uint8_t { send_engine, link, receive_engine };
-  Part part;
-  std::uint32_t index; // of the part; name_of says which that is
-  Picoseconds start;
-  Picoseconds end;
-  const Transfer& transfer;
-  std::uint32_t bytes;
-};
-class Recorder {
- public:
-  virtual ~Recorder() = default;
-  virtual void span(const Span& span) = 0;
-};
 
 struct LinkCounters {
   std::uint64_t bytes = 0; // headers included
@@ -41,44 +26,40 @@ struct LinkCounters {
   std::uint32_t largest_queue = 0; // bytes of packets that waited at its end, in the fullest lane
 };
 
-class Network {
+class Network final : public PacketModel {
  public:
   // Error where the fabric cannot work (wire, check_tables).
   static Result<Network> make(Fabric fabric);
 
-  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] const Fabric& fabric() const override { return fabric_; }
   [[nodiscard]] const Wiring& wiring() const { return wiring_; }
-  [[nodiscard]] Picoseconds now() const { return now_; }
+  [[nodiscard]] Picoseconds now() const override { return now_; }
 
-  void listen(Listener* listener) { listener_ = listener; } // not owned; null = nobody
-  void record(Recorder* recorder) { recorder_ = recorder; } // not owned; null = no trace
+  void listen(Listener* listener) override { listener_ = listener; }
+  void record(Recorder* recorder) override { recorder_ = recorder; }
 
   // Ports to take at each switch from `source` to `target`; the answer is for Transfer::route.
   Result<std::uint32_t> add_route(std::uint32_t source, std::uint32_t target, std::vector<std::uint16_t> ports);
 
-  // Hands a transfer to its send engine, now. Error bad_argument or unreachable: nothing has happened.
-  Result<void> submit(const Transfer& transfer);
-  // Calls Listener::timer at that time, or now if it is past.
-  void at(Picoseconds time, std::uint64_t cookie);
+  Result<void> submit(const Transfer& transfer) override;
+  void at(Picoseconds time, std::uint64_t cookie) override;
 
-  // One event; false when there was none.
-  bool step();
+  bool step() override;
   // All events up to and including `time`, which is then now.
   // Error of run_until and run: packets wait for each other in a circle; it names the buffers (deadlock.cpp).
   Result<void> run_until(Picoseconds time);
-  Result<void> run();
+  Result<void> run() override;
 
   [[nodiscard]] bool idle() const { return queue_.empty(); }
   [[nodiscard]] std::uint64_t in_flight() const { return packets_.live(); } // packets
   [[nodiscard]] std::uint64_t events() const { return events_; }
-  [[nodiscard]] std::uint64_t packet_hops() const; // links that packets have started on
-  // Depends on every event so far, its time and order: equal histories are equal runs.
-  [[nodiscard]] std::uint64_t history() const { return history_; }
+  [[nodiscard]] std::uint64_t packet_hops() const override;
+  [[nodiscard]] std::uint64_t history() const override { return history_; }
   [[nodiscard]] LinkCounters counters(std::uint32_t link) const { return counters_[link]; }
-  [[nodiscard]] std::string name_of(Span::Part part, std::uint32_t index) const;
+  [[nodiscard]] std::string name_of(Span::Part part, std::uint32_t index) const override;
 
   // The circle of packets that wait for each other, if there is one; empty otherwise.
-  [[nodiscard]] std::string find_deadlock() const;
+  [[nodiscard]] std::string find_deadlock() const override;
 
  private:
   enum class What : std::uint8_t { buffered, sent, received, credit, engine, departed, arrived, timer };

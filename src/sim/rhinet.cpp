@@ -1,116 +1,46 @@
 #include "sim/rhinet.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "sim/rhinet/timing.hpp"
 
 namespace heddle::sim {
 namespace {
 
 constexpr std::int64_t kPicosecondsPerMetre = 5000;
 
-// Cycle counts between the moments of the report's timeline. Where two clocks share a step, the split is ours; the sums are
-// within 0.02 us of what a logic analyser saw.
-constexpr std::int64_t kPciPrimitiveWrite = 10; // PCI, through the bus controller to the local bus
-constexpr std::int64_t kPrimitiveDecode = 28;   // controller: registers, address translation
-constexpr std::int64_t kHeaderController = 2;   // controller, then
-constexpr std::int64_t kNetworkCycles = 4;      // network, into the sending FIFO
-constexpr std::int64_t kDmaStart = 20;          // PCI: request, grant, address
-constexpr std::int64_t kReadLatency = 7;        // PCI: first word of a burst
-constexpr std::int64_t kDataController = 6;     // controller: local bus to sending FIFO
-constexpr std::int64_t kFlagRequest = 7;        // controller, after the last word
-constexpr std::int64_t kFlagWrite = 32;         // PCI
-constexpr std::int64_t kReceiveDecode = 28;     // controller: header, address translation
-constexpr std::int64_t kReceiveDma = 12;        // controller: request to first word on the local bus
-constexpr std::int64_t kWriteStart = 5;         // PCI
-constexpr std::uint32_t kFifoBytes = 64;        // between the buses: full before the other side starts
-constexpr std::int64_t kFifoWords = kFifoBytes / 4;
-constexpr std::int64_t kBurstsPerFifo = kFifoBytes / 32; // a plain read of memory is broken off at a cache line
-
-// The pipeline in picoseconds.
-struct Pipeline {
-  Picoseconds pci;
-  Picoseconds controller;
-  Picoseconds network_clock;
-  bool overlap;
-  bool read_multiple;
-
-  explicit Pipeline(const RhinetParameters& given)
-      : pci(given.pci_cycle),
-        controller(given.controller_cycle),
-        network_clock(given.rate.time(1)),
-        overlap(given.overlap),
-        read_multiple(given.read_multiple) {}
-
-  [[nodiscard]] Picoseconds to_data_dma() const {
-    return pci * (kPciPrimitiveWrite + kDmaStart) + controller * kPrimitiveDecode;
-  }
-  // All bursts that fill the FIFO once.
-  [[nodiscard]] Picoseconds fill() const {
-    return pci * (kFifoWords + kReadLatency * (read_multiple ? 1 : kBurstsPerFifo));
-  }
-  // The same while the other side empties it: the first burst's latency passes meanwhile.
-  [[nodiscard]] Picoseconds refill() const { return fill() - pci * kReadLatency; }
-  [[nodiscard]] Picoseconds local_bus() const { return controller * kFifoWords; }
-  [[nodiscard]] Picoseconds to_local_bus() const { return overlap ? Picoseconds{0} : fill(); }
-  [[nodiscard]] Picoseconds to_network() const { return controller * kDataController + network_clock * kNetworkCycles; }
-  [[nodiscard]] Picoseconds send_block() const {
-    return overlap ? std::max(fill(), local_bus()) : local_bus() + refill();
-  }
-  [[nodiscard]] Picoseconds to_flag() const { return controller * kFlagRequest + pci * kFlagWrite; }
-  [[nodiscard]] Picoseconds to_receive() const { return controller * (kReceiveDecode + kReceiveDma); }
-  [[nodiscard]] Picoseconds write() const { return pci * kFifoWords; }
-  [[nodiscard]] Picoseconds to_write() const { return overlap ? Picoseconds{0} : local_bus() + pci * kWriteStart; }
-  [[nodiscard]] Picoseconds receive_block() const {
-    return overlap ? std::max(local_bus(), write()) : to_write() + write();
-  }
-};
-
+// The interface for the general models, which know no lines and no cycles: what a packet costs is what rhinet/timing.hpp says of
+// its first line and of each further one.
 Interface interface_of(const RhinetParameters& given) {
-  const Pipeline pipeline(given);
+  const RhinetTiming timing(given);
+  const RhinetBandwidth bandwidth = sustained_bandwidth(given);
+  const auto per_line = [](double rate) {
+    return Picoseconds{static_cast<std::int64_t>(std::llround(kLineBytes * 1e12 / rate))};
+  };
+  const Picoseconds first_fill = timing.overlap ? Picoseconds{0} : timing.read_line();
   Interface interface;
-  interface.startup = pipeline.to_data_dma() + pipeline.to_local_bus();
-  interface.send_latency = pipeline.to_network();
-  interface.send.block_bytes = kFifoBytes;
-  interface.send.per_block = pipeline.send_block();
+  interface.startup = timing.primitive_write() + timing.decode() + timing.dma_request() + first_fill;
+  interface.send_latency = timing.local(true, 1) + timing.through();
+  interface.send.block_bytes = kLineBytes;
+  interface.send.per_block = per_line(bandwidth.sender);
   // The flag follows the last word on the local bus; the stage has counted a refill after it that does not take place.
-  interface.completion_latency = pipeline.to_flag() + pipeline.local_bus() - pipeline.send_block();
-  interface.receive.fixed = pipeline.to_receive();
-  interface.receive.block_bytes = kFifoBytes;
-  interface.receive.per_block = pipeline.receive_block();
+  interface.completion_latency = timing.local(true, kLineWords) + timing.to_flag_request() + timing.flag_to_pci() +
+                                 timing.pci_write(1) - interface.send.per_block;
+  interface.receive.fixed = timing.receive_decode() + timing.dma_request_to_local() + timing.local(true, 0);
+  interface.receive.block_bytes = kLineBytes;
+  interface.receive.per_block = timing.overlap ? std::max(timing.local(false, kLineWords), timing.pci_write(kLineWords))
+                                               : timing.local(false, kLineWords) + timing.pci * cycles::kIntoPci +
+                                                     timing.pci_write(kLineWords - cycles::kAlmostEmptyWords);
   interface.one_bus = true;
-  interface.read_bus.block_bytes = kFifoBytes;
-  interface.read_bus.per_block = pipeline.fill();
-  interface.write_bus.block_bytes = kFifoBytes;
-  interface.write_bus.per_block = pipeline.write();
+  interface.read_bus.block_bytes = kLineBytes;
+  interface.read_bus.per_block = timing.read_line();
+  interface.write_bus.block_bytes = kLineBytes;
+  interface.write_bus.per_block = timing.pci_write(kLineWords);
   return interface;
 }
 
 } // namespace
-
-std::array<Picoseconds, kPushMoments> push_timeline(const RhinetParameters& given, Picoseconds network) {
-  const Pipeline pipeline(given);
-  const Picoseconds local_write = pipeline.pci * kPciPrimitiveWrite;
-  const Picoseconds request = local_write + pipeline.controller * kPrimitiveDecode;
-  const Picoseconds header =
-      request + pipeline.controller * kHeaderController + pipeline.network_clock * kNetworkCycles;
-  const Picoseconds dma = request + pipeline.pci * kDmaStart;
-  const Picoseconds on_local_bus = dma + pipeline.to_local_bus();
-  const Picoseconds out = on_local_bus + pipeline.to_network();
-  const Picoseconds flag = on_local_bus + pipeline.local_bus() + pipeline.controller * kFlagRequest;
-  const Picoseconds receive = out + network + pipeline.controller * kReceiveDecode;
-  const Picoseconds received = receive + pipeline.controller * kReceiveDma;
-  return {Picoseconds{0},
-          local_write,
-          request,
-          header,
-          dma,
-          on_local_bus,
-          out,
-          flag,
-          flag + pipeline.pci * kFlagWrite,
-          receive,
-          received,
-          received + pipeline.to_write()};
-}
 
 Result<Fabric> rhinet(const RhinetParameters& given, const Topology& topology) {
   Fabric fabric;
@@ -126,6 +56,7 @@ Result<Fabric> rhinet(const RhinetParameters& given, const Topology& topology) {
     const Rate rate = cable.rate.bytes_per_second == 0 ? given.rate : cable.rate;
     fabric.connect(cable.a, cable.b, rate, Picoseconds{metres * kPicosecondsPerMetre});
   }
+  fabric.rhinet = std::make_shared<RhinetParameters>(given);
   fabric.interface = interface_of(given);
   fabric.packets = {.mtu = given.mtu,
                     .header_bytes = given.header_bytes,

@@ -23,6 +23,10 @@ Result<void> check_transfer(const Fabric& fabric, const Wiring& wiring, const Tr
   if (transfer.receive_engine != kAnyEngine && transfer.receive_engine >= interface.ports) {
     return no_such("receive engine", transfer.receive_engine, interface.ports);
   }
+  if (transfer.group != kNone) {
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument, .fact = "the switches of this fabric do not copy packets"});
+  }
   if (transfer.lane >= fabric.packets.lanes) return no_such("lane", transfer.lane, fabric.packets.lanes);
   const Tables& tables = fabric.tables;
   if (fabric.function.call != nullptr || transfer.lid == 0 || transfer.lid == tables.base[transfer.target]) return {};

@@ -23,6 +23,7 @@ struct Transfer {
   std::uint64_t cookie = 0;    // comes back in notices
   std::uint32_t lid = 0;       // the path, where tables forward: one of the target's LIDs; 0 = its first
   std::uint32_t route = kNone; // or a route from add_route, which wins over tables and function
+  std::uint32_t group = kNone; // or many targets at once, from add_group; `target` is not read
   std::uint16_t send_engine = 0;
   std::uint16_t receive_engine = kAnyEngine; // where the fabric lets senders choose; any = the send engine's number
   std::uint16_t lane = 0;

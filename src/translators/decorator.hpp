@@ -26,6 +26,8 @@ class Decorator : public ir::Translator {
   Result<void> connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) override {
     return inner_.connect_endpoint(peer, endpoint);
   }
+  Result<ir::Peer> make_group(std::span<const ir::GroupMember> members) override { return inner_.make_group(members); }
+  void drop_group(ir::Peer group) override { inner_.drop_group(group); }
   std::size_t submit(std::span<const ir::Command> commands) override { return inner_.submit(commands); }
   std::size_t poll(std::span<ir::Event> events) override { return inner_.poll(events); }
   void announce_sleep() override { inner_.announce_sleep(); }

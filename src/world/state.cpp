@@ -25,7 +25,7 @@ Error bad(std::string fact, std::string remedy = {}) {
 
 } // namespace
 
-WorldState::WorldState(const Setup& setup, sim::Network network, std::vector<std::uint32_t> nodes)
+WorldState::WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
     : setup_(setup), interconnect_(std::move(network), std::move(nodes)), deaths_(setup.deaths) {
   std::stable_sort(deaths_.begin(), deaths_.end(), [](const auto& a, const auto& b) { return a.at > b.at; });
 }
@@ -52,7 +52,7 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   for (const Setup::Death& death : setup.deaths)
     if (death.rank >= peers)
       return std::unexpected(bad("rank " + std::to_string(death.rank) + " cannot die: no such rank"));
-  auto network = sim::Network::make(std::move(*fabric));
+  auto network = sim::make_packet_model(std::move(*fabric));
   if (!network) return std::unexpected(std::move(network.error()));
   std::unique_ptr<WorldState> state(new WorldState(setup, std::move(*network), std::move(nodes)));
   if (!setup.trace.empty()) {

@@ -1,7 +1,7 @@
 // What a simulated job consists of, and the loop that runs it: an event of the network, then whoever it concerned.
 #pragma once
 
-#include "sim/network.hpp"
+#include "sim/packet_model.hpp"
 #include "translators/faulty/faulty.hpp"
 #include "translators/simulated/interconnect.hpp"
 #include "world/trace.hpp"
@@ -38,7 +38,7 @@ class WorldState {
     bool ended = false;
   };
 
-  WorldState(const Setup& setup, sim::Network network, std::vector<std::uint32_t> nodes);
+  WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
   Result<void> populate();
   Result<std::unique_ptr<ir::Translator>> make_translator(ir::Peer peer);
 

@@ -24,14 +24,14 @@ std::string microseconds(sim::Picoseconds time) {
 
 } // namespace
 
-Trace::Trace(std::FILE* file, std::string path, const sim::Network& network)
+Trace::Trace(std::FILE* file, std::string path, const sim::PacketModel& network)
     : file_(file), path_(std::move(path)), network_(network) {}
 
 Trace::~Trace() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
-Result<std::unique_ptr<Trace>> Trace::create(const std::string& path, const sim::Network& network) {
+Result<std::unique_ptr<Trace>> Trace::create(const std::string& path, const sim::PacketModel& network) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return std::unexpected(failed(path, "written"));
   std::unique_ptr<Trace> trace(new Trace(file, path, network));

@@ -23,8 +23,9 @@ constexpr unsigned kAlarmShift = 56;
 
 } // namespace
 
-Interconnect::Interconnect(sim::Network network, std::vector<std::uint32_t> nodes)
-    : network_(std::move(network)),
+Interconnect::Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
+    : owned_network_(std::move(network)),
+      network_(*owned_network_),
       nodes_(std::move(nodes)),
       members_(nodes_.size(), nullptr),
       is_touched_(nodes_.size(), false) {
@@ -77,6 +78,7 @@ void Interconnect::timer(std::uint64_t cookie) {
   switch (static_cast<Alarm>(cookie >> kAlarmShift)) {
     case Alarm::touch: touch(static_cast<ir::Peer>(number)); return;
     case Alarm::timeout: finish(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
+    case Alarm::absence: member_answered(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
     case Alarm::loss:
       for (Simulated* survivor : members_)
         if (survivor != nullptr)
@@ -85,7 +87,7 @@ void Interconnect::timer(std::uint64_t cookie) {
   }
 }
 
-void Interconnect::carry(Simulated& from, const ir::Command& command) {
+std::uint32_t Interconnect::take_flight(Simulated& from, const ir::Command& command) {
   if (free_flights_.empty()) {
     free_flights_.push_back(static_cast<std::uint32_t>(flights_.size()));
     flights_.emplace_back();
@@ -97,6 +99,12 @@ void Interconnect::carry(Simulated& from, const ir::Command& command) {
   flight.from = from.self_;
   flight.leg = Leg::there;
   flight.value = 0;
+  return index;
+}
+
+void Interconnect::carry(Simulated& from, const ir::Command& command) {
+  const std::uint32_t index = take_flight(from, command);
+  Flight& flight = flights_[index];
   const bool put = command.operation == ir::Operation::put;
   const bool taken_at_once = put && !ir::has(command.flags, ir::Flags::signalled) &&
                              command.head_bytes + command.bytes <= from.capabilities().inline_bytes;
@@ -124,6 +132,10 @@ void Interconnect::send(std::uint32_t index, Simulated& from, ir::Peer to, std::
 
 void Interconnect::arrived(const sim::Transfer& transfer) {
   const auto index = static_cast<std::uint32_t>(transfer.cookie);
+  if (!flights_[index].group.empty()) {
+    if (transfer.group != sim::kNone) return arrived_at_group(index, transfer.target);
+    return member_answered(index, ir::Status::ok);
+  }
   if (flights_[index].leg == Leg::there)
     arrived_there(index);
   else
@@ -216,6 +228,7 @@ void Interconnect::finish(std::uint32_t index, ir::Status status) {
                     .cookie = flight.command.cookie,
                     .value = flight.value});
   }
+  flights_[index].group.clear();
   free_flights_.push_back(index);
 }
 

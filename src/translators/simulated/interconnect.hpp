@@ -4,13 +4,16 @@
 //   put        data ->                    then, if signalled, <- acknowledgement
 //   get        request ->                 <- data
 //   atomics    request with operands ->   <- old value
+//   group put  data, copied by switches -> then, if signalled, <- acknowledgements (multicast.cpp)
 #pragma once
 
 #include "ir/translator.hpp"
 #include "sim/network.hpp"
+#include "sim/packet_model.hpp"
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace heddle::translators::simulated {
@@ -28,13 +31,15 @@ struct Way {
 class Interconnect final : private sim::Listener {
  public:
   // Peer r works on node nodes[r] of the network; several may share one. Outlives the translators.
-  Interconnect(sim::Network network, std::vector<std::uint32_t> nodes);
+  Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
+  Interconnect(sim::Network network, std::vector<std::uint32_t> nodes)
+      : Interconnect(std::make_unique<sim::Network>(std::move(network)), std::move(nodes)) {}
   Interconnect(const Interconnect&) = delete;
   Interconnect& operator=(const Interconnect&) = delete;
   ~Interconnect() override = default;
 
-  [[nodiscard]] sim::Network& network() { return network_; }
-  [[nodiscard]] const sim::Network& network() const { return network_; }
+  [[nodiscard]] sim::PacketModel& network() { return network_; }
+  [[nodiscard]] const sim::PacketModel& network() const { return network_; }
   [[nodiscard]] sim::Picoseconds now() const { return network_.now(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t node_of(ir::Peer peer) const { return nodes_[static_cast<std::uint32_t>(peer)]; }
@@ -63,9 +68,11 @@ class Interconnect final : private sim::Listener {
     std::uint64_t value = 0;
     std::vector<std::byte> copy; // of memory that may change under way
     Leg leg{};
-    bool holds_data = false; // in `copy`
+    bool holds_data = false;            // in `copy`
+    std::vector<ir::GroupMember> group; // of a put to many
+    std::size_t answers = 0;            // of members, still to come
   };
-  enum class Alarm : std::uint64_t { touch, loss, timeout };
+  enum class Alarm : std::uint64_t { touch, loss, timeout, absence };
 
   void join(Simulated& member);
   void leave(const Simulated& member);
@@ -77,6 +84,11 @@ class Interconnect final : private sim::Listener {
   void arrived_back(std::uint32_t flight);
   void land(Flight& flight, Simulated& target);
   void finish(std::uint32_t flight, ir::Status status);
+  std::uint32_t take_flight(Simulated& from, const ir::Command& command);
+  void carry_to_group(Simulated& from, const ir::Command& command, const std::vector<ir::GroupMember>& members);
+  void arrived_at_group(std::uint32_t flight, std::uint32_t node);
+  void land_at_member(Flight& flight, const ir::GroupMember& member, Simulated& target);
+  void member_answered(std::uint32_t flight, ir::Status status);
   void touch(ir::Peer peer);
   void set_alarm(sim::Picoseconds time, Alarm alarm, std::uint64_t number);
 
@@ -84,7 +96,8 @@ class Interconnect final : private sim::Listener {
   void arrived(const sim::Transfer& transfer) override;
   void timer(std::uint64_t cookie) override;
 
-  sim::Network network_;
+  std::unique_ptr<sim::PacketModel> owned_network_;
+  sim::PacketModel& network_;
   std::vector<std::uint32_t> nodes_;
   std::vector<Simulated*> members_; // null: not there, or killed
   std::deque<Flight> flights_;

@@ -43,7 +43,17 @@ std::size_t Simulated::submit(std::span<const ir::Command> commands) {
   std::size_t taken = 0;
   for (const ir::Command& command : commands) {
     const auto rank = static_cast<std::uint32_t>(command.peer);
-    if (rank >= attached_.size() || !attached_[rank] || !interconnect_.has(self_)) {
+    const auto* members = group(command.peer);
+    if (members != nullptr && interconnect_.has(self_)) {
+      if (command.operation != ir::Operation::put || oversized(command)) {
+        refuse(command, ir::Status::refused);
+      } else if (under_way_ == kQueueDepth) {
+        return taken;
+      } else {
+        ++under_way_;
+        interconnect_.carry_to_group(*this, command, *members);
+      }
+    } else if (rank >= attached_.size() || !attached_[rank] || !interconnect_.has(self_)) {
       refuse(command, ir::Status::peer_lost);
     } else if (oversized(command)) {
       refuse(command, ir::Status::refused);

@@ -28,6 +28,8 @@ class Simulated : public ir::Translator {
   void withdraw(const ir::RemotePlace& place) final { memory_.withdraw(place.key); }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) final;
   void detach(ir::Peer peer) final;
+  Result<ir::Peer> make_group(std::span<const ir::GroupMember> members) final;
+  void drop_group(ir::Peer group) final;
   std::size_t submit(std::span<const ir::Command> commands) final;
   std::size_t poll(std::span<ir::Event> events) final { return events_.pop(events); }
 
@@ -67,6 +69,8 @@ class Simulated : public ir::Translator {
   [[nodiscard]] std::byte* reach(ir::Peer from, const ir::RemotePlace& place, std::uint64_t bytes) const {
     return admits(from, place.key) ? memory_.reach(place, bytes) : nullptr;
   }
+  // The members of a group of this process; null for a number that is none.
+  [[nodiscard]] const std::vector<ir::GroupMember>* group(ir::Peer peer) const;
   // Larger than a command of this network can be.
   [[nodiscard]] bool oversized(const ir::Command& command) const;
   // Ends a command that does not get onto the network.
@@ -79,7 +83,8 @@ class Simulated : public ir::Translator {
   ir::Capabilities capabilities_;
   MemoryTable memory_;
   std::uint64_t serial_ = 0;
-  std::vector<bool> attached_; // by rank
+  std::vector<bool> attached_;                       // by rank
+  std::vector<std::vector<ir::GroupMember>> groups_; // empty: dropped
   std::uint32_t under_way_ = 0;
   EventList events_;
 };

@@ -11,6 +11,7 @@ constexpr ir::Capabilities kCapabilities = {.needs_connection = false,
                                             .atomics = true,
                                             .atomics_with_processor = false,
                                             .reads_any_memory = true,
+                                            .multicasts = true,
                                             .engines = 1,
                                             .inline_bytes = 0,
                                             .largest_transfer = std::uint64_t{1} << 20U};

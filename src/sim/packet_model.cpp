@@ -1,0 +1,24 @@
+#include "sim/packet_model.hpp"
+
+#include "sim/network.hpp"
+#include "sim/rhinet/network.hpp"
+
+namespace heddle::sim {
+
+Result<std::uint32_t> PacketModel::add_group(std::vector<std::uint32_t>) {
+  return std::unexpected(
+      Error{.code = ErrorCode::bad_argument, .fact = "the switches of this fabric do not copy packets"});
+}
+
+Result<std::unique_ptr<PacketModel>> make_packet_model(Fabric fabric) {
+  if (fabric.rhinet != nullptr) {
+    auto network = RhinetNetwork::make(std::move(fabric));
+    if (!network) return std::unexpected(std::move(network).error());
+    return std::move(*network);
+  }
+  auto network = Network::make(std::move(fabric));
+  if (!network) return std::unexpected(std::move(network).error());
+  return std::make_unique<Network>(std::move(*network));
+}
+
+} // namespace heddle::sim

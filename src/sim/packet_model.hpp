@@ -1,0 +1,70 @@
+// What every model of packets offers: transfers over a fabric in virtual time. Network is the general one; a fabric whose
+// interfaces and switches have a finer model of their own (RHiNET) runs on that.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/error.hpp"
+#include "sim/fabric.hpp"
+#include "sim/transfer.hpp"
+#include "sim/units.hpp"
+
+namespace heddle::sim {
+
+// A stretch of work of one part, for traces.
+struct Span {
+  enum class Part : std::uint8_t { send_engine, link, receive_engine };
+  Part part;
+  std::uint32_t index; // of the part; name_of says which that is
+  Picoseconds start;
+  Picoseconds end;
+  const Transfer& transfer;
+  std::uint32_t bytes;
+};
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void span(const Span& span) = 0;
+};
+
+// Time moves only inside step and run; everything that happens is a function of the fabric and of the calls made.
+class PacketModel {
+ public:
+  PacketModel() = default;
+  PacketModel(PacketModel&&) = default;
+  PacketModel& operator=(PacketModel&&) = default;
+  virtual ~PacketModel() = default;
+
+  [[nodiscard]] virtual const Fabric& fabric() const = 0;
+  [[nodiscard]] virtual Picoseconds now() const = 0;
+  virtual void listen(Listener* listener) = 0; // not owned; null = nobody
+  virtual void record(Recorder* recorder) = 0; // not owned; null = no trace
+
+  // Nodes that one transfer can reach together (Transfer::group). Error: this network's switches do not copy packets.
+  virtual Result<std::uint32_t> add_group(std::vector<std::uint32_t> nodes);
+
+  // Hands a transfer to its send engine, now. Error bad_argument or unreachable: nothing has happened.
+  virtual Result<void> submit(const Transfer& transfer) = 0;
+  // Calls Listener::timer at that time, or now if it is past.
+  virtual void at(Picoseconds time, std::uint64_t cookie) = 0;
+
+  // One event; false when there was none.
+  virtual bool step() = 0;
+  // All events. Error: packets are left that wait for each other in a circle, or for a node that cannot be reached.
+  virtual Result<void> run() = 0;
+
+  // Depends on every event so far, its time and order: equal histories are equal runs.
+  [[nodiscard]] virtual std::uint64_t history() const = 0;
+  [[nodiscard]] virtual std::uint64_t packet_hops() const = 0; // links that packets have started on
+  [[nodiscard]] virtual std::string name_of(Span::Part part, std::uint32_t index) const = 0;
+  // What keeps packets from moving for ever, if anything does; empty otherwise.
+  [[nodiscard]] virtual std::string find_deadlock() const = 0;
+};
+
+// The finest model of packets that there is for this fabric.
+Result<std::unique_ptr<PacketModel>> make_packet_model(Fabric fabric);
+
+} // namespace heddle::sim
