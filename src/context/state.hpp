@@ -33,6 +33,7 @@ class Context::State {
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
+  [[nodiscard]] OneSided& one_sided() { return one_sided_; }
 
   // One round of work. Returns how much was done.
   std::size_t progress() {
@@ -127,6 +128,7 @@ class Context::State {
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
   bool reported_stall_ = false;
   bool store_lost_ = false;
+  OneSided one_sided_{*this};
 };
 
 } // namespace heddle
