@@ -26,6 +26,13 @@ enum class ErrorCode : std::uint8_t {
   stale_request,      // the request was already waited for, or never existed
   timed_out,          // nothing happened within the time given
   would_block,        // a simulated process cannot block: co_await instead
+  unknown_area,       // one-sided: the peer has no area of that id
+  closed_area,        // one-sided: the area is not opened to this process
+  out_of_range,       // one-sided: not wholly inside the area
+  revoked_area,       // one-sided: the area was closed under way
+  unsupported,        // the network cannot do this with that memory
+  lock_busy,          // try_lock: another process has it or waits for it
+  holder_died,        // the lock is held now, but a process died holding it
   system_failed,      // the operating system refused; system_code says with what errno
 };
 

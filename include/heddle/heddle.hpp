@@ -82,6 +82,7 @@ struct Event {
     barrier_passed,      // a barrier with Notify::event has ended
     peer_failed,         // completion.peer is gone: once for every process that fails. One that leaves in good order is
                          // no event; what only it could have completed ends with the code peer_failed
+    pushed,              // a peer's push with a notice has landed here (onesided.hpp)
   };
   Kind kind{};
   std::uint64_t cookie = 0;
@@ -113,6 +114,7 @@ struct Protocol {
 namespace simulation {
 class WorldState;
 }
+class OneSided;
 
 class Context {
  public:
@@ -185,6 +187,9 @@ class Context {
   // The same, waited for.
   Result<void> barrier();
 
+  // --- One-sided: areas, push, pull, mcast, atomics, locks (onesided.hpp). ---
+  [[nodiscard]] OneSided& one_sided();
+
   // --- Looking inside. ---
 
   // How a message of that size to that peer would travel.
@@ -200,9 +205,12 @@ class Context {
 
  private:
   friend class simulation::WorldState;
+  friend class OneSided;
   class State;
   explicit Context(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
 } // namespace heddle
+
+#include <heddle/onesided.hpp> // IWYU pragma: export

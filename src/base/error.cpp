@@ -21,6 +21,13 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::stale_request: return "stale_request";
     case ErrorCode::timed_out: return "timed_out";
     case ErrorCode::would_block: return "would_block";
+    case ErrorCode::unknown_area: return "unknown_area";
+    case ErrorCode::closed_area: return "closed_area";
+    case ErrorCode::out_of_range: return "out_of_range";
+    case ErrorCode::revoked_area: return "revoked_area";
+    case ErrorCode::unsupported: return "unsupported";
+    case ErrorCode::lock_busy: return "lock_busy";
+    case ErrorCode::holder_died: return "holder_died";
     case ErrorCode::system_failed: return "system_failed";
   }
   return "unknown";

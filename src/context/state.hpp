@@ -33,6 +33,7 @@ class Context::State {
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
+  [[nodiscard]] OneSided& one_sided() { return one_sided_; }
 
   // One round of work. Returns how much was done.
   std::size_t progress() {
@@ -129,6 +130,7 @@ class Context::State {
   bool reported_stall_ = false;
   bool watches_departures_ = false;
   bool store_lost_ = false;
+  OneSided one_sided_{*this};
 };
 
 } // namespace heddle

@@ -41,7 +41,8 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
       receiver_(core_, outbox_, fetcher_),
       connector_(core_, *this),
       allocation_(core_, *this),
-      links_(size, nullptr) {}
+      links_(size, nullptr),
+      primitives_(core_, outbox_, *this) {}
 
 Engine::~Engine() = default;
 
@@ -114,6 +115,7 @@ void Engine::fail(Link& link, End how) {
   std::erase(readable_, &link);
   sender_.peer_lost(link);
   receiver_.peer_lost(link);
+  primitives_.peer_lost(link);
   // A peer that lives but broke the protocol could still write to its ring and cells: they stay unused.
   if (how == End::broke_protocol)
     outbox_.leave(link);
@@ -279,7 +281,7 @@ std::size_t Engine::work_off(bool everything) {
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
-  done += allocation_.progress() + fetcher_.progress();
+  done += allocation_.progress() + fetcher_.progress() + primitives_.progress();
   if (!to_pump_.empty()) pump_all();
   return done;
 }
@@ -372,6 +374,11 @@ bool Engine::dispatch(Link& link, Lead lead, const std::byte* record) {
     case RecordKind::clear_to_send:
     case RecordKind::assist:
     case RecordKind::assist_done: return dispatch_control(link, lead, content);
+    case RecordKind::area_ask:
+    case RecordKind::area_grant:
+    case RecordKind::area_revoked:
+    case RecordKind::area_notice:
+    case RecordKind::lock_passed: return primitives_.record(link, lead, content);
     case RecordKind::none:
     case RecordKind::wrap: return false;
   }
@@ -451,6 +458,8 @@ bool Engine::dispatch_completed(const ir::Event& event) {
     case CookieKind::read: fetcher_.read_ended(event); break;
     case CookieKind::assist_claim: assistant_.claim_ended(event); break;
     case CookieKind::assist_copy: assistant_.copy_ended(event); break;
+    case CookieKind::transfer: primitives_.transfer_ended(event); break;
+    case CookieKind::lock_step: primitives_.lock_step_ended(event); break;
   }
   if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
   pump_later(*link);

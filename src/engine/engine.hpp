@@ -9,6 +9,7 @@
 #include "engine/messages/outbox.hpp"
 #include "engine/messages/receiver.hpp"
 #include "engine/messages/sender.hpp"
+#include "engine/onesided/primitives.hpp"
 #include "engine/rings/allocation.hpp"
 #include "ir/translator.hpp"
 #include "schedule/queue.hpp"
@@ -31,7 +32,7 @@ struct Contact {
 };
 static_assert(sizeof(Contact) + sizeof(void*) <= 64, "a peer not connected to costs at most 64 bytes");
 
-class Engine final : private LinkHost {
+class Engine final : private LinkHost, private OneSidedHost {
  public:
   // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
   // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
@@ -139,7 +140,7 @@ class Engine final : private LinkHost {
   }
   // Something has to be tried again that nobody will tell of: a peer's common slot, or its shared ring, was taken.
   [[nodiscard]] bool must_try_again() const {
-    return connector_.tries_again() ||
+    return connector_.tries_again() || primitives_.tries_again() ||
            std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
   }
 
@@ -196,7 +197,10 @@ class Engine final : private LinkHost {
   void peer_left(std::uint32_t rank) { peer_gone(rank, End::left); }
 
   // Peers that have failed so far.
-  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+  [[nodiscard]] std::uint64_t failures() const override { return failures_; }
+
+  // Areas, push, pull, atomics, locks.
+  [[nodiscard]] Primitives& primitives() { return primitives_; }
 
   // For the curious and for the watchdog.
   [[nodiscard]] std::string waiting_for();
@@ -214,6 +218,11 @@ class Engine final : private LinkHost {
   Link* link_for(std::uint32_t rank) override;
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
+  // OneSidedHost
+  [[nodiscard]] bool has_failed(std::uint32_t rank) const override {
+    return links_[rank] != nullptr && links_[rank]->failed();
+  }
+  [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const override { return ports_; }
 
   // Checks everything, and connects first where that is missing.
   Result<Request> send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data);
@@ -264,7 +273,7 @@ class Engine final : private LinkHost {
       if (port->announces || port->queue->outstanding() != 0 ||
           port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
         return false;
-    return connector_.idle() && allocation_.idle() && fetcher_.idle() && to_pump_.empty();
+    return connector_.idle() && allocation_.idle() && fetcher_.idle() && primitives_.idle() && to_pump_.empty();
   }
   // Some tens of nanoseconds.
   static constexpr int kGlances = 16;
@@ -301,7 +310,7 @@ class Engine final : private LinkHost {
     else
       connector_.start(link);
   }
-  void pump_later(Link& link) {
+  void pump_later(Link& link) override {
     if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
       return;
     link.pumped = true;
@@ -331,6 +340,7 @@ class Engine final : private LinkHost {
   std::vector<Link*> to_pump_;
   std::size_t next_ring_ = 0;
   std::uint64_t failures_ = 0;
+  Primitives primitives_; // the first to go: it gives memory back to the ports
 };
 
 } // namespace heddle::engine

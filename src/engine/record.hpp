@@ -23,8 +23,13 @@ enum class RecordKind : std::uint8_t {
   fragment,      // tag: the receiver's operation; payload: the next bytes of the message
   assist,        // body AssistRequest: the receiver asks the sender to copy a share of the message
   assist_done,   // body AssistDone
+  area_ask,      // one-sided: bodies of the same names in onesided/records.hpp
+  area_grant,
+  area_revoked,
+  area_notice,
+  lock_passed,
 };
-inline constexpr unsigned kRecordKinds = 12;
+inline constexpr unsigned kRecordKinds = 17;
 
 // Messages on different channels never match each other: the program's, and those of the library's own collectives.
 enum class Channel : std::uint8_t { program, collective };

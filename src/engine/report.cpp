@@ -71,7 +71,7 @@ std::string Engine::waiting_for() {
     if (operation.link != nullptr && !operation.link->connected()) text += " (not connected)";
     text += ", for " + std::to_string(core_.progress_count - operation.started) + " polls\n";
   });
-  return text;
+  return text + primitives_.waiting_for();
 }
 
 Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {

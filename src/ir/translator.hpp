@@ -2,6 +2,7 @@
 // A translator carries commands out and reports events; it knows nothing of messages, tags or protocols.
 #pragma once
 
+#include "ir/area_window.hpp"
 #include "ir/capabilities.hpp"
 #include "ir/command.hpp"
 #include "ir/event.hpp"
@@ -61,6 +62,19 @@ class Translator {
   virtual Result<RemotePlace> expose(std::span<std::byte> memory) = 0;
   virtual void withdraw(const RemotePlace& place) = 0;
 
+  // Communication areas: memory under a key that is not to be guessed from other keys, and that every access is checked
+  // against. The defaults are for networks whose ordinary keys are like that.
+  virtual Result<ExposedMemory> allocate_area(std::size_t bytes) { return allocate(bytes); }
+  virtual Result<RemotePlace> expose_area(std::span<std::byte> memory) { return expose(memory); }
+  // Ends the key: when this returns, no command with it touches the memory, nor will. May wait for copies just being made.
+  virtual void close_area(const RemotePlace& place) { withdraw(place); }
+  // Gives closed memory of allocate_area back.
+  virtual void release_area(const ExposedMemory& memory) { deallocate(memory); }
+  // A peer's area as plain memory of this process, as window is of its rings.
+  [[nodiscard]] virtual AreaWindow area_window(Peer, const RemotePlace&, std::uint64_t /*bytes*/) { return {}; }
+  // Lets go of what area_window or commands have taken for a peer's area that is closed.
+  virtual void leave_area(Peer, const RemotePlace&) {}
+
   // Makes the peer's allocated memory reachable by commands, and says where the memory is that the peer's translator
   // allocated first: its bootstrap memory. Called before the first command to the peer. Idempotent.
   virtual Result<RemotePlace> attach(Peer peer, const Address& address) = 0;
@@ -85,6 +99,9 @@ class Translator {
 
   // Starts commands in order; returns how many it has taken. Fewer than given is back-pressure: try the rest later.
   virtual std::size_t submit(std::span<const Command> commands) = 0;
+  // The same for one put to many peers at once, each with its own place, by the network's switches; every peer gives an
+  // event of its own with the command's cookie. False: the network cannot, or not now, and nothing has happened.
+  virtual bool submit_to_all(const Command&, std::span<const Peer>, std::span<const RemotePlace>) { return false; }
   // Copies up to events.size() events; returns how many.
   virtual std::size_t poll(std::span<Event> events) = 0;
 

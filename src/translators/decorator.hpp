@@ -18,6 +18,11 @@ class Decorator : public ir::Translator {
   void deallocate(const ir::ExposedMemory& memory) override { inner_.deallocate(memory); }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return inner_.expose(memory); }
   void withdraw(const ir::RemotePlace& place) override { inner_.withdraw(place); }
+  Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override { return inner_.allocate_area(bytes); }
+  Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override { return inner_.expose_area(memory); }
+  void close_area(const ir::RemotePlace& place) override { inner_.close_area(place); }
+  void release_area(const ir::ExposedMemory& memory) override { inner_.release_area(memory); }
+  void leave_area(ir::Peer peer, const ir::RemotePlace& place) override { inner_.leave_area(peer, place); }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override {
     return inner_.attach(peer, address);
   }

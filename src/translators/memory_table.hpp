@@ -24,6 +24,7 @@ class MemoryTable {
   void deallocate(const ir::ExposedMemory& memory);
   ir::RemotePlace expose(ir::MemoryKey key, std::span<std::byte> memory);
   void withdraw(ir::MemoryKey key) { exposed_.erase(key); }
+  [[nodiscard]] bool holds(ir::MemoryKey key) const { return exposed_.contains(key) || allocated_.contains(key); }
   // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
   [[nodiscard]] std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
 

@@ -27,6 +27,7 @@ Loopback::Loopback(LoopbackFabric& fabric, ir::Peer self)
                    .orders_puts = true,
                    .atomics = true,
                    .atomics_with_processor = true,
+                   .atomics_on_any_memory = true,
                    .reads_any_memory = true,
                    .processor_copies = true,
                    .engines = 1,
@@ -50,6 +51,20 @@ void Loopback::deallocate(const ir::ExposedMemory& memory) {
 
 Result<ir::RemotePlace> Loopback::expose(std::span<std::byte> memory) {
   return memory_.expose(ir::MemoryKey{next_key_++}, memory);
+}
+
+ir::MemoryKey Loopback::draw_area_key() {
+  constexpr std::uint64_t kArea = std::uint64_t{1} << 63U; // the others count from 1
+  for (;;)
+    if (const ir::MemoryKey key{area_keys_.draw() | kArea}; !memory_.holds(key)) return key;
+}
+
+Result<ir::ExposedMemory> Loopback::allocate_area(std::size_t bytes) {
+  return memory_.allocate(draw_area_key(), bytes);
+}
+
+Result<ir::RemotePlace> Loopback::expose_area(std::span<std::byte> memory) {
+  return memory_.expose(draw_area_key(), memory);
 }
 
 void Loopback::withdraw(const ir::RemotePlace& place) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/translator.hpp"
+#include "translators/area_keys.hpp"
 #include "translators/event_list.hpp"
 #include "translators/memory_table.hpp"
 
@@ -42,6 +43,8 @@ class Loopback final : public ir::Translator {
   void deallocate(const ir::ExposedMemory& memory) override;
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
   void withdraw(const ir::RemotePlace& place) override;
+  Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override;
+  Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
@@ -51,6 +54,7 @@ class Loopback final : public ir::Translator {
   friend class LoopbackFabric;
   ir::Status execute(const ir::Command& command, std::uint64_t& value);
   void announce(const ir::Command& command);
+  ir::MemoryKey draw_area_key();
 
   LoopbackFabric& fabric_;
   ir::Peer self_;
@@ -58,6 +62,7 @@ class Loopback final : public ir::Translator {
   std::vector<bool> attached_; // by rank
   MemoryTable memory_;
   std::uint64_t next_key_ = 1; // keys are not reused
+  AreaKeys area_keys_ = AreaKeys::secret();
   EventList events_;
 };
 

@@ -18,8 +18,9 @@ namespace heddle::translators {
 struct alignas(64) SegmentHeader {
   std::uint64_t mark;                // kSegmentMark: a segment of this library, of this layout
   std::atomic<std::uint32_t> asleep; // 1 while the owner sleeps, or is about to, until somebody writes to it
+  std::atomic<std::uint64_t> areas;  // offset of the table of areas (areas.hpp); 0: there is none yet
 };
-inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0001ULL; // "Heddle", layout 1
+inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0002ULL; // "Heddle", layout 2
 
 // A mapping; unmaps itself.
 class Mapping {

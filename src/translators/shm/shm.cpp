@@ -57,7 +57,8 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 } // namespace
 
 Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
-  auto segment = Segment::create(kFixedBytes + config.ring_memory + config.size * kBytesPerPeer);
+  auto segment = Segment::create(kFixedBytes + config.ring_memory + config.size * kBytesPerPeer +
+                                 area_table_bytes(config.size));
   if (!segment) return std::unexpected(segment.error());
   std::unique_ptr<Shm> shm(new Shm(config, std::move(*segment)));
   const bool readable = shm->capabilities_.reads_any_memory;
@@ -74,7 +75,11 @@ Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
 }
 
 Shm::Shm(const Config& config, Segment segment)
-    : log_(config.log), wish_(config.cross_memory), segment_(std::move(segment)), attached_(config.size) {
+    : log_(config.log),
+      wish_(config.cross_memory),
+      rank_(config.rank),
+      segment_(std::move(segment)),
+      attached_(config.size) {
   std::random_device random;
   nonce_ = std::make_unique<std::uint64_t>((static_cast<std::uint64_t>(random()) << 32U) | random());
   // Where the kernel lets only parents read their children (Yama), this process agrees to be read by its peers.
@@ -99,7 +104,8 @@ Shm::~Shm() = default;
 template Entry entry_of<Shm>();
 
 Result<std::unique_ptr<ir::Translator>> Shm::make(const Ground& ground) {
-  return create({.size = ground.size,
+  return create({.rank = ground.rank,
+                 .size = ground.size,
                  .ring_memory = ground.settings->ring_memory,
                  .cross_memory = ground.settings->cross_memory,
                  .log = ground.log});
@@ -145,6 +151,52 @@ Result<ir::RemotePlace> Shm::expose(std::span<std::byte> memory) {
               .fact = "peers cannot reach private memory: cross_memory is off or the kernel refuses it",
               .remedy = "allocate the memory from the translator"});
   return ir::RemotePlace{.key = kPrivate, .offset = reinterpret_cast<std::uint64_t>(memory.data())};
+}
+
+OwnAreas& Shm::own_areas() {
+  // Every peer running now passes a full barrier: its accesses before are seen, those after see what was stored before.
+  constexpr auto kBarrier = [] { ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); };
+  if (own_areas_ == nullptr)
+    own_areas_ = std::make_unique<OwnAreas>(segment_, static_cast<std::uint32_t>(attached_.size()),
+                                            wakes_at_once_ ? +kBarrier : nullptr);
+  return *own_areas_;
+}
+
+Result<ir::ExposedMemory> Shm::allocate_area(std::size_t bytes) {
+  const auto made = own_areas().allocate(bytes);
+  if (!made) return std::unexpected(made.error());
+  return ir::ExposedMemory{.memory = made->memory, .place = {.key = ir::MemoryKey{made->key}, .offset = 0}};
+}
+
+Result<ir::RemotePlace> Shm::expose_area(std::span<std::byte> memory) {
+  if (auto reachable = expose(memory); !reachable) return reachable;
+  const auto made = own_areas().expose(memory);
+  if (!made) return std::unexpected(made.error());
+  return ir::RemotePlace{.key = ir::MemoryKey{made->key}, .offset = 0};
+}
+
+void Shm::close_area(const ir::RemotePlace& place) {
+  own_areas().close(static_cast<std::uint64_t>(place.key));
+}
+
+void Shm::release_area(const ir::ExposedMemory& memory) {
+  own_areas().release(static_cast<std::uint64_t>(memory.place.key));
+}
+
+ir::AreaWindow Shm::area_window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+  Attached* found = find(peer);
+  if (found == nullptr || !is_area_key(place.key)) return {};
+  PeerAreas::Area* area =
+      found->areas.find(found->mapping, rank_, static_cast<std::uint64_t>(place.key), !wakes_at_once_);
+  if (area == nullptr || !area->window.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
+    return {};
+  ir::AreaWindow window = area->window;
+  window.memory += place.offset;
+  return window;
+}
+
+void Shm::leave_area(ir::Peer peer, const ir::RemotePlace& place) {
+  if (Attached* found = find(peer)) found->areas.leave(static_cast<std::uint64_t>(place.key));
 }
 
 Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
@@ -226,32 +278,54 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
   return commands.size();
 }
 
-Shm::Outcome Shm::execute(const Attached& peer, const ir::Command& command) {
-  if (command.remote.key == kPrivate) return copy_across(peer, command);
+Shm::Outcome Shm::execute(Attached& peer, const ir::Command& command) {
+  if (command.remote.key == kPrivate) return copy_across(peer, command, 0);
+  if (is_area_key(command.remote.key)) return execute_in_area(peer, command);
+  if (command.remote.key != kInSegment) return {.status = ir::Status::refused};
+  return execute_on(peer.mapping.data(), peer.mapping.bytes(), command);
+}
+
+Shm::Outcome Shm::execute_in_area(Attached& peer, const ir::Command& command) {
+  const auto key = static_cast<std::uint64_t>(command.remote.key);
+  PeerAreas::Area* area = peer.areas.find(peer.mapping, rank_, key, !wakes_at_once_);
+  if (area == nullptr) return {.status = ir::Status::refused};
+  if (!area->window.enter()) {
+    peer.areas.leave(key);
+    return {.status = ir::Status::refused};
+  }
+  const bool inside = command.remote.offset <= area->bytes && command.bytes <= area->bytes - command.remote.offset;
+  Outcome outcome{.status = ir::Status::refused};
+  if (area->window.exists())
+    outcome = execute_on(area->window.memory, area->bytes, command);
+  else if (inside)
+    outcome = copy_across(peer, command, area->address);
+  area->window.leave();
+  return outcome;
+}
+
+Shm::Outcome Shm::execute_on(std::byte* memory, std::uint64_t room, const ir::Command& command) {
+  const bool is_put = command.operation == ir::Operation::put;
+  const bool is_get = command.operation == ir::Operation::get;
+  const std::uint64_t bytes = is_put ? put_extent(command) : is_get ? command.bytes : kWord;
+  if (command.remote.offset > room || bytes > room - command.remote.offset) return {.status = ir::Status::refused};
+  std::byte* at = memory + command.remote.offset;
   switch (command.operation) {
-    case ir::Operation::put: {
-      std::byte* to = reach(peer, command.remote, put_extent(command));
-      if (to == nullptr || !put_is_sound(command, to)) return {.status = ir::Status::refused};
-      execute_put(command, to);
+    case ir::Operation::put:
+      if (!put_is_sound(command, at)) return {.status = ir::Status::refused};
+      execute_put(command, at);
       return {};
-    }
-    case ir::Operation::get: {
-      const std::byte* from = reach(peer, command.remote, command.bytes);
-      if (from == nullptr) return {.status = ir::Status::refused};
-      if (command.bytes > 0) std::memcpy(command.local, from, command.bytes);
+    case ir::Operation::get:
+      if (command.bytes > 0) std::memcpy(command.local, at, command.bytes);
       return {};
-    }
     case ir::Operation::compare_and_swap:
-    case ir::Operation::fetch_and_add: {
-      std::byte* at = reach(peer, command.remote, kWord);
-      if (at == nullptr || reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return {.status = ir::Status::refused};
+    case ir::Operation::fetch_and_add:
+      if (reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return {.status = ir::Status::refused};
       return {.value = execute_atomic(command, at)};
-    }
   }
   return {.status = ir::Status::failed};
 }
 
-Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command) const {
+Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, std::uint64_t base) {
   const bool is_get = command.operation == ir::Operation::get;
   const bool plain_put = command.operation == ir::Operation::put && command.head_bytes == 0 &&
                          !ir::has(command.flags, ir::Flags::lead_last) &&
@@ -260,7 +334,7 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command) 
   std::uint64_t moved = 0;
   while (moved < command.bytes) {
     const iovec local{.iov_base = command.local + moved, .iov_len = command.bytes - moved};
-    const iovec remote{.iov_base = reinterpret_cast<void*>(command.remote.offset + moved),
+    const iovec remote{.iov_base = reinterpret_cast<void*>(base + command.remote.offset + moved),
                        .iov_len = command.bytes - moved};
     const ssize_t count = is_get ? ::process_vm_readv(peer.process, &local, 1, &remote, 1, 0)
                                  : ::process_vm_writev(peer.process, &local, 1, &remote, 1, 0);

@@ -6,6 +6,7 @@
 #include "ir/translator.hpp"
 #include "translators/entry.hpp"
 #include "translators/event_list.hpp"
+#include "translators/shm/areas.hpp"
 #include "translators/shm/segment.hpp"
 
 #include <heddle/options.hpp>
@@ -18,6 +19,7 @@ namespace heddle::translators {
 class Shm final : public ir::Translator {
  public:
   struct Config {
+    std::uint32_t rank = 0;
     std::uint32_t size = 1;        // processes of the job
     std::uint64_t ring_memory = 0; // bytes that allocate must be able to give, beside a little for each peer
     CrossMemory cross_memory = CrossMemory::automatic;
@@ -40,6 +42,12 @@ class Shm final : public ir::Translator {
   void deallocate(const ir::ExposedMemory& memory) override;
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
   void withdraw(const ir::RemotePlace&) override {}
+  Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override;
+  Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
+  void close_area(const ir::RemotePlace& place) override;
+  void release_area(const ir::ExposedMemory& memory) override;
+  [[nodiscard]] ir::AreaWindow area_window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  void leave_area(ir::Peer peer, const ir::RemotePlace& place) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
   [[nodiscard]] ir::Window window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
@@ -58,6 +66,7 @@ class Shm final : public ir::Translator {
     Mapping mapping;
     std::int32_t process = 0;
     bool cross_memory = false;
+    PeerAreas areas;
   };
   struct Outcome {
     ir::Status status = ir::Status::ok;
@@ -67,18 +76,25 @@ class Shm final : public ir::Translator {
 
   Shm(const Config& config, Segment segment);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
-  Outcome execute(const Attached& peer, const ir::Command& command);
+  Outcome execute(Attached& peer, const ir::Command& command);
+  Outcome execute_in_area(Attached& peer, const ir::Command& command);
+  // On `room` bytes of memory that offsets count from the start of.
+  static Outcome execute_on(std::byte* memory, std::uint64_t room, const ir::Command& command);
   void report(const ir::Command& command, const Outcome& outcome);
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
-  Outcome copy_across(const Attached& peer, const ir::Command& command) const;
+  // `base` is what the command's offset counts from in the peer's private memory.
+  static Outcome copy_across(const Attached& peer, const ir::Command& command, std::uint64_t base);
   static void wake(SegmentHeader& header);
 
   base::Log log_;
   CrossMemory wish_;
   int read_refusal_ = 0; // errno of the try to read another process's memory; 0: it worked, or was not wished for
+  std::uint32_t rank_;
   Segment segment_;
+  std::unique_ptr<OwnAreas> own_areas_; // made with the first area
   ir::Capabilities capabilities_;
   std::vector<std::unique_ptr<Attached>> attached_; // by rank
+  OwnAreas& own_areas();
   EventList events_;
   std::unique_ptr<std::uint64_t> nonce_; // in private memory, for peers to try to read
   bool wakes_at_once_ = false;           // the kernel orders sleepers against writers

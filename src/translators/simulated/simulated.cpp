@@ -7,7 +7,11 @@
 namespace heddle::translators::simulated {
 
 Simulated::Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabilities& capabilities)
-    : interconnect_(interconnect), self_(self), capabilities_(capabilities), attached_(interconnect.size(), false) {
+    : interconnect_(interconnect),
+      self_(self),
+      capabilities_(capabilities),
+      area_keys_(static_cast<std::uint64_t>(self) << 32U),
+      attached_(interconnect.size(), false) {
   interconnect_.join(*this);
 }
 
@@ -21,6 +25,22 @@ Result<ir::ExposedMemory> Simulated::allocate(std::size_t bytes) {
 
 Result<ir::RemotePlace> Simulated::expose(std::span<std::byte> memory) {
   return memory_.expose(key_for(++serial_), memory);
+}
+
+ir::MemoryKey Simulated::draw_area_key() {
+  constexpr std::uint64_t kCounted = std::uint64_t{1} << 20U; // rings stay far below
+  for (;;) {
+    const std::uint64_t number = area_keys_.draw() & 0xffff'ffffU;
+    if (number >= kCounted && !memory_.holds(key_for(number))) return key_for(number);
+  }
+}
+
+Result<ir::ExposedMemory> Simulated::allocate_area(std::size_t bytes) {
+  return memory_.allocate(draw_area_key(), bytes);
+}
+
+Result<ir::RemotePlace> Simulated::expose_area(std::span<std::byte> memory) {
+  return memory_.expose(draw_area_key(), memory);
 }
 
 Result<ir::RemotePlace> Simulated::attach(ir::Peer peer, const ir::Address& address) {

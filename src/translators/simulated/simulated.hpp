@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/translator.hpp"
+#include "translators/area_keys.hpp"
 #include "translators/event_list.hpp"
 #include "translators/memory_table.hpp"
 #include "translators/simulated/interconnect.hpp"
@@ -26,6 +27,8 @@ class Simulated : public ir::Translator {
   void deallocate(const ir::ExposedMemory& memory) final { memory_.deallocate(memory); }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) final;
   void withdraw(const ir::RemotePlace& place) final { memory_.withdraw(place.key); }
+  Result<ir::ExposedMemory> allocate_area(std::size_t bytes) final;
+  Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) final;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) final;
   void detach(ir::Peer peer) final;
   Result<ir::Peer> make_group(std::span<const ir::GroupMember> members) final;
@@ -36,7 +39,7 @@ class Simulated : public ir::Translator {
  protected:
   Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabilities& capabilities);
 
-  // A key that this process has never given; `serial` counts from 1, which is the bootstrap memory's.
+  // A key for each number below 2^32; 1 is the bootstrap memory's. They count for rings, and are drawn for areas.
   [[nodiscard]] virtual ir::MemoryKey key_for(std::uint64_t serial) const = 0;
   // Learns what a peer's address says; the key of its bootstrap memory. Error: it makes no sense.
   virtual Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) = 0;
@@ -71,6 +74,7 @@ class Simulated : public ir::Translator {
   }
   // The members of a group of this process; null for a number that is none.
   [[nodiscard]] const std::vector<ir::GroupMember>* group(ir::Peer peer) const;
+  ir::MemoryKey draw_area_key();
   // Larger than a command of this network can be.
   [[nodiscard]] bool oversized(const ir::Command& command) const;
   // Ends a command that does not get onto the network.
@@ -85,6 +89,7 @@ class Simulated : public ir::Translator {
   std::uint64_t serial_ = 0;
   std::vector<bool> attached_;                       // by rank
   std::vector<std::vector<ir::GroupMember>> groups_; // empty: dropped
+  AreaKeys area_keys_;
   std::uint32_t under_way_ = 0;
   EventList events_;
 };

@@ -10,6 +10,7 @@ constexpr ir::Capabilities kCapabilities = {.needs_connection = true,
                                             .orders_puts = true,
                                             .atomics = true,
                                             .atomics_with_processor = false,
+                                            .atomics_on_any_memory = true,
                                             .reads_any_memory = true,
                                             .inline_bytes = 128,
                                             .largest_transfer = std::uint64_t{1} << 31U};

@@ -1,0 +1,217 @@
+// One-sided primitives: memory that peers may reach, and the calls that reach it without a receive at the other side.
+// Memory is named by (process, area id, offset), never by address. How an operation ended stands in a Status of the caller's.
+//
+//   auto mine = context.one_sided().allocate(AreaId{7}, 4096);           // everywhere, then a barrier
+//   context.one_sided().push({Rank{1}, AreaId{7}, 128}, data);           // blocking
+//   Status status;
+//   context.one_sided().push({Rank{1}, AreaId{7}, 128}, data, status);   // non-blocking; status.ended() says when
+//
+// See docs/one-sided.md for what is checked where. Not here: messages (heddle.hpp), shared regions (shared_region.hpp).
+#pragma once
+
+#include <heddle/heddle.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace heddle {
+
+// A communication area of a process; each process gives its own ids. Written AreaId{7}.
+enum class AreaId : std::uint64_t {};
+
+// Who may reach an area.
+struct Access {
+  bool everyone = true;
+  std::vector<Rank> peers; // where not everyone; the owner itself always may
+  static Access all() { return {}; }
+  static Access only(std::vector<Rank> peers) { return {.everyone = false, .peers = std::move(peers)}; }
+};
+
+// The first byte that an operation concerns.
+struct Place {
+  Rank peer{};
+  AreaId area{};
+  std::uint64_t offset = 0;
+};
+
+// How operations stand, in the caller's memory, so that looking costs no call. One status may serve many operations: it has
+// ended when all of them have, and keeps the first error until reset. It changes only inside calls of the context (poll, test,
+// wait, ...), stays where it is, and lives until it has ended.
+class Status {
+ public:
+  Status() = default;
+  Status(const Status&) = delete;
+  Status& operator=(const Status&) = delete;
+
+  [[nodiscard]] bool ended() const { return pending_.load(std::memory_order_acquire) == 0; }
+  // ok, or the first error since reset.
+  [[nodiscard]] ErrorCode code() const { return code_.load(std::memory_order_acquire); }
+  // What the word held before the last atomic operation that ended well.
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+  // Only once it has ended.
+  void reset() { code_.store(ErrorCode::ok, std::memory_order_relaxed); }
+
+  // For the library.
+  void begin() { pending_.store(pending_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  void end(ErrorCode code) {
+    note(code);
+    pending_.store(pending_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  }
+  void note(ErrorCode code) {
+    if (code != ErrorCode::ok && this->code() == ErrorCode::ok) code_.store(code, std::memory_order_relaxed);
+  }
+  void set_value(std::uint64_t value) { value_ = value; }
+
+ private:
+  std::atomic<std::uint32_t> pending_{0};
+  std::atomic<ErrorCode> code_{ErrorCode::ok};
+  std::uint64_t value_ = 0;
+};
+
+// Asks for an event `pushed` at the target once the data is there: cookie is the area id, completion.peer who pushed,
+// completion.tag the label, completion.bytes how many bytes were selected.
+struct Notice {
+  bool wanted = false;
+  Tag label{};
+  static Notice event(Tag label) { return {.wanted = true, .label = label}; }
+};
+
+// Which parts of the local memory and of the area an operation moves. What it refers to stays unchanged until the end.
+struct Selection {
+  enum class Kind : std::uint8_t { all, strided, bitmap, changed };
+  Kind kind = Kind::all;
+  std::uint64_t block = 0;
+  std::uint64_t count = 0;
+  std::uint64_t local_step = 0;
+  std::uint64_t remote_step = 0;
+  std::span<const std::uint64_t> bits;
+  std::uint32_t word_bytes = 0;
+  std::span<const std::byte> twin;
+
+  // `count` blocks of `block` bytes; steps are from the start of one to the start of the next, at least `block`.
+  static Selection strided(std::uint64_t block, std::uint64_t count, std::uint64_t local_step,
+                           std::uint64_t remote_step) {
+    return {.kind = Kind::strided,
+            .block = block,
+            .count = count,
+            .local_step = local_step,
+            .remote_step = remote_step,
+            .bits = {},
+            .twin = {}};
+  }
+  // The words whose bit is set: word i at local i * word_bytes and at offset + i * word_bytes. Bits beyond the data count as 0.
+  static Selection bitmap(std::span<const std::uint64_t> bits, std::uint32_t word_bytes) {
+    return {.kind = Kind::bitmap, .bits = bits, .word_bytes = word_bytes, .twin = {}};
+  }
+  // For push and mcast: the 4-byte words that differ from the twin, which is as long as the data.
+  static Selection changed(std::span<const std::byte> twin) {
+    return {.kind = Kind::changed, .bits = {}, .twin = twin};
+  }
+};
+
+// An operation on one aligned word of 4 or 8 bytes, atomic with respect to others of these on the same word.
+struct Atomic {
+  enum class Kind : std::uint8_t { add, swap, compare_and_swap, bit_and, bit_or, bit_xor };
+  Kind kind = Kind::add;
+  std::uint64_t operand = 0;
+  std::uint64_t expected = 0;  // compare_and_swap: the operand is stored where the word equals this
+  std::uint32_t bytes = 8;     // 4 or 8
+  static Atomic add(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::add, value, 0, bytes}; }
+  static Atomic swap(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::swap, value, 0, bytes}; }
+  static Atomic compare_and_swap(std::uint64_t expected, std::uint64_t value, std::uint32_t bytes = 8) {
+    return {Kind::compare_and_swap, value, expected, bytes};
+  }
+  static Atomic bit_and(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::bit_and, value, 0, bytes}; }
+  static Atomic bit_or(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::bit_or, value, 0, bytes}; }
+  static Atomic bit_xor(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::bit_xor, value, 0, bytes}; }
+};
+
+// All of it belongs to one context and is used by its thread. Every operation has two forms: with a Status it never blocks,
+// without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait).
+//
+// Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
+// out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, bad_argument (rank outside the
+// job, a selection or word that makes no sense), unsupported (atomics on memory where the network has none).
+//
+// The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
+// has answered. All later ones need nothing of the owner's processor.
+// Pushes of one process to one peer land in the order of the calls. An aligned push of up to 8 bytes lands at once.
+class OneSided {
+ public:
+  // --- Areas. ---
+
+  // Memory of the library, zeroed, aligned to 64, as an area. The quickest: reachable by plain stores where peers share memory.
+  // Fails with bad_argument when the id is in use here, out_of_memory, out_of_descriptors.
+  Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access = {});
+  // The caller's own memory as an area; it stays until closed. Fails as above, and with unsupported where a network in use
+  // cannot reach such memory. Atomics on it are not possible over shared memory.
+  Result<void> expose(AreaId id, std::span<std::byte> memory, const Access& access = {});
+  // From its return on no peer's operation touches the memory; those under way end at their initiators with revoked_area.
+  // Memory of allocate is gone. Waits for copies that are just being made, nothing else. Fails on an id not in use.
+  Result<void> close(AreaId id);
+
+  // --- Moving data. The memory stays unchanged, or untouched, until the status has ended. ---
+
+  // Ended: the data is in the target's memory.
+  void push(const Place& to, std::span<const std::byte> data, Status& status);
+  void push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
+            Notice notice = {});
+  [[nodiscard]] ErrorCode push(const Place& to, std::span<const std::byte> data, const Selection& selection = {},
+                               Notice notice = {});
+
+  // Ended: the data is in `into`, and a copy of what was selected in `twin`, which is empty or as long.
+  void pull(const Place& from, std::span<std::byte> into, Status& status);
+  void pull(const Place& from, std::span<std::byte> into, Status& status, const Selection& selection,
+            std::span<std::byte> twin = {});
+  [[nodiscard]] ErrorCode pull(const Place& from, std::span<std::byte> into, const Selection& selection = {},
+                               std::span<std::byte> twin = {});
+
+  // A push to the same area id and offset of each peer. Ended: done at all; the code is the first error, and the others
+  // have their data all the same.
+  void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, std::span<const std::byte> data,
+             Status& status, const Selection& selection = {}, Notice notice = {});
+  [[nodiscard]] ErrorCode mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset,
+                                std::span<const std::byte> data, const Selection& selection = {}, Notice notice = {});
+
+  // The old value is in status.value().
+  void atomic(const Place& at, const Atomic& operation, Status& status);
+  // The old value. The error's code is one of the above.
+  Result<std::uint64_t> atomic(const Place& at, const Atomic& operation);
+
+  // --- Locks: first come, first served; each lives with one process and is reached by all. ---
+
+  // A new lock of this process under an area id. Closed like an area; whoever waits for it then gets revoked_area.
+  Result<void> create_lock(AreaId id);
+  // Ended with ok: held. With holder_died: held too, but while this process waited a process died that held it, so that what
+  // the lock protects may be half done. peer_failed: the lock's home is gone. bad_argument: this process has or wants it.
+  // A dead process in the queue is passed over.
+  void lock(Rank home, AreaId id, Status& status);
+  [[nodiscard]] ErrorCode lock(Rank home, AreaId id);
+  // The same without waiting for others: lock_busy when somebody holds it or waits.
+  void try_lock(Rank home, AreaId id, Status& status);
+  [[nodiscard]] ErrorCode try_lock(Rank home, AreaId id);
+  // bad_argument when this process does not hold it. What was pushed under the lock should have ended before.
+  void unlock(Rank home, AreaId id, Status& status);
+  [[nodiscard]] ErrorCode unlock(Rank home, AreaId id);
+
+  // --- Completion. ---
+
+  // Makes progress; whether it has ended.
+  bool test(const Status& status);
+  // Blocks until it has ended; its code.
+  ErrorCode wait(const Status& status);
+  // Blocks until the aligned word at `word`, which others push to or do atomics on, no longer holds `old`; its new value.
+  // In a simulated process it looks once.
+  std::uint64_t wait_change(const std::uint64_t& word, std::uint64_t old);
+
+  // Made by the context.
+  explicit OneSided(Context::State& state) : state_(state) {}
+
+ private:
+  Context::State& state_;
+};
+
+} // namespace heddle

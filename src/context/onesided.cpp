@@ -1,0 +1,181 @@
+// The public calls of one-sided operations: the quick way first, then the engine's general one; blocking forms wait here.
+#include "context/state.hpp"
+
+#include <heddle/onesided.hpp>
+
+#include <string>
+
+namespace heddle {
+
+namespace {
+
+// A push only reads its memory.
+std::span<std::byte> unconst(std::span<const std::byte> data) {
+  return {const_cast<std::byte*>(data.data()), data.size()};
+}
+
+} // namespace
+
+OneSided& Context::one_sided() {
+  return state_->one_sided();
+}
+
+Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, const Access& access) {
+  return state_.engine().primitives().allocate(id, bytes, access);
+}
+Result<void> OneSided::expose(AreaId id, std::span<std::byte> memory, const Access& access) {
+  return state_.engine().primitives().expose(id, memory, access);
+}
+Result<void> OneSided::close(AreaId id) {
+  return state_.engine().primitives().close(id);
+}
+
+// --- push, pull, mcast ---
+
+void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status) {
+  if (!state_.engine().primitives().push_now(to, data)) [[unlikely]]
+    state_.engine().primitives().push({.place = to, .local = unconst(data)}, status);
+}
+
+void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
+                    Notice notice) {
+  state_.engine().primitives().push(
+      {.place = to, .local = unconst(data), .selection = selection, .notice = notice}, status);
+}
+
+ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const Selection& selection, Notice notice) {
+  const bool plain = selection.kind == Selection::Kind::all && !notice.wanted;
+  if (plain && state_.engine().primitives().push_now(to, data)) return ErrorCode::ok;
+  if (!state_.may_block()) return ErrorCode::would_block;
+  Status status;
+  push(to, data, status, selection, notice);
+  return wait(status);
+}
+
+void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status) {
+  if (!state_.engine().primitives().pull_now(from, into)) [[unlikely]]
+    state_.engine().primitives().pull({.place = from, .local = into}, status);
+}
+
+void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status, const Selection& selection,
+                    std::span<std::byte> twin) {
+  state_.engine().primitives().pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
+}
+
+ErrorCode OneSided::pull(const Place& from, std::span<std::byte> into, const Selection& selection,
+                         std::span<std::byte> twin) {
+  const bool plain = selection.kind == Selection::Kind::all && twin.empty();
+  if (plain && state_.engine().primitives().pull_now(from, into)) return ErrorCode::ok;
+  if (!state_.may_block()) return ErrorCode::would_block;
+  Status status;
+  pull(from, into, status, selection, twin);
+  return wait(status);
+}
+
+void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, std::span<const std::byte> data,
+                     Status& status, const Selection& selection, Notice notice) {
+  state_.engine().primitives().mcast(peers,
+                                     {.place = {.peer = {}, .area = area, .offset = offset},
+                                      .local = unconst(data),
+                                      .selection = selection,
+                                      .notice = notice},
+                                     status);
+}
+
+ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset,
+                          std::span<const std::byte> data, const Selection& selection, Notice notice) {
+  if (!state_.may_block()) return ErrorCode::would_block;
+  Status status;
+  mcast(peers, area, offset, data, status, selection, notice);
+  return wait(status);
+}
+
+// --- atomics ---
+
+void OneSided::atomic(const Place& at, const Atomic& operation, Status& status) {
+  state_.engine().primitives().atomic(at, operation, status);
+}
+
+Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
+  Status status;
+  if (state_.may_block()) {
+    atomic(at, operation, status);
+    wait(status);
+  } else {
+    status.note(ErrorCode::would_block);
+  }
+  if (status.code() == ErrorCode::ok) return status.value();
+  return std::unexpected(Error{.code = status.code(),
+                               .fact = "an atomic operation at offset " + std::to_string(at.offset) + " of area " +
+                                       std::to_string(static_cast<std::uint64_t>(at.area)) + " of rank " +
+                                       std::to_string(static_cast<std::uint32_t>(at.peer)) + " was not done",
+                               .remedy = {},
+                               .peer = static_cast<std::int64_t>(at.peer)});
+}
+
+// --- locks ---
+
+Result<void> OneSided::create_lock(AreaId id) {
+  return state_.engine().primitives().create_lock(id);
+}
+
+void OneSided::lock(Rank home, AreaId id, Status& status) {
+  state_.engine().primitives().lock(home, id, status);
+}
+void OneSided::try_lock(Rank home, AreaId id, Status& status) {
+  state_.engine().primitives().try_lock(home, id, status);
+}
+void OneSided::unlock(Rank home, AreaId id, Status& status) {
+  state_.engine().primitives().unlock(home, id, status);
+}
+
+ErrorCode OneSided::lock(Rank home, AreaId id) {
+  if (!state_.may_block()) return ErrorCode::would_block;
+  Status status;
+  lock(home, id, status);
+  return wait(status);
+}
+ErrorCode OneSided::try_lock(Rank home, AreaId id) {
+  if (!state_.may_block()) return ErrorCode::would_block;
+  Status status;
+  try_lock(home, id, status);
+  return wait(status);
+}
+ErrorCode OneSided::unlock(Rank home, AreaId id) {
+  if (!state_.may_block()) return ErrorCode::would_block;
+  Status status;
+  unlock(home, id, status);
+  return wait(status);
+}
+
+// --- completion ---
+
+bool OneSided::test(const Status& status) {
+  if (!status.ended()) state_.progress();
+  return status.ended();
+}
+
+ErrorCode OneSided::wait(const Status& status) {
+  if (!status.ended()) {
+    if (!state_.may_block()) {
+      state_.progress_all();
+      if (!status.ended()) return ErrorCode::would_block;
+    }
+    state_.wait_until([&status] { return status.ended(); });
+  }
+  return status.code();
+}
+
+std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old) {
+  // Other processes write it.
+  const std::atomic_ref shared(const_cast<std::uint64_t&>(word));
+  const auto changed = [&shared, old] { return shared.load(std::memory_order_acquire) != old; };
+  // Quicker than progress, which is for waits that last.
+  constexpr int kLooks = 2000;
+  for (int looks = 0; looks < kLooks && !changed(); ++looks) {
+  }
+  if (!changed() && state_.may_block()) state_.wait_until(changed);
+  return shared.load(std::memory_order_acquire);
+}
+
+} // namespace heddle

@@ -1,0 +1,45 @@
+// What the parts of one-sided operations share.
+#pragma once
+
+#include "engine/core.hpp"
+#include "engine/messages/outbox.hpp"
+#include "engine/onesided/known_area.hpp"
+
+#include <memory>
+#include <span>
+
+namespace heddle::engine {
+
+// What they need of the engine around them.
+class OneSidedHost {
+ public:
+  virtual ~OneSidedHost() = default;
+  // As LinkHost::link_for.
+  virtual Link* link_for(std::uint32_t rank) = 0;
+  // Control records wait on the link: sees to it that they leave.
+  virtual void pump_later(Link& link) = 0;
+  [[nodiscard]] virtual bool has_failed(std::uint32_t rank) const = 0;
+  [[nodiscard]] virtual std::uint64_t failures() const = 0;
+  [[nodiscard]] virtual std::span<const std::unique_ptr<Port>> ports() const = 0;
+};
+
+struct OneSidedGround {
+  Core& core;
+  Outbox& outbox;
+  OneSidedHost& host;
+  KnownAreas known{};
+
+  template <typename Body>
+  void tell(Link& link, RecordKind kind, const Body& body) {
+    outbox.write_control(link, kind, body);
+    host.pump_later(link);
+  }
+  // After a store into a window.
+  static void wake(const KnownArea& area) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (area.window.asleep != nullptr && area.window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
+      area.link->queue().translator().wake(ir::Peer{area.rank});
+  }
+};
+
+} // namespace heddle::engine

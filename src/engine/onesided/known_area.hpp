@@ -1,0 +1,87 @@
+// What this process knows of an area of a peer's (or of its own): the key it was given, and what waits for that.
+#pragma once
+
+#include "engine/link.hpp"
+#include "engine/onesided/lock_memory.hpp"
+#include "ir/area_window.hpp"
+
+#include <heddle/onesided.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace heddle::engine {
+
+struct Transfer;
+
+// First in, first out, through Transfer::next.
+struct TransferList {
+  Transfer* head = nullptr;
+  Transfer* tail = nullptr;
+};
+
+struct KnownArea {
+  enum class State : std::uint8_t { unknown, asked, open };
+
+  std::uint64_t id = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t index = 0; // among the known areas
+  State state = State::unknown;
+  bool atomics = false;
+  std::uint64_t bytes = 0;   // 0 while not open
+  ir::AreaWindow window;     // none while not open
+  Link* link = nullptr;      // while asked or open
+  ir::RemotePlace place;
+  TransferList waiting;      // for the key
+  LockSeat seat;             // where it is a lock
+
+  // An area of this process itself has no gate of the network's: these two are it.
+  std::atomic<std::uint64_t> own_live{0};
+  std::atomic<std::uint64_t> own_inside{0};
+};
+
+// By (rank, id). Entries never move or go, so that operations can hold on to them.
+class KnownAreas {
+ public:
+  KnownAreas() : slots_(64, nullptr) {}
+
+  // Null: never used.
+  [[nodiscard]] KnownArea* find(std::uint32_t rank, std::uint64_t id) const {
+    for (std::size_t at = hash(rank, id);; ++at) {
+      KnownArea* area = slots_[at & (slots_.size() - 1)];
+      if (area == nullptr || (area->id == id && area->rank == rank)) return area;
+    }
+  }
+  KnownArea& find_or_add(std::uint32_t rank, std::uint64_t id) {
+    if (KnownArea* known = find(rank, id)) return *known;
+    KnownArea& made = areas_.emplace_back();
+    made.rank = rank;
+    made.id = id;
+    made.index = static_cast<std::uint32_t>(areas_.size() - 1);
+    if (areas_.size() * 2 > slots_.size()) {
+      slots_.assign(slots_.size() * 2, nullptr);
+      for (KnownArea& area : areas_) insert(area);
+    } else {
+      insert(made);
+    }
+    return made;
+  }
+  [[nodiscard]] std::deque<KnownArea>& all() { return areas_; }
+
+ private:
+  static std::size_t hash(std::uint32_t rank, std::uint64_t id) {
+    return ((id ^ (std::uint64_t{rank} << 32U)) * 0x9e37'79b9'7f4a'7c15ULL) >> 40U;
+  }
+  void insert(KnownArea& area) {
+    std::size_t at = hash(area.rank, area.id);
+    while (slots_[at & (slots_.size() - 1)] != nullptr) ++at;
+    slots_[at & (slots_.size() - 1)] = &area;
+  }
+
+  std::vector<KnownArea*> slots_; // a power of two, at most half full
+  std::deque<KnownArea> areas_;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,464 @@
+#include "engine/onesided/locks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::engine {
+
+namespace {
+
+using State = LockSeat::State;
+
+// The number in a command's cookie: which lock, which use of it, which step.
+constexpr unsigned kStepBits = 4;
+constexpr unsigned kUseBits = 12;
+constexpr std::uint64_t kUseMask = (std::uint64_t{1} << kUseBits) - 1;
+
+// Brackets a lock's plain memory operations. Where the owner has closed the lock in the meantime they hit memory that is
+// still mapped here and that nobody uses any more; the next call finds out.
+class Inside {
+ public:
+  explicit Inside(const KnownArea& area) : area_(area), entered_(area.window.enter()) {}
+  ~Inside() {
+    if (entered_) area_.window.leave();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  [[nodiscard]] bool entered() const { return entered_; }
+
+ private:
+  const KnownArea& area_;
+  bool entered_;
+};
+
+} // namespace
+
+// --- words ---
+
+ir::Command Locks::command(KnownArea& area, std::uint64_t offset, Step step) const {
+  ir::Command command;
+  command.flags = ir::Flags::signalled;
+  command.peer = ir::Peer{area.rank};
+  command.cookie = make_cookie(
+      CookieKind::lock_step, (std::uint64_t{area.index} << (kUseBits + kStepBits)) |
+                                 ((area.seat.generation & kUseMask) << kStepBits) | static_cast<std::uint64_t>(step));
+  command.remote = area.place.at(offset);
+  command.bytes = 0;
+  command.head_bytes = 0;
+  return command;
+}
+
+bool Locks::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old) {
+  if (area.window.exists()) {
+    old = word(area, offset).fetch_add(value);
+    return true;
+  }
+  ir::Command command = this->command(area, offset, Step::main);
+  command.operation = ir::Operation::fetch_and_add;
+  command.operand = value;
+  area.link->queue().post(command);
+  return false;
+}
+
+bool Locks::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value, Step step,
+                 std::uint64_t& old) {
+  if (area.window.exists()) {
+    old = expected;
+    word(area, offset).compare_exchange_strong(old, value);
+    return true;
+  }
+  ir::Command command = this->command(area, offset, step);
+  command.operation = ir::Operation::compare_and_swap;
+  command.expected = expected;
+  command.operand = value;
+  area.link->queue().post(command);
+  return false;
+}
+
+void Locks::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
+  if (area.window.exists()) {
+    word(area, offset).store(value, std::memory_order_release);
+    return;
+  }
+  ir::Command command = this->command(area, offset, Step::main);
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::none;
+  std::memcpy(command.head.data(), &value, sizeof value);
+  command.head_bytes = sizeof value;
+  area.link->queue().post(command);
+}
+
+bool Locks::read_claim(KnownArea& area, std::uint32_t ticket) {
+  if (area.window.exists()) {
+    area.seat.word = word(area, layout_.claim(ticket)).load(std::memory_order_acquire);
+    return true;
+  }
+  ir::Command command = this->command(area, layout_.claim(ticket), Step::main);
+  command.operation = ir::Operation::get;
+  command.local = reinterpret_cast<std::byte*>(&area.seat.word);
+  command.bytes = sizeof area.seat.word;
+  area.link->queue().post(command);
+  return false;
+}
+
+// --- beginning and ending ---
+
+bool Locks::usable(KnownArea& area, Status& status, State wanted) {
+  const bool sound = area.bytes >= layout_.bytes() && area.atomics && area.seat.state == wanted;
+  if (!sound) status.end(ErrorCode::bad_argument);
+  return sound;
+}
+
+void Locks::begin(KnownArea& area, Status& status, State state) {
+  area.seat.status = &status;
+  area.seat.state = state;
+  ++area.seat.generation;
+}
+
+void Locks::end(KnownArea& area, State state, ErrorCode code) {
+  Status* status = area.seat.status;
+  area.seat.state = state;
+  area.seat.status = nullptr;
+  area.seat.alert = false;
+  if (status != nullptr) status->end(code);
+}
+
+void Locks::lost(KnownArea& area, ErrorCode code) {
+  std::erase(waiting_, &area);
+  if (area.seat.state == State::away) return;
+  end(area, State::away, code);
+  ++area.seat.generation; // what was asked for under it is no longer waited for
+  area.seat.inspecting = false;
+}
+
+// --- the steps ---
+
+void Locks::lock(KnownArea& area, Status& status) {
+  if (!usable(area, status, State::away)) return;
+  begin(area, status, State::taking);
+  std::uint64_t old = 0;
+  if (!area.window.exists()) {
+    store(area, layout_.trying(ground_.core.rank), 1);
+    add(area, LockLayout::kState, LockState::kTakeTicket, old);
+    return;
+  }
+  const Inside inside(area);
+  if (!inside.entered()) {
+    closed_.push_back(&area);
+    return;
+  }
+  store(area, layout_.trying(ground_.core.rank), 1);
+  add(area, LockLayout::kState, LockState::kTakeTicket, old);
+  got_ticket(area, old);
+}
+
+void Locks::got_ticket(KnownArea& area, std::uint64_t old) {
+  const LockState state = LockState::unpack(old);
+  area.seat.ticket = state.next;
+  const bool is_served = state.serving == state.next;
+  store(area, layout_.claim(state.next), LockClaim::pack(state.next, ground_.core.rank, is_served));
+  store(area, layout_.trying(ground_.core.rank), 0);
+  if (is_served) {
+    end(area, State::held, ErrorCode::ok);
+    return;
+  }
+  // Whoever serves this ticket looks for its claim afterwards; here the claim is written first and the state looked at after,
+  // by an operation that nothing passes. One of the two sees the other.
+  area.seat.state = State::looking;
+  if (std::uint64_t now = 0; add(area, LockLayout::kState, 0, now)) {
+    if (LockState::unpack(now).serving == area.seat.ticket)
+      served(area);
+    else
+      wait(area);
+  }
+}
+
+void Locks::try_lock(KnownArea& area, Status& status) {
+  if (!usable(area, status, State::away)) return;
+  begin(area, status, State::trying);
+  std::uint64_t old = 0;
+  if (!area.window.exists()) {
+    // As the lock was when it was last seen free, or as it began: where that is wrong, the answer says what is right.
+    LockState expected = LockState::unpack(area.seat.word);
+    expected.serving = expected.next;
+    area.seat.word = expected.pack();
+    store(area, layout_.trying(ground_.core.rank), 1);
+    swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old);
+    return;
+  }
+  const Inside inside(area);
+  if (!inside.entered()) {
+    closed_.push_back(&area);
+    return;
+  }
+  area.seat.word = word(area, LockLayout::kState).load(std::memory_order_relaxed);
+  const LockState seen = LockState::unpack(area.seat.word);
+  if (seen.next != seen.serving) {
+    end(area, State::away, ErrorCode::lock_busy);
+    return;
+  }
+  store(area, layout_.trying(ground_.core.rank), 1);
+  swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old);
+  tried(area, old);
+}
+
+void Locks::tried(KnownArea& area, std::uint64_t old) {
+  if (old == area.seat.word) {
+    got_ticket(area, old);
+    return;
+  }
+  const LockState state = LockState::unpack(old);
+  area.seat.word = old;
+  if (state.next == state.serving) { // free, but in another state than thought
+    if (std::uint64_t again = 0;
+        swap(area, LockLayout::kState, old, old + LockState::kTakeTicket, Step::main, again))
+      tried(area, again);
+    return;
+  }
+  store(area, layout_.trying(ground_.core.rank), 0);
+  end(area, State::away, ErrorCode::lock_busy);
+}
+
+void Locks::wait(KnownArea& area) {
+  area.seat.state = State::waiting;
+  area.seat.before.clear();
+  area.seat.alert = ground_.host.failures() > 0;
+  waiting_.push_back(&area);
+}
+
+void Locks::served(KnownArea& area) {
+  std::erase(waiting_, &area);
+  area.seat.state = State::asking;
+  store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, ground_.core.rank, true));
+  if (std::uint64_t deaths = 0; add(area, LockLayout::kDeaths, 0, deaths)) learned_deaths(area, deaths);
+}
+
+void Locks::learned_deaths(KnownArea& area, std::uint64_t deaths) {
+  const bool died = waited_through_death(deaths, area.seat.ticket, layout_.slots());
+  end(area, State::held, died ? ErrorCode::holder_died : ErrorCode::ok);
+}
+
+void Locks::unlock(KnownArea& area, Status& status) {
+  if (!usable(area, status, State::held)) return;
+  begin(area, status, State::leaving);
+  std::uint64_t old = 0;
+  if (!area.window.exists()) {
+    add(area, LockLayout::kState, LockState::serve_next(area.seat.ticket), old);
+    return;
+  }
+  const Inside inside(area);
+  if (!inside.entered()) {
+    closed_.push_back(&area);
+    return;
+  }
+  add(area, LockLayout::kState, LockState::serve_next(area.seat.ticket), old);
+  served_next(area, old);
+}
+
+void Locks::served_next(KnownArea& area, std::uint64_t old) {
+  const std::uint32_t following = area.seat.ticket + 1;
+  if (LockState::unpack(old).next == following) {
+    end(area, State::away, ErrorCode::ok);
+    return;
+  }
+  area.seat.state = State::naming;
+  if (!read_claim(area, following)) return;
+  tell_next(area, following, area.seat.word);
+  end(area, State::away, ErrorCode::ok);
+}
+
+void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
+  const LockClaim claim = LockClaim::unpack(claim_word);
+  if (!claim.valid || claim.ticket != ticket) return; // its owner will look at the state itself
+  if (claim.rank == ground_.core.rank || claim.rank >= ground_.core.size) return;
+  Link* link = ground_.host.link_for(claim.rank);
+  if (link == nullptr || link->failed()) return; // those behind it pass it over
+  ground_.tell(*link, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});
+}
+
+void Locks::passed(const LockPassed& record) {
+  KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(record.home), record.id);
+  const bool meant = area != nullptr && area->seat.state == State::waiting &&
+                     std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
+  if (!meant) return; // it has seen so itself
+  if (!area->window.exists()) {
+    served(*area);
+    return;
+  }
+  progress(); // looks at the word itself
+}
+
+std::size_t Locks::progress() {
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < waiting_.size();) {
+    KnownArea& area = *waiting_[i];
+    if (area.window.exists()) {
+      const Inside inside(area);
+      if (!inside.entered()) {
+        closed_.push_back(&area);
+      } else if (LockState::unpack(word(area, LockLayout::kState).load()).serving == area.seat.ticket) {
+        served(area);
+        ++done;
+        continue; // it is no longer there
+      }
+    }
+    if (area.seat.alert && !area.seat.inspecting) inspect(area);
+    if (i < waiting_.size() && waiting_[i] == &area) ++i;
+  }
+  return done;
+}
+
+bool Locks::tries_again() const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [](const KnownArea* area) { return area->seat.alert; });
+}
+
+void Locks::command_ended(const ir::Event& event) {
+  const std::uint64_t number = cookie_number(event.cookie);
+  KnownArea& area = ground_.known.all()[number >> (kUseBits + kStepBits)];
+  const auto step = static_cast<Step>(number & ((1U << kStepBits) - 1));
+  LockSeat& seat = area.seat;
+  if (((number >> kStepBits) & kUseMask) != (seat.generation & kUseMask)) {
+    if (step != Step::main) seat.inspecting = false;
+    return;
+  }
+  if (event.status != ir::Status::ok) {
+    seat.inspecting = false;
+    lost(area, event.status == ir::Status::peer_lost ? ErrorCode::peer_failed : ErrorCode::revoked_area);
+    return;
+  }
+  switch (step) {
+    case Step::main: advance(area, event); return;
+    case Step::read: judge(area); return;
+    case Step::raise:
+      raised_deaths(area, event.value == seat.reading[LockLayout::kDeaths / sizeof(std::uint64_t)]);
+      return;
+    case Step::pass: passed_over(area, event.value == seat.word); return;
+  }
+}
+
+void Locks::advance(KnownArea& area, const ir::Event& event) {
+  LockSeat& seat = area.seat;
+  switch (seat.state) {
+    case State::taking: got_ticket(area, event.value); return;
+    case State::trying: tried(area, event.value); return;
+    case State::looking:
+      if (LockState::unpack(event.value).serving == seat.ticket)
+        served(area);
+      else
+        wait(area);
+      return;
+    case State::asking: learned_deaths(area, event.value); return;
+    case State::leaving: served_next(area, event.value); return;
+    case State::naming:
+      tell_next(area, seat.ticket + 1, seat.word);
+      end(area, State::away, ErrorCode::ok);
+      return;
+    case State::away:
+    case State::waiting:
+    case State::held: return;
+  }
+}
+
+// --- passing over the dead ---
+
+void Locks::peer_failed() {
+  for (KnownArea* area : waiting_) {
+    area->seat.alert = true;
+    area->seat.before.clear();
+  }
+}
+
+void Locks::inspect(KnownArea& area) {
+  LockSeat& seat = area.seat;
+  seat.inspecting = true;
+  seat.reading.resize(layout_.bytes() / sizeof(std::uint64_t));
+  if (!area.window.exists()) {
+    ir::Command command = this->command(area, 0, Step::read);
+    command.operation = ir::Operation::get;
+    command.local = reinterpret_cast<std::byte*>(seat.reading.data());
+    command.bytes = layout_.bytes();
+    area.link->queue().post(command);
+    return;
+  }
+  {
+    const Inside inside(area);
+    if (!inside.entered()) {
+      seat.inspecting = false;
+      closed_.push_back(&area);
+      return;
+    }
+    for (std::size_t i = 0; i < seat.reading.size(); ++i)
+      seat.reading[i] = word(area, i * sizeof(std::uint64_t)).load(std::memory_order_acquire);
+  }
+  judge(area);
+}
+
+void Locks::judge(KnownArea& area) {
+  LockSeat& seat = area.seat;
+  if (seat.state != State::waiting) {
+    seat.inspecting = false;
+    return;
+  }
+  const LockVerdict verdict =
+      judge_lock(reading_of(seat.before), reading_of(seat.reading), seat.ticket,
+                 [this](std::uint32_t rank) { return ground_.host.has_failed(rank); });
+  seat.before = seat.reading;
+  switch (verdict.kind) {
+    case LockVerdict::Kind::mine:
+      seat.inspecting = false;
+      served(area);
+      return;
+    case LockVerdict::Kind::wait:
+      seat.inspecting = false;
+      seat.alert = false;
+      return;
+    case LockVerdict::Kind::stay_alert: seat.inspecting = false; return;
+    case LockVerdict::Kind::pass_over:
+      seat.word = seat.reading[LockLayout::kState / sizeof(std::uint64_t)];
+      ground_.core.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
+      if (verdict.held)
+        raise_deaths(area);
+      else
+        pass_over(area);
+      return;
+  }
+}
+
+// Before the lock moves on, so that whoever holds it next finds it: all who have a ticket by now waited through the death.
+void Locks::raise_deaths(KnownArea& area) {
+  const std::uint64_t known = area.seat.reading[LockLayout::kDeaths / sizeof(std::uint64_t)];
+  const std::uint32_t next = LockState::unpack(area.seat.word).next;
+  if (waited_through_death(known, next - 1, layout_.slots())) { // another waiter has said so
+    pass_over(area);
+    return;
+  }
+  if (std::uint64_t old = 0; swap(area, LockLayout::kDeaths, known, kDeathMark | next, Step::raise, old))
+    raised_deaths(area, old == known);
+}
+
+void Locks::raised_deaths(KnownArea& area, bool done) {
+  if (done)
+    pass_over(area);
+  else
+    area.seat.inspecting = false; // somebody came in between: looks again
+}
+
+void Locks::pass_over(KnownArea& area) {
+  LockSeat& seat = area.seat;
+  // Only if nothing has changed since the reading.
+  const std::uint32_t serving = LockState::unpack(seat.word).serving;
+  if (std::uint64_t old = 0;
+      swap(area, LockLayout::kState, seat.word, seat.word + LockState::serve_next(serving), Step::pass, old))
+    passed_over(area, old == seat.word);
+}
+
+void Locks::passed_over(KnownArea& area, bool done) {
+  LockSeat& seat = area.seat;
+  const std::uint32_t following = LockState::unpack(seat.word).serving + 1;
+  if (done && following != seat.ticket)
+    tell_next(area, following, seat.reading[layout_.claim(following) / sizeof(std::uint64_t)]);
+  seat.inspecting = false;
+  if (done && following == seat.ticket && seat.state == State::waiting) served(area);
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,87 @@
+// Locks by tickets (lock_memory.hpp): taking one, handing it on, and passing over the dead. By plain memory operations where the
+// lock's area is a window, by commands elsewhere; the steps are the same.
+//
+//   away --lock--> taking --ticket--> held                       the ticket is served already
+//                                     looking --not yet--> waiting --told or seen--> asking --> held
+//   away --try--> trying --free--> held | --busy--> away
+//   held --unlock--> leaving --nobody waits--> away | naming --> away      tells whoever is next
+#pragma once
+
+#include "engine/onesided/ground.hpp"
+#include "engine/onesided/records.hpp"
+
+#include <vector>
+
+namespace heddle::engine {
+
+class Locks {
+ public:
+  explicit Locks(OneSidedGround& ground) : ground_(ground), layout_{.size = ground.core.size} {}
+
+  [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
+
+  // The area is open. The status has begun, and is ended here.
+  void lock(KnownArea& area, Status& status);
+  void try_lock(KnownArea& area, Status& status);
+  void unlock(KnownArea& area, Status& status);
+
+  void command_ended(const ir::Event& event);
+  // A record says that a ticket is served.
+  void passed(const LockPassed& record);
+  // The lock is gone: whoever waits here hears of it.
+  void lost(KnownArea& area, ErrorCode code);
+  // A process has died: whoever waits looks whether that concerns it.
+  void peer_failed();
+
+  [[nodiscard]] bool idle() const { return waiting_.empty(); }
+  // Looks at what waits. Returns how much was done.
+  std::size_t progress();
+  // A wait here depends on what nobody will tell of.
+  [[nodiscard]] bool tries_again() const;
+  // Windows that could not be entered: their areas are closed.
+  [[nodiscard]] std::vector<KnownArea*>& closed() { return closed_; }
+
+ private:
+  enum class Step : std::uint8_t { main, read, raise, pass };
+
+  bool usable(KnownArea& area, Status& status, LockSeat::State wanted);
+  void begin(KnownArea& area, Status& status, LockSeat::State state);
+  void end(KnownArea& area, LockSeat::State state, ErrorCode code);
+
+  // The steps.
+  void got_ticket(KnownArea& area, std::uint64_t old);
+  void tried(KnownArea& area, std::uint64_t old);
+  void wait(KnownArea& area);
+  void served(KnownArea& area);
+  void learned_deaths(KnownArea& area, std::uint64_t deaths);
+  void served_next(KnownArea& area, std::uint64_t old);
+  void tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim);
+  void advance(KnownArea& area, const ir::Event& event);
+
+  // Passing over the dead.
+  void inspect(KnownArea& area);
+  void judge(KnownArea& area);
+  void raise_deaths(KnownArea& area);
+  void raised_deaths(KnownArea& area, bool done);
+  void pass_over(KnownArea& area);
+  void passed_over(KnownArea& area, bool done);
+  [[nodiscard]] LockReading reading_of(const std::vector<std::uint64_t>& words) const { return {layout_, words}; }
+
+  // One word of the lock: at once through a window, otherwise a command whose event comes with that step.
+  bool add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old);
+  bool swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value, Step step,
+            std::uint64_t& old);
+  void store(KnownArea& area, std::uint64_t offset, std::uint64_t value);
+  bool read_claim(KnownArea& area, std::uint32_t ticket);
+  ir::Command command(KnownArea& area, std::uint64_t offset, Step step) const;
+  static std::atomic_ref<std::uint64_t> word(const KnownArea& area, std::uint64_t offset) {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(area.window.memory + offset));
+  }
+
+  OneSidedGround& ground_;
+  LockLayout layout_;
+  std::vector<KnownArea*> waiting_;
+  std::vector<KnownArea*> closed_;
+};
+
+} // namespace heddle::engine

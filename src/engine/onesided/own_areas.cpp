@@ -1,0 +1,149 @@
+#include "engine/onesided/own_areas.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace heddle::engine {
+
+namespace {
+
+// Peers do atomics on 4 bytes by the 8 around them: memory of the library is whole words.
+constexpr std::size_t kRounding = 8;
+constexpr std::size_t kNoPort = ~std::size_t{0};
+
+} // namespace
+
+OwnAreaTable::~OwnAreaTable() {
+  for (auto& [id, area] : areas_) shut(area);
+}
+
+Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) const {
+  if (areas_.contains(id))
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "area " + std::to_string(id) + " is open here already",
+                                 .remedy = "close it first, or use another id"});
+  for (const Rank peer : access.peers)
+    if (static_cast<std::uint32_t>(peer) >= ground_.core.size)
+      return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                   .fact = "area " + std::to_string(id) + " is to be opened to rank " +
+                                           std::to_string(static_cast<std::uint32_t>(peer)) + ", outside the job of " +
+                                           std::to_string(ground_.core.size) + " processes"});
+  return {};
+}
+
+Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_t bytes, const Access& access) {
+  if (auto sound = check_new(id, access); !sound) return std::unexpected(std::move(sound.error()));
+  const auto ports = ground_.host.ports();
+  OwnArea area{.memory = {}, .access = access, .allocated_at = ports.size() - 1, .allocated = true, .granted = {}};
+  auto memory = ports.back()->queue->translator().allocate_area((bytes + kRounding - 1) / kRounding * kRounding);
+  if (!memory) return std::unexpected(std::move(memory.error()));
+  area.memory = memory->memory.first(bytes);
+  area.places.resize(ports.size());
+  area.places.back() = memory->place;
+  area.atomics.assign(ports.size(), ports.back()->queue->capabilities().atomics);
+  if (auto opened = open_on_ports(area, area.allocated_at); !opened) {
+    shut(area);
+    return std::unexpected(std::move(opened.error()));
+  }
+  const std::span<std::byte> given = area.memory;
+  areas_.emplace(id, std::move(area));
+  return given;
+}
+
+Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory, const Access& access) {
+  if (auto sound = check_new(id, access); !sound) return sound;
+  const auto ports = ground_.host.ports();
+  OwnArea area{.memory = memory, .access = access, .granted = {}};
+  area.places.resize(ports.size());
+  area.atomics.assign(ports.size(), false);
+  if (auto opened = open_on_ports(area, kNoPort); !opened) {
+    shut(area);
+    opened.error().code = ErrorCode::unsupported;
+    return opened;
+  }
+  areas_.emplace(id, std::move(area));
+  return {};
+}
+
+Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
+  const auto ports = ground_.host.ports();
+  const bool whole_words = reinterpret_cast<std::uintptr_t>(area.memory.data()) % kRounding == 0 &&
+                           area.memory.size() % kRounding == 0;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (i == except) continue;
+    const ir::Capabilities& capabilities = ports[i]->queue->capabilities();
+    auto place = ports[i]->queue->translator().expose_area(area.memory);
+    if (!place) return std::unexpected(std::move(place.error()));
+    area.places[i] = *place;
+    area.atomics[i] = capabilities.atomics && (area.allocated || (capabilities.atomics_on_any_memory && whole_words));
+  }
+  return {};
+}
+
+void OwnAreaTable::shut(OwnArea& area) {
+  const auto ports = ground_.host.ports();
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    if (area.places[i].key != ir::MemoryKey{}) ports[i]->queue->translator().close_area(area.places[i]);
+  if (area.allocated)
+    ports[area.allocated_at]->queue->translator().release_area(
+        {.memory = area.memory, .place = area.places[area.allocated_at]});
+}
+
+Result<void> OwnAreaTable::close(std::uint64_t id) {
+  const auto found = areas_.find(id);
+  if (found == areas_.end())
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument, .fact = "area " + std::to_string(id) + " is not open here"});
+  OwnArea& area = found->second;
+  for (const std::uint32_t rank : area.granted) {
+    Link* link = ground_.host.link_for(rank);
+    if (link == nullptr || link->failed()) continue;
+    ground_.tell(*link, RecordKind::area_revoked,
+                 AreaRevoked{.id = id, .key = static_cast<std::uint64_t>(area.places[port_of(*link)].key)});
+  }
+  shut(area);
+  areas_.erase(found);
+  return {};
+}
+
+std::size_t OwnAreaTable::port_of(const Link& link) const {
+  const auto ports = ground_.host.ports();
+  return static_cast<std::size_t>(
+      std::find_if(ports.begin(), ports.end(), [&](const auto& port) { return port.get() == link.port; }) -
+      ports.begin());
+}
+
+void OwnAreaTable::asked(Link& link, const AreaAsk& ask) {
+  AreaGrant grant{.id = ask.id, .code = static_cast<std::uint64_t>(ErrorCode::ok)};
+  OwnArea* area = find(ask.id);
+  const auto& peers = area == nullptr ? std::vector<Rank>{} : area->access.peers;
+  if (area == nullptr) {
+    grant.code = static_cast<std::uint64_t>(ErrorCode::unknown_area);
+  } else if (!area->access.everyone && std::find(peers.begin(), peers.end(), Rank{link.rank}) == peers.end()) {
+    grant.code = static_cast<std::uint64_t>(ErrorCode::closed_area);
+  } else {
+    const std::size_t port = port_of(link);
+    grant.key = static_cast<std::uint64_t>(area->places[port].key);
+    grant.offset = area->places[port].offset;
+    grant.bytes = area->memory.size();
+    grant.atomics = area->atomics[port] ? 1U : 0U;
+    area->granted.insert(link.rank);
+  }
+  ground_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);
+  ground_.tell(link, RecordKind::area_grant, grant);
+}
+
+void OwnAreaTable::noticed(Link& link, const AreaNotice& notice) {
+  const OwnArea* area = find(notice.id);
+  if (area == nullptr || static_cast<std::uint64_t>(area->places[port_of(link)].key) != notice.key) return;
+  ground_.core.events.push({.kind = Event::Kind::pushed,
+                            .cookie = notice.id,
+                            .completion = {.code = ErrorCode::ok,
+                                           .peer = Rank{link.rank},
+                                           .tag = Tag{notice.label},
+                                           .bytes = notice.bytes,
+                                           .message_bytes = notice.bytes},
+                            .arrival = {}});
+}
+
+} // namespace heddle::engine

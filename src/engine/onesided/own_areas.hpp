@@ -1,0 +1,55 @@
+// The areas that this process has opened, and who may have their keys.
+#pragma once
+
+#include "engine/onesided/ground.hpp"
+#include "engine/onesided/records.hpp"
+
+#include <map>
+#include <set>
+#include <vector>
+
+namespace heddle::engine {
+
+struct OwnArea {
+  std::span<std::byte> memory;
+  Access access;
+  std::vector<ir::RemotePlace> places; // by port
+  std::vector<bool> atomics;           // by port
+  std::size_t allocated_at = 0;        // port whose translator gave the memory
+  bool allocated = false;
+  std::set<std::uint32_t> granted; // ranks that have a key
+};
+
+class OwnAreaTable {
+ public:
+  explicit OwnAreaTable(OneSidedGround& ground) : ground_(ground) {}
+  // Closes all.
+  ~OwnAreaTable();
+  OwnAreaTable(const OwnAreaTable&) = delete;
+  OwnAreaTable& operator=(const OwnAreaTable&) = delete;
+
+  Result<std::span<std::byte>> allocate(std::uint64_t id, std::size_t bytes, const Access& access);
+  Result<void> expose(std::uint64_t id, std::span<std::byte> memory, const Access& access);
+  Result<void> close(std::uint64_t id);
+  [[nodiscard]] OwnArea* find(std::uint64_t id) {
+    const auto found = areas_.find(id);
+    return found == areas_.end() ? nullptr : &found->second;
+  }
+
+  // A peer wants a key.
+  void asked(Link& link, const AreaAsk& ask);
+  // A peer says that a push of its has landed.
+  void noticed(Link& link, const AreaNotice& notice);
+
+ private:
+  [[nodiscard]] Result<void> check_new(std::uint64_t id, const Access& access) const;
+  // Opens the memory on every port that has no place for it yet.
+  Result<void> open_on_ports(OwnArea& area, std::size_t except);
+  void shut(OwnArea& area);
+  [[nodiscard]] std::size_t port_of(const Link& link) const;
+
+  OneSidedGround& ground_;
+  std::map<std::uint64_t, OwnArea> areas_;
+};
+
+} // namespace heddle::engine

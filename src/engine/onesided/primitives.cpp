@@ -1,0 +1,271 @@
+#include "engine/onesided/primitives.hpp"
+
+#include <cstring>
+
+namespace heddle::engine {
+
+namespace {
+
+template <typename Body>
+bool load(Body& body, Lead lead, const std::byte* content) {
+  if (lead.bytes != sizeof body) return false;
+  std::memcpy(&body, content, sizeof body);
+  return true;
+}
+
+constexpr std::uint64_t kOwnKey = 1; // of a window onto memory of this process; 0 when it is closed
+
+} // namespace
+
+Result<void> Primitives::close(AreaId id) {
+  const auto number = static_cast<std::uint64_t>(id);
+  if (KnownArea* area = ground_.known.find(ground_.core.rank, number)) {
+    area->own_live.store(0, std::memory_order_relaxed);
+    transfers_.forget(*area);
+    tell_locks();
+  }
+  return own_.close(number);
+}
+
+Result<void> Primitives::create_lock(AreaId id) {
+  auto memory = allocate(id, locks_.bytes(), Access::all());
+  if (!memory) return std::unexpected(std::move(memory.error()));
+  return {};
+}
+
+void Primitives::start(Transfer::Kind kind, const Move& move, Status& status) {
+  status.begin();
+  Transfer& transfer = transfers_.take(kind, status);
+  transfer.offset = move.place.offset;
+  transfer.local = move.local;
+  transfer.selection = move.selection;
+  transfer.notice = move.notice;
+  transfer.twin = move.twin;
+  admit(transfer, static_cast<std::uint32_t>(move.place.peer), static_cast<std::uint64_t>(move.place.area));
+}
+
+void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
+  status.begin(); // so that it does not end between two pushes
+  for (const Rank peer : peers) {
+    Move one = move;
+    one.place.peer = peer;
+    push(one, status);
+  }
+  status.end(ErrorCode::ok);
+}
+
+void Primitives::atomic(const Place& at, const Atomic& operation, Status& status) {
+  status.begin();
+  Transfer& transfer = transfers_.take(Transfer::Kind::atomic, status);
+  transfer.offset = at.offset;
+  transfer.atomic = operation;
+  admit(transfer, static_cast<std::uint32_t>(at.peer), static_cast<std::uint64_t>(at.area));
+}
+
+void Primitives::start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status) {
+  status.begin();
+  admit(transfers_.take(kind, status), static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
+}
+
+void Primitives::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
+  if (rank >= ground_.core.size) {
+    transfers_.finish(transfer, ErrorCode::bad_argument);
+    return;
+  }
+  KnownArea& area = ground_.known.find_or_add(rank, id);
+  transfer.area = &area;
+  if (area.state == KnownArea::State::unknown)
+    if (const ErrorCode code = ask(area); code != ErrorCode::ok) {
+      transfers_.finish(transfer, code);
+      return;
+    }
+  if (area.state == KnownArea::State::open) {
+    run(transfer);
+    return;
+  }
+  (area.waiting.head == nullptr ? area.waiting.head : area.waiting.tail->next) = &transfer;
+  area.waiting.tail = &transfer;
+}
+
+void Primitives::run(Transfer& transfer) {
+  switch (transfer.kind) {
+    case Transfer::Kind::push:
+    case Transfer::Kind::pull:
+    case Transfer::Kind::atomic: transfers_.run(transfer); break;
+    case Transfer::Kind::lock:
+    case Transfer::Kind::try_lock:
+    case Transfer::Kind::unlock: {
+      KnownArea& area = *transfer.area;
+      Status& status = *transfer.status;
+      status.begin(); // the lock's, beside the transfer's, which has done its part
+      const Transfer::Kind kind = transfer.kind;
+      transfers_.finish(transfer, ErrorCode::ok);
+      if (kind == Transfer::Kind::lock)
+        locks_.lock(area, status);
+      else if (kind == Transfer::Kind::try_lock)
+        locks_.try_lock(area, status);
+      else
+        locks_.unlock(area, status);
+      break;
+    }
+  }
+  tell_locks();
+}
+
+void Primitives::tell_locks() {
+  for (KnownArea* area : locks_.closed()) {
+    transfers_.forget(*area);
+    locks_.lost(*area, ErrorCode::revoked_area);
+  }
+  locks_.closed().clear();
+  for (KnownArea* area : transfers_.revoked()) locks_.lost(*area, ErrorCode::revoked_area);
+  transfers_.clear_revoked();
+}
+
+ErrorCode Primitives::ask(KnownArea& area) {
+  Link* link = ground_.host.link_for(area.rank);
+  if (link == nullptr || link->failed()) return ErrorCode::peer_failed;
+  area.link = link;
+  if (area.rank == ground_.core.rank) return open_own(area);
+  area.state = KnownArea::State::asked;
+  ground_.tell(*link, RecordKind::area_ask, AreaAsk{.id = area.id});
+  return ErrorCode::ok;
+}
+
+ErrorCode Primitives::open_own(KnownArea& area) {
+  const OwnArea* own = own_.find(area.id);
+  if (own == nullptr) return ErrorCode::unknown_area;
+  area.state = KnownArea::State::open;
+  area.place = own->places.front(); // of loopback, through which this process reaches itself
+  area.bytes = own->memory.size();
+  area.atomics = own->atomics.front();
+  area.own_live.store(kOwnKey, std::memory_order_relaxed);
+  area.window = {.memory = own->memory.data(),
+                 .live = &area.own_live,
+                 .key = kOwnKey,
+                 .inside = &area.own_inside,
+                 .mark = 1};
+  return ErrorCode::ok;
+}
+
+bool Primitives::record(Link& link, Lead lead, const std::byte* content) {
+  if (lead.kind == RecordKind::area_ask) {
+    AreaAsk body;
+    if (!load(body, lead, content)) return false;
+    own_.asked(link, body);
+    return true;
+  }
+  if (lead.kind == RecordKind::area_grant) {
+    AreaGrant body;
+    if (!load(body, lead, content) || body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
+    granted(link, body);
+    return true;
+  }
+  if (lead.kind == RecordKind::area_revoked) {
+    AreaRevoked body;
+    if (!load(body, lead, content)) return false;
+    revoked(link, body);
+    return true;
+  }
+  if (lead.kind == RecordKind::area_notice) {
+    AreaNotice body;
+    if (!load(body, lead, content)) return false;
+    own_.noticed(link, body);
+    return true;
+  }
+  LockPassed body;
+  if (!load(body, lead, content)) return false;
+  locks_.passed(body);
+  tell_locks();
+  return true;
+}
+
+void Primitives::granted(Link& link, const AreaGrant& grant) {
+  KnownArea* area = ground_.known.find(link.rank, grant.id);
+  if (area == nullptr || area->state != KnownArea::State::asked) return;
+  const auto code = static_cast<ErrorCode>(grant.code);
+  if (code != ErrorCode::ok) {
+    area->state = KnownArea::State::unknown;
+    end_waiting(*area, code);
+    return;
+  }
+  area->state = KnownArea::State::open;
+  area->place = {.key = ir::MemoryKey{grant.key}, .offset = grant.offset};
+  area->bytes = grant.bytes;
+  area->atomics = grant.atomics != 0;
+  area->window = link.queue().translator().area_window(ir::Peer{link.rank}, area->place, grant.bytes);
+  Transfer* waiting = area->waiting.head;
+  area->waiting = {};
+  while (waiting != nullptr) {
+    Transfer* next = waiting->next;
+    waiting->next = nullptr;
+    if (area->state == KnownArea::State::open)
+      run(*waiting);
+    else
+      transfers_.finish(*waiting, ErrorCode::revoked_area);
+    waiting = next;
+  }
+}
+
+void Primitives::revoked(Link& link, const AreaRevoked& record) {
+  KnownArea* area = ground_.known.find(link.rank, record.id);
+  if (area == nullptr || area->state != KnownArea::State::open || area->place.key != ir::MemoryKey{record.key}) return;
+  transfers_.forget(*area);
+  tell_locks();
+}
+
+void Primitives::end_waiting(KnownArea& area, ErrorCode code) {
+  Transfer* waiting = area.waiting.head;
+  area.waiting = {};
+  while (waiting != nullptr) {
+    Transfer* next = waiting->next;
+    transfers_.finish(*waiting, code);
+    waiting = next;
+  }
+}
+
+void Primitives::transfer_ended(const ir::Event& event) {
+  transfers_.command_ended(event);
+  tell_locks();
+}
+
+void Primitives::lock_step_ended(const ir::Event& event) {
+  locks_.command_ended(event);
+  tell_locks();
+}
+
+void Primitives::peer_lost(Link& link) {
+  for (KnownArea& area : ground_.known.all()) {
+    if (area.rank != link.rank) continue;
+    area.state = KnownArea::State::unknown;
+    area.bytes = 0;
+    area.window = {};
+    locks_.lost(area, ErrorCode::peer_failed);
+    end_waiting(area, ErrorCode::peer_failed);
+  }
+  locks_.peer_failed();
+}
+
+std::size_t Primitives::progress() {
+  if (locks_.idle()) return 0;
+  const std::size_t done = locks_.progress();
+  tell_locks();
+  return done;
+}
+
+std::string Primitives::waiting_for() {
+  std::string text;
+  for (KnownArea& area : ground_.known.all()) {
+    const std::string where =
+        "area " + std::to_string(area.id) + " of rank " + std::to_string(area.rank);
+    if (area.waiting.head != nullptr) text += "one-sided operation on " + where + ": waits for the owner's key\n";
+    if (area.seat.status != nullptr)
+      text += "lock in " + where + ": ticket " + std::to_string(area.seat.ticket) +
+              (area.seat.state == LockSeat::State::waiting ? " waits for its turn\n" : " is under way\n");
+  }
+  if (transfers_.under_way() > 0)
+    text += std::to_string(transfers_.under_way()) + " one-sided operations are under way\n";
+  return text;
+}
+
+} // namespace heddle::engine

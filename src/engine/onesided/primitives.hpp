@@ -1,0 +1,106 @@
+// One-sided operations as the engine carries them out: finds the area, asks its owner for the key where that is missing, and
+// hands the operation to transfers or locks. What is common stays short: through a window a push is a look-up and a few stores.
+#pragma once
+
+#include "base/copy.hpp"
+#include "engine/onesided/ground.hpp"
+#include "engine/onesided/locks.hpp"
+#include "engine/onesided/own_areas.hpp"
+#include "engine/onesided/transfers.hpp"
+
+#include <string>
+
+namespace heddle::engine {
+
+class Primitives {
+ public:
+  Primitives(Core& core, Outbox& outbox, OneSidedHost& host)
+      : ground_{.core = core, .outbox = outbox, .host = host}, own_(ground_), transfers_(ground_), locks_(ground_) {}
+
+  Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access) {
+    return own_.allocate(static_cast<std::uint64_t>(id), bytes, access);
+  }
+  Result<void> expose(AreaId id, std::span<std::byte> memory, const Access& access) {
+    return own_.expose(static_cast<std::uint64_t>(id), memory, access);
+  }
+  Result<void> close(AreaId id);
+
+  // At once, where nothing has to be waited for. False: nothing has happened, and the general form is to be used.
+  [[nodiscard]] bool push_now(const Place& to, std::span<const std::byte> data) {
+    const KnownArea* area = reach(to, data.size());
+    if (area == nullptr || !area->window.enter()) [[unlikely]]
+      return false;
+    std::atomic_thread_fence(std::memory_order_release); // after what was pushed before
+    base::copy_bytes(area->window.memory + to.offset, data.data(), data.size());
+    area->window.leave();
+    OneSidedGround::wake(*area);
+    return true;
+  }
+  [[nodiscard]] bool pull_now(const Place& from, std::span<std::byte> into) {
+    const KnownArea* area = reach(from, into.size());
+    if (area == nullptr || !area->window.enter()) [[unlikely]]
+      return false;
+    base::copy_bytes(into.data(), area->window.memory + from.offset, into.size());
+    area->window.leave();
+    return true;
+  }
+
+  struct Move {
+    Place place;
+    std::span<std::byte> local; // only read by a push
+    Selection selection{};
+    Notice notice{};
+    std::span<std::byte> twin{};
+  };
+  void push(const Move& move, Status& status) { start(Transfer::Kind::push, move, status); }
+  void pull(const Move& move, Status& status) { start(Transfer::Kind::pull, move, status); }
+  void mcast(std::span<const Rank> peers, const Move& move, Status& status);
+  void atomic(const Place& at, const Atomic& operation, Status& status);
+
+  Result<void> create_lock(AreaId id);
+  void lock(Rank home, AreaId id, Status& status) { start_lock(Transfer::Kind::lock, home, id, status); }
+  void try_lock(Rank home, AreaId id, Status& status) { start_lock(Transfer::Kind::try_lock, home, id, status); }
+  void unlock(Rank home, AreaId id, Status& status) { start_lock(Transfer::Kind::unlock, home, id, status); }
+
+  // For the engine: what has arrived. False: a record that makes no sense.
+  bool record(Link& link, Lead lead, const std::byte* content);
+  void transfer_ended(const ir::Event& event);
+  void lock_step_ended(const ir::Event& event);
+  void peer_lost(Link& link);
+
+  [[nodiscard]] bool idle() const { return locks_.idle(); }
+  std::size_t progress();
+  [[nodiscard]] bool tries_again() const { return locks_.tries_again(); }
+  [[nodiscard]] std::string waiting_for();
+
+ private:
+  // The area as a window that holds the bytes; null where something else has to be looked at.
+  [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const {
+    const KnownArea* area =
+        ground_.known.find(static_cast<std::uint32_t>(place.peer), static_cast<std::uint64_t>(place.area));
+    if (area == nullptr || !area->window.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
+        [[unlikely]]
+      return nullptr;
+    return area;
+  }
+  void start(Transfer::Kind kind, const Move& move, Status& status);
+  void start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status);
+  // Finds the area, and runs the transfer or lets it wait for the key.
+  void admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id);
+  void run(Transfer& transfer);
+  // ok: the area is open or has been asked for.
+  ErrorCode ask(KnownArea& area);
+  ErrorCode open_own(KnownArea& area);
+  void granted(Link& link, const AreaGrant& grant);
+  void revoked(Link& link, const AreaRevoked& record);
+  void end_waiting(KnownArea& area, ErrorCode code);
+  // Locks of areas that have turned out to be closed end too.
+  void tell_locks();
+
+  OneSidedGround ground_;
+  OwnAreaTable own_;
+  Transfers transfers_;
+  Locks locks_;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,193 @@
+#include "engine/onesided/transfers.hpp"
+
+#include "base/copy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::engine {
+
+namespace {
+
+// Commands of one operation whose events are awaited at once: enough to keep a network busy, few enough to leave room for others.
+constexpr std::uint32_t kMostInFlight = 32;
+// Small puts that go without an event of their own where puts arrive in order: the next one's stands for them.
+constexpr std::uint32_t kMostUnsignalled = 32;
+
+} // namespace
+
+Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
+  if (free_.empty()) {
+    pool_.emplace_back().index = static_cast<std::uint32_t>(pool_.size() - 1);
+    free_.push_back(&pool_.back());
+  }
+  Transfer& transfer = *free_.back();
+  free_.pop_back();
+  transfer = {.index = transfer.index, .kind = kind, .status = &status};
+  return transfer;
+}
+
+void Transfers::finish(Transfer& transfer, ErrorCode code) {
+  transfer.status->end(code);
+  free_.push_back(&transfer);
+}
+
+ErrorCode Transfers::code_of(ir::Status status) {
+  switch (status) {
+    case ir::Status::ok: return ErrorCode::ok;
+    case ir::Status::refused: return ErrorCode::revoked_area; // range and permission were checked before
+    case ir::Status::peer_lost: return ErrorCode::peer_failed;
+    case ir::Status::failed: return ErrorCode::system_failed;
+  }
+  return ErrorCode::system_failed;
+}
+
+void Transfers::forget(KnownArea& area) {
+  if (area.state != KnownArea::State::open) return;
+  area.state = KnownArea::State::unknown;
+  area.bytes = 0;
+  area.window = {};
+  if (area.rank != ground_.core.rank && !area.link->failed())
+    area.link->queue().translator().leave_area(ir::Peer{area.rank}, area.place);
+  revoked_.push_back(&area);
+}
+
+void Transfers::run(Transfer& transfer) {
+  if (transfer.kind == Transfer::Kind::atomic)
+    do_atomic(transfer);
+  else
+    move(transfer);
+}
+
+void Transfers::move(Transfer& transfer) {
+  KnownArea& area = *transfer.area;
+  const bool is_pull = transfer.kind == Transfer::Kind::pull;
+  const auto reach = extent(transfer.selection, transfer.local.size());
+  const bool twin_fits = transfer.twin.empty() || transfer.twin.size() == transfer.local.size();
+  if (!reach || !twin_fits || (is_pull && transfer.selection.kind == Selection::Kind::changed)) {
+    finish(transfer, ErrorCode::bad_argument);
+    return;
+  }
+  if (transfer.offset > area.bytes || *reach > area.bytes - transfer.offset) {
+    finish(transfer, ErrorCode::out_of_range);
+    return;
+  }
+  transfer.cursor = PieceCursor(transfer.selection, transfer.local);
+  transfer.key = static_cast<std::uint64_t>(area.place.key);
+  if (area.window.exists()) {
+    move_through_window(transfer);
+    return;
+  }
+  transfer.more = transfer.cursor.next(transfer.piece, area.link->queue().capabilities().largest_transfer);
+  if (!transfer.more) give_notice(transfer);
+  post_pieces(transfer);
+  end_if_done(transfer);
+}
+
+void Transfers::move_through_window(Transfer& transfer) {
+  KnownArea& area = *transfer.area;
+  if (!area.window.enter()) {
+    forget(area);
+    finish(transfer, ErrorCode::revoked_area);
+    return;
+  }
+  const bool is_pull = transfer.kind == Transfer::Kind::pull;
+  std::byte* memory = area.window.memory + transfer.offset;
+  std::atomic_thread_fence(std::memory_order_release);
+  for (Piece piece; transfer.cursor.next(piece, ~std::uint64_t{0});) {
+    std::byte* local = transfer.local.data() + piece.local;
+    if (is_pull)
+      base::copy_bytes(local, memory + piece.remote, piece.bytes);
+    else
+      base::copy_bytes(memory + piece.remote, local, piece.bytes);
+  }
+  area.window.leave();
+  if (is_pull)
+    keep_twin(transfer);
+  else
+    OneSidedGround::wake(area);
+  give_notice(transfer);
+  finish(transfer, ErrorCode::ok);
+}
+
+void Transfers::post_pieces(Transfer& transfer) {
+  while (transfer.more && transfer.in_flight < kMostInFlight && transfer.code == ErrorCode::ok) post_piece(transfer);
+}
+
+void Transfers::post_piece(Transfer& transfer) {
+  KnownArea& area = *transfer.area;
+  schedule::Queue& queue = area.link->queue();
+  const ir::Capabilities& capabilities = queue.capabilities();
+  const Piece piece = transfer.piece;
+  transfer.more = transfer.cursor.next(transfer.piece, capabilities.largest_transfer);
+  ir::Command command;
+  command.peer = ir::Peer{area.rank};
+  command.cookie = make_cookie(CookieKind::transfer, transfer.index);
+  command.remote = area.place.at(transfer.offset + piece.remote);
+  command.local = transfer.local.data() + piece.local;
+  command.bytes = piece.bytes;
+  command.head_bytes = 0;
+  command.operation = transfer.kind == Transfer::Kind::pull ? ir::Operation::get : ir::Operation::put;
+  bool signalled = true;
+  if (transfer.kind == Transfer::Kind::push && piece.bytes <= ir::kHeadBytes && !capabilities.processor_copies) {
+    std::memcpy(command.head.data(), command.local, piece.bytes);
+    command.head_bytes = piece.bytes;
+    command.bytes = 0;
+    signalled = !capabilities.orders_puts || !transfer.more || ++transfer.unsignalled == kMostUnsignalled;
+  }
+  command.flags = signalled ? ir::Flags::signalled : ir::Flags::none;
+  if (signalled) {
+    transfer.unsignalled = 0;
+    ++transfer.in_flight;
+  }
+  queue.post(command);
+  // The record of the notice follows the last put on the same way. Where that put is refused, the area is closed, and its owner
+  // does not believe the notice.
+  if (!transfer.more && capabilities.orders_puts) give_notice(transfer);
+}
+
+void Transfers::give_notice(const Transfer& transfer) {
+  if (!transfer.notice.wanted) return;
+  const AreaNotice notice{.id = transfer.area->id,
+                          .key = transfer.key,
+                          .label = static_cast<std::uint64_t>(transfer.notice.label),
+                          .bytes = transfer.cursor.selected()};
+  if (transfer.area->link != nullptr) ground_.tell(*transfer.area->link, RecordKind::area_notice, notice);
+}
+
+void Transfers::keep_twin(const Transfer& transfer) {
+  if (transfer.twin.empty()) return;
+  PieceCursor cursor(transfer.selection, transfer.local);
+  for (Piece piece; cursor.next(piece, ~std::uint64_t{0});)
+    std::memcpy(transfer.twin.data() + piece.local, transfer.local.data() + piece.local, piece.bytes);
+}
+
+void Transfers::end_if_done(Transfer& transfer) {
+  const bool stopped = !transfer.more || transfer.code != ErrorCode::ok;
+  if (!stopped || transfer.in_flight > 0) return;
+  if (transfer.code == ErrorCode::ok) {
+    if (transfer.kind == Transfer::Kind::pull) keep_twin(transfer);
+    const bool told = transfer.area->link->queue().capabilities().orders_puts;
+    if (transfer.kind == Transfer::Kind::push && !told) give_notice(transfer);
+  }
+  finish(transfer, transfer.code);
+}
+
+void Transfers::command_ended(const ir::Event& event) {
+  Transfer& transfer = pool_[cookie_number(event.cookie)];
+  KnownArea& area = *transfer.area;
+  if (event.status == ir::Status::refused && static_cast<std::uint64_t>(area.place.key) == transfer.key) forget(area);
+  if (transfer.kind == Transfer::Kind::atomic) {
+    atomic_ended(transfer, event);
+    return;
+  }
+  --transfer.in_flight;
+  if (event.status != ir::Status::ok) transfer.code = code_of(event.status);
+  const bool still_open = area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == transfer.key;
+  if (transfer.more && transfer.code == ErrorCode::ok && !still_open)
+    transfer.code = area.link->failed() ? ErrorCode::peer_failed : ErrorCode::revoked_area;
+  post_pieces(transfer);
+  end_if_done(transfer);
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,80 @@
+// Operations under way: pushes, pulls and atomics, carried out at once where the area is a window, by commands elsewhere.
+#pragma once
+
+#include "engine/onesided/ground.hpp"
+#include "engine/onesided/pieces.hpp"
+#include "engine/onesided/records.hpp"
+
+#include <deque>
+#include <vector>
+
+namespace heddle::engine {
+
+struct Transfer {
+  enum class Kind : std::uint8_t { push, pull, atomic, lock, try_lock, unlock };
+
+  std::uint32_t index = 0; // in the pool
+  Kind kind{};
+  bool more = false;       // `piece` is still to be posted
+  ErrorCode code{};
+  KnownArea* area = nullptr;
+  Status* status = nullptr;
+  Transfer* next = nullptr; // in the list it waits in
+  std::uint64_t key = 0;    // that its commands carry
+  std::uint64_t offset = 0;
+  std::span<std::byte> local; // a push only reads it
+  std::span<std::byte> twin;
+  Notice notice;
+  Selection selection;
+  PieceCursor cursor;
+  Piece piece;
+  std::uint32_t in_flight = 0;  // commands whose event is not here
+  std::uint32_t unsignalled = 0; // puts since the last that asked for an event
+  Atomic atomic;
+  std::uint64_t word = 0; // the 8 bytes around an atomic's word as last seen
+  bool word_known = false;
+};
+
+class Transfers {
+ public:
+  explicit Transfers(OneSidedGround& ground) : ground_(ground) {}
+
+  // The members that every kind has are set, the others are as new.
+  Transfer& take(Transfer::Kind kind, Status& status);
+  // The area is open: carries it out, or starts to.
+  void run(Transfer& transfer);
+  // An event of one of its commands.
+  void command_ended(const ir::Event& event);
+  // Ends it; it is gone afterwards.
+  void finish(Transfer& transfer, ErrorCode code);
+  // The area's key no longer holds.
+  void forget(KnownArea& area);
+  // Area by area, so that locks hear of it too.
+  [[nodiscard]] const std::vector<KnownArea*>& revoked() const { return revoked_; }
+  void clear_revoked() { revoked_.clear(); }
+
+  [[nodiscard]] std::size_t under_way() const { return pool_.size() - free_.size(); }
+
+ private:
+  void move(Transfer& transfer);
+  void move_through_window(Transfer& transfer);
+  void post_pieces(Transfer& transfer);
+  void post_piece(Transfer& transfer);
+  void end_if_done(Transfer& transfer);
+  void keep_twin(const Transfer& transfer);
+  void give_notice(const Transfer& transfer);
+  void do_atomic(Transfer& transfer);
+  void post_atomic(Transfer& transfer);
+  void atomic_ended(Transfer& transfer, const ir::Event& event);
+  [[nodiscard]] static ErrorCode code_of(ir::Status status);
+
+  OneSidedGround& ground_;
+  std::deque<Transfer> pool_;
+  std::vector<Transfer*> free_;
+  std::vector<KnownArea*> revoked_;
+};
+
+// The word after the operation, of the same width.
+std::uint64_t apply(const Atomic& operation, std::uint64_t word);
+
+} // namespace heddle::engine

@@ -1,0 +1,127 @@
+#include "translators/shm/areas.hpp"
+
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace heddle::translators {
+
+namespace {
+
+// The entry's number in the low bits, drawn bits above.
+constexpr std::uint64_t kIndexBits = 16;
+constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1;
+static_assert(kMostAreas <= kIndexMask);
+
+bool gone(std::uint64_t process) {
+  return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+}
+
+} // namespace
+
+AreaEntry* OwnAreas::table() const {
+  const std::uint64_t offset = segment_.mapping().header().areas.load(std::memory_order_relaxed);
+  return offset == 0 ? nullptr : reinterpret_cast<AreaEntry*>(segment_.mapping().data() + offset);
+}
+
+Result<AreaEntry*> OwnAreas::free_entry() {
+  if (table() == nullptr) {
+    const auto offset = segment_.allocate(area_table_bytes(processes_));
+    if (!offset) return std::unexpected(offset.error());
+    segment_.mapping().header().areas.store(*offset, std::memory_order_release);
+  }
+  AreaEntry* entries = table();
+  for (std::uint64_t i = 0; i < kMostAreas; ++i)
+    if (entries[i].key.load(std::memory_order_relaxed) == 0) return &entries[i];
+  return std::unexpected(Error{.code = ErrorCode::out_of_memory,
+                               .fact = "this process has " + std::to_string(kMostAreas) + " areas open",
+                               .remedy = "close some, or use fewer and larger ones"});
+}
+
+std::uint64_t OwnAreas::open(AreaEntry& entry, std::uint64_t bytes) {
+  const auto index = static_cast<std::uint64_t>(&entry - table());
+  const std::uint64_t key = kAreaKey | (keys_.draw() << kIndexBits) | index;
+  entry.bytes = bytes;
+  entry.key.store(key, std::memory_order_release);
+  return key;
+}
+
+Result<OwnAreas::Made> OwnAreas::allocate(std::size_t bytes) {
+  auto entry = free_entry();
+  if (!entry) return std::unexpected(std::move(entry.error()));
+  if (bytes > SIZE_MAX / 2)
+    return std::unexpected(Error{.code = ErrorCode::out_of_memory,
+                                 .fact = "no memory for an area of " + std::to_string(bytes) + " bytes"});
+  constexpr std::uint64_t kRounding = 64;
+  auto segment = Segment::create(sizeof(SegmentHeader) + ((bytes + kRounding - 1) & ~(kRounding - 1)) + kRounding);
+  if (!segment) return std::unexpected(std::move(segment.error()));
+  const auto offset = segment->allocate(bytes);
+  if (!offset) return std::unexpected(offset.error());
+  (*entry)->segment = {.process = ::getpid(),
+                       .descriptor = segment->descriptor(),
+                       .bytes = segment->mapping().bytes(),
+                       .inode = segment->inode()};
+  (*entry)->address = *offset;
+  const std::span memory{segment->mapping().data() + *offset, bytes};
+  const std::uint64_t key = open(**entry, bytes);
+  segments_.emplace(key, std::move(*segment));
+  return Made{.key = key, .memory = memory};
+}
+
+Result<OwnAreas::Made> OwnAreas::expose(std::span<std::byte> memory) {
+  auto entry = free_entry();
+  if (!entry) return std::unexpected(std::move(entry.error()));
+  (*entry)->segment = {};
+  (*entry)->address = reinterpret_cast<std::uint64_t>(memory.data());
+  return Made{.key = open(**entry, memory.size()), .memory = memory};
+}
+
+void OwnAreas::close(std::uint64_t key) {
+  AreaEntry& entry = table()[key & kIndexMask];
+  if (entry.key.load(std::memory_order_relaxed) != key) return;
+  entry.key.store(0, std::memory_order_seq_cst);
+  // From here on whoever enters sees that it is closed, and whoever entered before is seen below.
+  if (barrier_ != nullptr)
+    barrier_();
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (std::uint32_t rank = 0; rank < processes_; ++rank) {
+    const std::atomic<std::uint64_t>& process = inside()[rank].process;
+    for (std::uint64_t found = 0; (found = process.load(std::memory_order_acquire)) != 0 && !gone(found);) ::sched_yield();
+  }
+}
+
+PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {
+  if (const auto known = areas_.find(key); known != areas_.end()) return &known->second;
+  const std::uint64_t offset = main.header().areas.load(std::memory_order_acquire);
+  const std::uint64_t index = key & kIndexMask;
+  const std::uint64_t whole = area_table_bytes(own_rank + 1);
+  if (offset == 0 || index >= kMostAreas || offset > main.bytes() || whole > main.bytes() - offset) return nullptr;
+  auto* entries = reinterpret_cast<AreaEntry*>(main.data() + offset);
+  auto* inside = reinterpret_cast<InsideWord*>(entries + kMostAreas);
+  const AreaEntry& entry = entries[index];
+  if (entry.key.load(std::memory_order_acquire) != key) return nullptr;
+  Area area{.mapping = {},
+            .window = {.live = &entry.key,
+                       .key = key,
+                       .inside = &inside[own_rank].process,
+                       .mark = static_cast<std::uint64_t>(::getpid()),
+                       .asleep = &main.header().asleep,
+                       .fenced = fenced},
+            .bytes = entry.bytes,
+            .address = entry.address};
+  if (const SegmentName name = entry.segment; name.inode != 0) {
+    auto mapping = map_segment(name);
+    if (!mapping || area.address > mapping->bytes() || area.bytes > mapping->bytes() - area.address) return nullptr;
+    area.window.memory = mapping->data() + area.address;
+    area.mapping = std::move(*mapping);
+  }
+  // Another area may have taken the entry's place while it was read.
+  if (entry.key.load(std::memory_order_acquire) != key) return nullptr;
+  return &areas_.emplace(key, std::move(area)).first->second;
+}
+
+} // namespace heddle::translators
