@@ -6,6 +6,7 @@
 #include "ir/capabilities.hpp"
 #include "ir/command.hpp"
 #include "ir/event.hpp"
+#include "ir/resources.hpp"
 #include "ir/window.hpp"
 
 #include <heddle/error.hpp>
@@ -16,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle::ir {
 
@@ -96,6 +98,12 @@ class Translator {
   [[nodiscard]] virtual Window window(Peer, const RemotePlace&, std::uint64_t /*bytes*/) { return {}; }
   // After a store into a window whose word `asleep` is not 0.
   virtual void wake(Peer) {}
+
+  // What a whole pattern of puts can be planned with, and the links that a put takes to an attached peer on one of its paths
+  // (paths_to), as far as others may take them, too. The default has one engine and nothing to choose.
+  [[nodiscard]] virtual Resources resources() const;
+  [[nodiscard]] virtual std::uint32_t paths_to(Peer) const { return 1; }
+  [[nodiscard]] virtual std::vector<PathLink> route(Peer, std::uint32_t /*path*/) const { return {}; }
 
   // Starts commands in order; returns how many it has taken. Fewer than given is back-pressure: try the rest later.
   virtual std::size_t submit(std::span<const Command> commands) = 0;

@@ -1,0 +1,50 @@
+#include "pattern/meeting.hpp"
+
+namespace heddle::pattern {
+
+void Meeting::begin(bool wrong) {
+  ++number_;
+  round_ = 0;
+  wrong_ = wrong;
+  state_ = State::running;
+  begin_round();
+}
+
+void Meeting::begin_round() {
+  const std::uint32_t size = engine_.size();
+  const std::uint32_t distance = std::uint32_t{1} << round_;
+  if (distance >= size) {
+    state_ = wrong_ ? State::failed : State::passed;
+    return;
+  }
+  const Tag tag = tag_of(serial_, number_, Topic::meeting, round_);
+  news_out_ = std::byte{wrong_};
+  const auto sent = engine_.send(
+      {.to = Rank{(engine_.rank() + distance) % size}, .tag = tag, .channel = engine::Channel::pattern},
+      ConstLayout(&news_out_, 1));
+  const auto received = engine_.receive({.source = Rank{(engine_.rank() + size - distance) % size}, .tag = tag},
+                                        Layout(&news_in_, 1), {}, engine::Channel::pattern);
+  wrong_ = wrong_ || !sent || !received;
+  send_ = sent.value_or(Request{});
+  receive_ = received.value_or(Request{});
+}
+
+Meeting::State Meeting::progress() {
+  while (state_ == State::running && engine_.ended(send_) && engine_.ended(receive_)) {
+    const auto sent = engine_.take_completion(send_);
+    const auto received = engine_.take_completion(receive_);
+    wrong_ = wrong_ || sent->code != ErrorCode::ok || received->code != ErrorCode::ok || news_in_ != std::byte{0};
+    ++round_;
+    begin_round();
+  }
+  return state_;
+}
+
+void Meeting::abandon() {
+  if (state_ != State::running) return;
+  engine_.cancel(receive_);
+  static_cast<void>(engine_.take_completion(receive_));
+  state_ = State::failed;
+}
+
+} // namespace heddle::pattern

@@ -1,0 +1,49 @@
+// Where all processes of the job wait for each other and pass on one bit: whether anything is wrong with any of them.
+// Dissemination as in collective/barrier.hpp, on the patterns' own channel: patterns meet when their puts have ended, which is
+// at another time in every process, and so must not count as barriers of the program.
+#pragma once
+
+#include "engine/engine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::pattern {
+
+// What a message of the patterns' channel is about.
+enum class Topic : std::uint8_t { header = 1, content, answer, meeting = 0x40 };
+constexpr Tag tag_of(std::uint32_t serial, std::uint32_t number, Topic topic, std::uint32_t round = 0) {
+  return Tag{(std::uint64_t{serial} << 32U) | (std::uint64_t{number & 0xff'ffffU} << 8U) |
+             (static_cast<std::uint64_t>(topic) + round)};
+}
+
+class Meeting {
+ public:
+  enum class State : std::uint8_t { idle, running, passed, failed };
+
+  Meeting(engine::Engine& engine, std::uint32_t serial) : engine_(engine), serial_(serial) {}
+
+  // Begins the next one. `wrong`: tell everyone.
+  void begin(bool wrong);
+  // Takes what steps can be taken.
+  State progress();
+  // A process is gone: it will not come. What it waited for is given up.
+  void abandon();
+  [[nodiscard]] State state() const { return state_; }
+
+ private:
+  void begin_round();
+
+  engine::Engine& engine_;
+  std::uint32_t serial_;
+  std::uint32_t number_ = 0;
+  std::uint32_t round_ = 0;
+  State state_ = State::idle;
+  Request send_;
+  Request receive_;
+  std::byte news_out_{};
+  std::byte news_in_{};
+  bool wrong_ = false;
+};
+
+} // namespace heddle::pattern

@@ -1,0 +1,180 @@
+#include "schedule/algorithms.hpp"
+
+#include "schedule/checker.hpp"
+#include "schedule/halo.hpp"
+#include "schedule/random_problem_for_tests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace heddle::schedule {
+namespace {
+
+Problem halo(std::uint32_t k, std::string_view directions) {
+  return halo_problem(*scale_les3(k, directions), kTofuLike, kTofuLinkRate);
+}
+
+CheckedRules rules_of(std::string_view name) {
+  CheckedRules rules;
+  if (name.starts_with("bottom-left")) rules.links = CheckedRules::Links::one_of_a_direction;
+  if (name == "bottom-left-1") rules.diagonal_engines = 1;
+  if (name == "bottom-left-2") rules.diagonal_engines = 2;
+  return rules;
+}
+
+TEST(Halo, HasTheReportsSizes) {
+  const auto puts = *scale_les3(60, "all");
+  std::map<std::uint64_t, int> counts;
+  for (const HaloPut& put : puts) ++counts[put.bytes];
+  EXPECT_EQ(counts, (std::map<std::uint64_t, int>{{16'384, 2}, {8'192, 4}, {1'024, 8}}));
+  EXPECT_EQ(scale_les3(872, "ew")->front().bytes, 224'256U);
+  EXPECT_EQ(scale_les3(872, "ns")->front().bytes, 112'128U);
+  EXPECT_EQ(scale_les3(872, "diagonal")->front().bytes, 14'016U);
+  EXPECT_FALSE(scale_les3(60, "up"));
+}
+
+TEST(EveryAlgorithm, MakesSoundSchedulesOfEveryHalo) {
+  for (const std::string_view name : algorithm_names()) {
+    for (const std::uint32_t k : kGridSizes) {
+      for (const char* directions : {"ew", "ns", "ewns", "diagonal", "all"}) {
+        const Problem problem = halo(k, directions);
+        if (name == "exact" && problem.size() > 8) continue;
+        const auto schedule = run_algorithm(name, problem);
+        ASSERT_TRUE(schedule) << schedule.error().message();
+        EXPECT_EQ(find_fault(problem, *schedule, rules_of(name)), "") << name << " k=" << k << " " << directions;
+        EXPECT_GE(expected(problem, *schedule).makespan_ns, lower_bound_ns(problem) * (1 - 1e-9))
+            << name << " " << k << directions;
+      }
+    }
+  }
+}
+
+TEST(EveryAlgorithm, MakesSoundSchedulesOfRandomPatterns) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    const Problem problem = random_problem(seed, {.most_requests = 20});
+    for (const std::string_view name : algorithm_names()) {
+      if (name == "exact") continue;
+      EXPECT_EQ(find_fault(problem, *run_algorithm(name, problem), rules_of(name)), "") << name << " seed " << seed;
+    }
+    const Schedule whole = bottom_left(problem, {.exclusive = BottomLeft::Exclusive::path});
+    EXPECT_EQ(find_fault(problem, whole, {.links = CheckedRules::Links::exclusive}), "") << "seed " << seed;
+  }
+}
+
+TEST(EveryAlgorithm, RefusesAnUnknownNameWithTheNearest) {
+  const auto schedule = run_algorithm("sharin", halo(60, "ew"));
+  ASSERT_FALSE(schedule);
+  EXPECT_NE(schedule.error().message().find("did you mean sharing?"), std::string::npos);
+}
+
+TEST(RoundRobin, TakesEnginesInTurn) {
+  const Schedule schedule = round_robin(halo(872, "ns"), 2);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(schedule.placements[i].send_engine, i % 2);
+  EXPECT_TRUE(schedule.placements[0].shares_link) << "both puts to the north at once";
+}
+
+TEST(BottomLeft, KeepsPutsOfOneDirectionApartAndFillsTheStrip) {
+  const Problem problem = halo(872, "ewns");
+  const Schedule schedule = bottom_left(problem, {});
+  std::set<std::uint8_t> engines;
+  for (const Placement& placement : schedule.placements) {
+    engines.insert(placement.send_engine);
+    EXPECT_FALSE(placement.shares_link);
+  }
+  EXPECT_EQ(engines.size(), 4U);
+  // East and west fill an engine each; north and south, two puts after each other, the other two.
+  EXPECT_NEAR(schedule.makespan_ns, 2 * 112'128 / 3.5 + 2 * 500, 1);
+}
+
+TEST(BottomLeft, UsesFewerEnginesForSmallPatternsWhenQueuesCost) {
+  const auto engines_of = [](const Schedule& schedule) {
+    std::set<std::uint8_t> engines;
+    for (const Placement& placement : schedule.placements) engines.insert(placement.send_engine);
+    return engines.size();
+  };
+  const Problem small = halo(60, "diagonal");
+  EXPECT_EQ(engines_of(bottom_left(small, {})), 4U);
+  EXPECT_LT(engines_of(bottom_left(small, {.queue_cost = true})), 4U);
+  EXPECT_EQ(engines_of(bottom_left(halo(872, "all"), {.queue_cost = true})), 4U);
+}
+
+TEST(Sharing, PutsTwoOnOneLinkWhereThatEndsSooner) {
+  const Problem problem = halo(872, "ns");
+  const Schedule schedule = sharing(problem);
+  EXPECT_TRUE(schedule.placements[0].shares_link);
+  EXPECT_LT(schedule.makespan_ns, bottom_left(problem, {}).makespan_ns * 0.9);
+}
+
+// The bound lets all engines work together at full speed, which diagonals, two of them on every link, never do.
+TEST(Sharing, IsCloseToTheBoundOnLargeHalos) {
+  for (const std::uint32_t k : kGridSizes) {
+    if (k < 218) continue;
+    for (const char* directions : {"ewns", "all"}) {
+      const Problem problem = halo(k, directions);
+      EXPECT_LE(sharing(problem).makespan_ns, 1.07 * lower_bound_ns(problem)) << k << directions;
+    }
+  }
+}
+
+// Routes that meet only on their second hop.
+TEST(WholePath, CountsBeyondTheFirstHop) {
+  Problem problem{.resources = kTofuLike, .link_rates = {4.9, 4.9, 4.9}};
+  problem.add({.bytes = 100'000, .direction = 0}, {0, 2});
+  problem.add({.bytes = 100'000, .direction = 1}, {1, 2});
+  const Schedule first_hop = bottom_left(problem, {});
+  const Schedule whole = bottom_left(problem, {.exclusive = BottomLeft::Exclusive::path});
+  EXPECT_TRUE(first_hop.placements[0].shares_link);
+  EXPECT_FALSE(whole.placements[0].shares_link);
+  EXPECT_GE(whole.placements[1].start_ns, whole.placements[0].end_ns);
+  EXPECT_GE(sharing(problem).makespan_ns, 200'000 / 4.9);
+}
+
+// Two paths to each target, one of them common.
+TEST(Paths, AreChosenSoThatLinksAreNotShared) {
+  Problem problem{.resources = kTofuLike, .link_rates = {4, 4, 4}};
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const std::uint32_t common[] = {2};
+    const std::uint32_t own[] = {i};
+    problem.add({.bytes = 100'000, .direction = i}, std::span<const std::uint32_t>(common));
+    problem.add_path(own);
+  }
+  const Schedule schedule = sharing(problem);
+  EXPECT_FALSE(schedule.placements[0].shares_link);
+  EXPECT_FALSE(schedule.placements[1].shares_link);
+}
+
+TEST(Exact, RefusesMoreThanItCanDo) {
+  EXPECT_FALSE(exact(halo(60, "all")));
+}
+
+// Not all searches end within so few steps; then the best found so far counts, and the bound says how far that can be off.
+TEST(Exact, IsAtMostTenPercentAheadOfSharingOnAThousandRandomPatterns) {
+  constexpr std::uint64_t kSteps = 50'000;
+  double worst = 1;
+  double sum = 0;
+  int count = 0;
+  int unproven = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const Problem problem = random_problem(seed, {.most_paths = seed % 4 == 0 ? 2U : 1U});
+    const double shared = sharing(problem).makespan_ns;
+    const auto best = exact(problem, kSteps);
+    ASSERT_TRUE(best);
+    EXPECT_EQ(find_fault(problem, best->schedule, {}), "") << "seed " << seed;
+    EXPECT_GE(best->schedule.makespan_ns, lower_bound_ns(problem) * (1 - 1e-9)) << "seed " << seed;
+    unproven += best->proven ? 0 : 1;
+    const double ratio = shared / best->schedule.makespan_ns;
+    EXPECT_LE(ratio, 1.10) << "seed " << seed;
+    worst = std::max(worst, ratio);
+    sum += ratio;
+    ++count;
+  }
+  RecordProperty("worst", std::to_string(worst));
+  RecordProperty("average", std::to_string(sum / count));
+  EXPECT_LE(sum / count, 1.02);
+  EXPECT_LT(unproven, 500);
+}
+
+} // namespace
+} // namespace heddle::schedule

@@ -1,0 +1,235 @@
+// List scheduling in fluid time, tried with several ways to prefer requests, the best kept.
+//
+// Whenever an engine is free it takes, of the requests left,
+//   critical   the one on the link with the most left to carry (two requests on one link are fine: an engine is slower than a
+//              link, so both together end sooner than one after the other);
+//   uncrowded  one whose links nobody uses now, of these the critical one;
+//   shortest   the shortest, of these the critical one;
+//   apart      the longest whose direction nobody takes now, else none: bottom-left without a plan of times.
+// Then the request that ended last is preferred more, and again, while there is time (squeaky wheel optimisation: Joslin,
+// Clements, 1999). All is done with as many engines as pay for their queues.
+#include "schedule/algorithms.hpp"
+#include "schedule/flow.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace heddle::schedule {
+
+namespace {
+
+// A plan this close to the bound is not improved on: the network does not know such differences.
+constexpr double kGoodEnough = 1.001;
+// Requests started in all trials together: 14 requests take some 12 us.
+constexpr std::uint32_t kStarts = 84;
+constexpr std::uint32_t kFewestTrials = 3;
+constexpr std::uint32_t kMostTrials = 24;
+// Requests that a free engine looks at before it is content with what it has found: keeps large patterns cheap.
+constexpr std::size_t kLookedAt = 96;
+constexpr int kPathPasses = 3;
+
+enum class Preference : std::uint8_t { critical, uncrowded, shortest, apart };
+
+class Planner {
+ public:
+  explicit Planner(const Problem& problem)
+      : problem_(problem),
+        flow_(problem),
+        bound_(lower_bound_ns(problem)),
+        trials_left_(std::clamp(kStarts / std::max(problem.size(), 1U), kFewestTrials, kMostTrials)),
+        unstarted_(problem.link_rates.size(), 0),
+        load_(problem.link_rates.size(), 0),
+        favour_(problem.size(), 0),
+        path_(problem.size(), 0),
+        links_(problem.size()),
+        length_(problem.size()) {
+    choose_paths();
+    for (std::uint32_t request = 0; request < problem.size(); ++request)
+      length_[request] = problem.resources.startup_ns + bytes_of(request) / limit_of(problem.resources.engine_rate);
+  }
+
+  Schedule plan() {
+    const std::uint32_t most = most_engines();
+    for (const Preference preference :
+         {Preference::critical, Preference::shortest, Preference::uncrowded, Preference::apart})
+      attempt(preference, most);
+    squeak(most);
+    mark_shared_links(problem_, best_);
+    put_in_order(best_);
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] bool enough() const { return trials_left_ == 0 || best_.makespan_ns <= bound_ * kGoodEnough; }
+
+  // The longest request takes the path that ends up least loaded, then the next; and again with all the others in place.
+  void choose_paths() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t request = 0; request < problem_.size(); ++request) {
+      add_load(request, 1);
+      if (problem_.requests[request].paths > 1) order.push_back(request);
+    }
+    std::ranges::stable_sort(order, std::ranges::greater(), [this](std::uint32_t r) { return bytes_of(r); });
+    for (const std::uint32_t request : order) add_load(request, -1);
+    for (int pass = 0; pass < kPathPasses; ++pass) {
+      for (const std::uint32_t request : order) {
+        if (pass > 0) add_load(request, -1);
+        path_[request] = best_path(request);
+        add_load(request, 1);
+      }
+    }
+    for (std::uint32_t request = 0; request < problem_.size(); ++request) settle_path(request);
+  }
+  void settle_path(std::uint32_t request) {
+    flow_.choose_path(request, path_[request]);
+    links_[request] = problem_.path(request, path_[request]);
+  }
+  [[nodiscard]] std::uint8_t best_path(std::uint32_t request) const {
+    std::pair least{kNoLimit, kNoLimit}; // time of the fullest link, of all together
+    std::uint8_t best = 0;
+    for (std::uint32_t path = 0; path < problem_.requests[request].paths; ++path) {
+      std::pair<double, double> time;
+      for (const std::uint32_t link : problem_.path(request, path)) {
+        const double busy = load_[link] + time_on(link, request);
+        time.first = std::max(time.first, busy);
+        time.second += busy;
+      }
+      if (time >= least) continue;
+      least = time;
+      best = static_cast<std::uint8_t>(path);
+    }
+    return best;
+  }
+  void add_load(std::uint32_t request, double times) {
+    for (const std::uint32_t link : problem_.path(request, path_[request])) load_[link] += times * time_on(link, request);
+  }
+  [[nodiscard]] double bytes_of(std::uint32_t request) const {
+    return static_cast<double>(problem_.requests[request].bytes);
+  }
+  [[nodiscard]] double time_on(std::uint32_t link, std::uint32_t request) const {
+    return bytes_of(request) / limit_of(problem_.link_rates[link]);
+  }
+
+  // Beyond this many, a further queue costs more than its engine saves.
+  [[nodiscard]] std::uint32_t most_engines() const {
+    const double work = std::accumulate(length_.begin(), length_.end(), 0.0);
+    std::uint32_t used = 1;
+    const std::uint32_t all = std::min({problem_.resources.engines, kMostEngines, std::max(problem_.size(), 1U)});
+    while (used < all && problem_.resources.queue_ns * used * (used + 1) < work) ++used;
+    return used;
+  }
+
+  void attempt(Preference preference, std::uint32_t engines) {
+    if (enough()) return;
+    --trials_left_;
+    preference_ = preference;
+    left_.resize(problem_.size());
+    std::iota(left_.begin(), left_.end(), 0U);
+    unstarted_ = load_;
+    flow_.reset(engines);
+    flow_.run(problem_.size(), [this](std::uint32_t engine) { return choose(engine); });
+    if (left_.empty() && flow_.makespan() < best_.makespan_ns) {
+      best_.placements = flow_.placements();
+      best_.makespan_ns = flow_.makespan();
+    }
+  }
+
+  void squeak(std::uint32_t engines) {
+    const double step = bound_ / 8;
+    for (std::uint32_t round = 0; !enough() && problem_.size() > 1; ++round) {
+      std::uint32_t last = 0;
+      for (std::uint32_t request = 1; request < problem_.size(); ++request)
+        if (flow_.placements()[request].end_ns > flow_.placements()[last].end_ns) last = request;
+      favour_[last] += step;
+      if (const std::uint32_t paths = problem_.requests[last].paths; paths > 1) { // or its path is the trouble
+        add_load(last, -1);
+        path_[last] = static_cast<std::uint8_t>((path_[last] + 1U) % paths);
+        add_load(last, 1);
+        settle_path(last);
+      }
+      attempt(round % 2 == 0 ? Preference::critical : Preference::uncrowded, engines);
+    }
+  }
+
+  // Larger is preferred.
+  struct Score {
+    double first = -kNoLimit;
+    double second = 0;
+    bool operator>(const Score& other) const {
+      return first != other.first ? first > other.first : second > other.second;
+    }
+  };
+
+  std::uint32_t choose(std::uint32_t engine) {
+    Score best;
+    std::size_t found = left_.size();
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      if (i >= kLookedAt && found != left_.size()) break;
+      const std::uint32_t request = left_[i];
+      if (preference_ == Preference::apart && direction_taken(request)) continue;
+      if (!flow_.can_begin(engine, request)) continue;
+      const Score score = score_of(request);
+      if (!(score > best)) continue;
+      best = score;
+      found = i;
+    }
+    return found == left_.size() ? kNoRequest : take(found);
+  }
+  std::uint32_t take(std::size_t position) {
+    const std::uint32_t request = left_[position];
+    left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(position)); // in order: equals keep theirs
+    for (const std::uint32_t link : links_[request]) unstarted_[link] -= time_on(link, request);
+    return request;
+  }
+  [[nodiscard]] bool direction_taken(std::uint32_t request) const {
+    for (std::uint32_t e = 0; e < flow_.engines(); ++e) {
+      const std::uint32_t other = flow_.state().engines[e].request;
+      if (other != kNoRequest && problem_.requests[other].direction == problem_.requests[request].direction)
+        return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] Score score_of(std::uint32_t request) const {
+    double critical = 0;
+    std::uint32_t users = 0;
+    for (const std::uint32_t link : links_[request]) {
+      critical = std::max(critical, unstarted_[link]);
+      users = std::max(users, flow_.users(link));
+    }
+    const double length = length_[request];
+    switch (preference_) {
+      case Preference::critical: return {std::max(critical, length) + favour_[request], length};
+      case Preference::uncrowded: return {-static_cast<double>(users) * kCrowd + critical + favour_[request], length};
+      case Preference::shortest: return {-length + favour_[request], critical};
+      case Preference::apart: return {length, -static_cast<double>(problem_.requests[request].direction)};
+    }
+    return {};
+  }
+  static constexpr double kCrowd = 1e15; // ns: outweighs every load
+
+  const Problem& problem_;
+  Flow flow_;
+  const double bound_;
+  std::uint32_t trials_left_;
+  Preference preference_{};
+  std::vector<std::uint32_t> left_;
+  std::vector<double> unstarted_; // ns by link, of requests not begun
+  std::vector<double> load_;      // ns by link, of all
+  std::vector<double> favour_;    // ns by request
+  std::vector<std::uint8_t> path_;
+  std::vector<std::span<const std::uint32_t>> links_; // of that path
+  std::vector<double> length_;                        // ns alone on an engine
+  Schedule best_{.placements = {}, .order = {}, .makespan_ns = kNoLimit};
+};
+
+} // namespace
+
+Schedule sharing(const Problem& problem) {
+  if (problem.requests.empty()) return {};
+  return Planner(problem).plan();
+}
+
+} // namespace heddle::schedule
