@@ -33,7 +33,8 @@ constexpr std::array<Moment, sim::kPushMoments> kMoments{{{"01-pci-primitive-wri
                                                           {"11-receiver-data-on-local-bus", 6.97},
                                                           {"12-receiver-pci-data-dma", 8.14}}};
 
-// A variant of the interface. The last takes the report at its word that the link is faster than PCI.
+// The interface as built, with each remedy, with all; and with all and the link at the clock that it is built for, at which it is
+// faster than PCI, as the report says.
 struct Variant {
   const char* id;
   const char* name;
