@@ -20,7 +20,8 @@ TEST(ReproduceRhinet, IsAsCloseToTheReportAsItPromises) {
   const Outcome outcome = heddle({"reproduce", "rhinet", "--json", "--svg", folder});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   std::map<std::string, json> figures;
-  for (const json& figure : json::parse(outcome.out).at("figures")) figures[figure.at("id")] = figure;
+  const json object = json::parse(outcome.out);
+  for (const json& figure : object.at("figures")) figures[figure.at("id")] = figure;
   std::size_t moments = 0;
   for (const auto& [id, figure] : figures) {
     if (figure.at("report").is_null() || id.find("mcast") != std::string::npos) continue;
