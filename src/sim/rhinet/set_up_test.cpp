@@ -216,7 +216,7 @@ TEST(RhinetCuts, SplitANetworkAndJoinItAgain) {
 TEST(RhinetCuts, LoseAndDoubleNothingWhateverTheSeed) {
   const char* const asked = std::getenv("HEDDLE_TEST_SEED");
   const std::uint64_t first = asked != nullptr ? std::strtoull(asked, nullptr, 0) : 1;
-  const std::uint64_t last = asked != nullptr ? first : 150;
+  const std::uint64_t last = asked != nullptr ? first : 80;
   std::uint64_t dropped = 0;
   for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("HEDDLE_TEST_SEED=" + std::to_string(seed));
@@ -244,7 +244,7 @@ TEST(RhinetCuts, LoseAndDoubleNothingWhateverTheSeed) {
     dropped += network->dropped();
   }
   if (asked == nullptr) {
-    EXPECT_GT(dropped, 1000U) << "the cuts hit nothing";
+    EXPECT_GT(dropped, 500U) << "the cuts hit nothing";
   }
 }
 

@@ -65,12 +65,15 @@ void RhinetNetwork::request_ways_out(std::uint32_t number) {
     return add_branch(number, nodes_[(number - first_way_out_) / 2].inject, taken);
   }
   const std::uint32_t at = wires_[number / lanes_].to_switch;
-  std::map<std::uint16_t, std::vector<std::uint32_t>> by_port;
-  for (const std::uint32_t target : packets_[taken].targets) by_port[switches_[at].ports[target]].push_back(target);
-  if (by_port.size() == 1) {
+  const auto port_to = [&](std::uint32_t target) { return switches_[at].ports[target]; };
+  const std::vector<std::uint32_t>& all = packets_[taken].targets;
+  const std::uint16_t first = port_to(all.front());
+  if (std::ranges::all_of(all, [&](std::uint32_t target) { return port_to(target) == first; })) {
     hold(taken);
-    return add_branch(number, wire_out_of(at, by_port.begin()->first), taken);
+    return add_branch(number, wire_out_of(at, first), taken);
   }
+  std::map<std::uint16_t, std::vector<std::uint32_t>> by_port;
+  for (const std::uint32_t target : all) by_port[port_to(target)].push_back(target);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> copies; // wire, packet
   for (auto& [port, targets] : by_port) {
     const std::uint32_t copy = packets_.take();

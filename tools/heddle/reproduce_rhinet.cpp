@@ -1,0 +1,205 @@
+// The report on RHiNET-1: the timeline of a 64-byte push, latency and bandwidth, and what its remedies would bring. Theirs was
+// measured on two PCs, ours is the packet model of src/sim/rhinet.
+#include "reproduce.hpp"
+
+#include "sim/rhinet/network.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+
+namespace heddle::tool {
+namespace {
+
+using sim::Picoseconds;
+using sim::RhinetParameters;
+
+constexpr double kSoftware = 1.0; // us that the report's programs saw on top of its logic analyser; not modelled
+
+struct Moment {
+  const char* name;
+  double report; // us
+};
+constexpr std::array<Moment, sim::kPushMoments> kMoments{{{"01-pci-primitive-write", 0.00},
+                                                          {"02-local-bus-primitive-write", 0.29},
+                                                          {"03-data-dma-request", 2.04},
+                                                          {"04-header-to-network", 2.21},
+                                                          {"05-pci-data-dma", 2.64},
+                                                          {"06-data-on-local-bus", 3.54},
+                                                          {"07-data-to-network", 3.96},
+                                                          {"08-flag-dma-request", 4.98},
+                                                          {"09-pci-flag-write", 5.94},
+                                                          {"10-receiver-dma-request", 6.23},
+                                                          {"11-receiver-data-on-local-bus", 6.97},
+                                                          {"12-receiver-pci-data-dma", 8.14}}};
+
+// The interface as built, with each remedy, with all; and with all and the link at the clock that it is built for, at which it is
+// faster than PCI, as the report says.
+struct Variant {
+  const char* id;
+  const char* name;
+  RhinetParameters parameters;
+};
+std::vector<Variant> variants() {
+  RhinetParameters overlap;
+  overlap.overlap = true;
+  RhinetParameters read_multiple;
+  read_multiple.read_multiple = true;
+  RhinetParameters fast;
+  fast.controller_cycle = Picoseconds{40'000};
+  RhinetParameters all = fast;
+  all.overlap = true;
+  all.read_multiple = true;
+  RhinetParameters all_fast_link = all;
+  all_fast_link.rate = {133'000'000};
+  return {{"as-built", "as built", {}},
+          {"overlap", "overlap", overlap},
+          {"read-multiple", "read-multiple", read_multiple},
+          {"25-mhz", "25 MHz", fast},
+          {"all", "all", all},
+          {"all-link-133-mhz", "all, 133 MHz", all_fast_link}};
+}
+
+// One push between two nodes on a switch, and the moments of a 64-byte push.
+class Experiment : private sim::Listener, private sim::PushProbe {
+ public:
+  static Result<Experiment> make(const RhinetParameters& parameters, std::uint32_t nodes = 2) {
+    auto fabric = sim::rhinet(parameters, sim::star(nodes));
+    if (!fabric) return std::unexpected(std::move(fabric).error());
+    auto network = sim::RhinetNetwork::make(std::move(*fabric));
+    if (!network) return std::unexpected(std::move(network).error());
+    return Experiment(std::move(*network));
+  }
+  // Microseconds until the last target has it.
+  Result<double> push(std::uint64_t bytes, std::vector<std::uint32_t> targets = {1}) {
+    const Picoseconds start = network_->now();
+    network_->listen(this);
+    network_->probe(this);
+    sim::Transfer transfer{.source = 0, .target = targets.front(), .bytes = bytes};
+    if (targets.size() > 1) {
+      const auto group = network_->add_group(std::move(targets));
+      if (!group) return std::unexpected(group.error());
+      transfer.group = *group;
+    }
+    if (auto submitted = network_->submit(transfer); !submitted) return std::unexpected(submitted.error());
+    if (auto done = network_->run(); !done) return std::unexpected(done.error());
+    return in_microseconds(last_ - start);
+  }
+  [[nodiscard]] double moment(std::size_t index) const { return in_microseconds(moments_[index]); }
+
+ private:
+  explicit Experiment(std::unique_ptr<sim::RhinetNetwork> network) : network_(std::move(network)) {}
+  static double in_microseconds(Picoseconds time) { return static_cast<double>(time.count()) / 1e6; }
+  void departed(const sim::Transfer&) override {}
+  void arrived(const sim::Transfer&) override { last_ = network_->now(); }
+  void timer(std::uint64_t) override {}
+  void moment(sim::PushMoment moment, Picoseconds time, std::uint64_t) override {
+    moments_[static_cast<std::size_t>(moment)] = time;
+  }
+
+  std::unique_ptr<sim::RhinetNetwork> network_;
+  Picoseconds last_{0};
+  std::array<Picoseconds, sim::kPushMoments> moments_{};
+};
+
+Result<std::array<double, sim::kPushMoments>> timeline(const RhinetParameters& parameters) {
+  auto experiment = Experiment::make(parameters);
+  if (!experiment) return std::unexpected(experiment.error());
+  if (auto pushed = experiment->push(64); !pushed) return std::unexpected(pushed.error());
+  std::array<double, sim::kPushMoments> times{};
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = experiment->moment(i);
+  return times;
+}
+
+Result<void> add_timeline(Reproduction& all) {
+  const auto as_built = timeline({});
+  if (!as_built) return std::unexpected(as_built.error());
+  for (std::size_t i = 0; i < kMoments.size(); ++i)
+    all.figures.push_back(
+        {fmt::format("rhinet/push64/{}", kMoments[i].name), kMoments[i].report, (*as_built)[i], "us"});
+  const auto overlapped = timeline({.overlap = true});
+  if (!overlapped) return std::unexpected(overlapped.error());
+  const auto saved = [&](std::size_t from, std::size_t to) {
+    return ((*as_built)[to] - (*as_built)[from]) - ((*overlapped)[to] - (*overlapped)[from]);
+  };
+  all.figures.push_back({"rhinet/overlap/saved", 2.07, saved(0, 11), "us"});
+  all.figures.push_back({"rhinet/overlap/saved/sender", 0.90, saved(4, 5), "us"});
+  all.figures.push_back({"rhinet/overlap/saved/receiver", 1.17, saved(10, 11), "us"});
+  return {};
+}
+
+// Bandwidth is bytes over one-way time, as a ping-pong sees it; "sustained" leaves out the start.
+Result<void> add_curves(Reproduction& all, const Variant& variant, Chart& latency, Chart& bandwidth) {
+  const bool as_built = std::string_view(variant.id) == "as-built";
+  const auto known = [&](double value) { return as_built ? std::optional(value) : std::nullopt; };
+  const auto id = [&](const char* what) { return fmt::format("rhinet/{}/{}", variant.id, what); };
+  Series& times = latency.series.emplace_back(Series{.name = variant.name});
+  Series& rates = bandwidth.series.emplace_back(Series{.name = variant.name});
+  double short_time = 0;
+  for (std::uint64_t bytes = 8; bytes <= 65536; bytes *= 2) {
+    auto experiment = Experiment::make(variant.parameters);
+    if (!experiment) return std::unexpected(experiment.error());
+    const auto time = experiment->push(bytes);
+    if (!time) return std::unexpected(time.error());
+    const double rate = static_cast<double>(bytes) / *time;
+    rates.points.emplace_back(static_cast<double>(bytes), rate);
+    if (bytes <= 4096) {
+      times.points.emplace_back(static_cast<double>(bytes), *time);
+      all.figures.push_back(
+          {fmt::format("{}/{}", id("latency"), bytes), bytes == 8 ? known(8.1) : std::nullopt, *time, "us"});
+    }
+    if (bytes == 8) all.figures.push_back({id("latency/8/with-software"), known(9.1), *time + kSoftware, "us"});
+    if (bytes >= 1024)
+      all.figures.push_back(
+          {fmt::format("{}/{}", id("bandwidth"), bytes), bytes == 4096 ? known(37) : std::nullopt, rate, "MB/s"});
+    if (bytes == 32768) short_time = *time;
+    if (bytes == 65536) all.figures.push_back({id("bandwidth/sustained"), {}, 32768 / (*time - short_time), "MB/s"});
+  }
+  const sim::RhinetBandwidth closed = sim::sustained_bandwidth(variant.parameters);
+  all.figures.push_back({id("bandwidth/closed-form"), {}, closed.limit() / 1e6, "MB/s"});
+  all.figures.push_back({id("bandwidth/pci-alone"), {}, closed.pci / 1e6, "MB/s"});
+  return {};
+}
+
+Result<void> add_multicast(Reproduction& all) {
+  Chart chart{.file = "rhinet-mcast",
+              .title = "64 bytes to many, copied by the switches",
+              .x_name = "receivers",
+              .y_name = "us until the last has it"};
+  Series& series = chart.series.emplace_back(Series{.name = "mcast"});
+  double to_two = 0;
+  double to_all = 0;
+  for (std::uint32_t count = 2; count <= 64; count *= 2) {
+    auto experiment = Experiment::make({}, 65);
+    if (!experiment) return std::unexpected(experiment.error());
+    std::vector<std::uint32_t> targets;
+    for (std::uint32_t node = 1; node <= count; ++node) targets.push_back(node);
+    const auto time = experiment->push(64, std::move(targets));
+    if (!time) return std::unexpected(time.error());
+    series.points.emplace_back(count, *time);
+    all.figures.push_back({fmt::format("rhinet/mcast/{}", count), {}, *time, "us"});
+    if (count == 2) to_two = *time;
+    to_all = *time;
+  }
+  // "The time is almost the same whatever their number."
+  all.figures.push_back({"rhinet/mcast/64-over-2", 1.0, to_all / to_two, "times"});
+  all.charts.push_back(std::move(chart));
+  return {};
+}
+
+} // namespace
+
+Result<Reproduction> reproduce_rhinet() {
+  Reproduction all;
+  if (auto added = add_timeline(all); !added) return std::unexpected(added.error());
+  Chart latency{.file = "rhinet-latency", .title = "One-way latency of push", .x_name = "bytes", .y_name = "us"};
+  Chart bandwidth{.file = "rhinet-bandwidth", .title = "Bandwidth of push", .x_name = "bytes", .y_name = "MB/s"};
+  for (const Variant& variant : variants())
+    if (auto added = add_curves(all, variant, latency, bandwidth); !added) return std::unexpected(added.error());
+  all.charts.push_back(std::move(latency));
+  all.charts.push_back(std::move(bandwidth));
+  if (auto added = add_multicast(all); !added) return std::unexpected(added.error());
+  return all;
+}
+
+} // namespace heddle::tool
