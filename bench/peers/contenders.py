@@ -12,7 +12,10 @@ from pathlib import Path
 import process
 from process import Failed
 
-KEYS = {"latency": "median_us", "rate": "median_per_s", "bandwidth": "median_mb_s"}
+KEYS = {"latency": "median_us", "rate": "median_per_s", "bandwidth": "median_mb_s",
+        "push": "median_us", "push-rate": "median_per_s", "push-bandwidth": "median_mb_s",
+        "pull": "median_us", "fetch-add": "median_us", "lock": "median_us"}
+MESSAGES = ("latency", "rate", "bandwidth")  # the others are one-sided
 
 
 def parse_result(text, what):
@@ -55,6 +58,8 @@ class Limit:
     def check(self, what):
         if self.program is None:
             raise Failed("limit.cpp did not compile")
+        if what not in MESSAGES:
+            raise Failed("the limit is measured for messages only")
 
     def measure(self, what, size):
         self.check(what)
@@ -80,16 +85,22 @@ class SingleCopy(Limit):
 class Mpi:
     column: str
     variant: str
-    program: Path | None
+    programs: dict
     launch: tuple
     environment: dict = field(default_factory=dict)
+    serves: tuple = tuple(KEYS)
+
+    def program(self, what):
+        return self.programs.get(self.column if what in MESSAGES else f"{self.column} one-sided")
 
     def check(self, what):
-        if self.program is None:
-            raise Failed("mpi_pair.c did not compile")
+        if what not in self.serves:
+            raise Failed("these settings are for other rows")
+        if self.program(what) is None:
+            raise Failed("its program did not compile")
 
     def measure(self, what, size):
-        command = [*self.launch, "-n", "2", self.program, what, size]
+        command = [*self.launch, "-n", "2", self.program(what), what, size]
         return parse_result(process.output_of(command, self.environment), what)
 
 
@@ -101,13 +112,20 @@ class Ucx:
     environment: dict
     column: str = "ucx"
 
+    TESTS = {"latency": "tag_lat", "rate": "tag_bw", "bandwidth": "tag_bw", "push": "ucp_put_lat",
+             "push-rate": "ucp_put_bw", "push-bandwidth": "ucp_put_bw", "pull": "ucp_get", "fetch-add": "ucp_fadd"}
+
     def check(self, what):
         require("ucx_perftest")
+        if what not in self.TESTS:
+            raise Failed("ucx_perftest has no such test")
 
     def measure(self, what, size):
         port = process.free_port()
-        test = "tag_lat" if what == "latency" else "tag_bw"
-        count = {"latency": 220_000, "rate": 2_800_000, "bandwidth": max(64, (1 << 30) // size)}[what]
+        test = self.TESTS[what]
+        counts = {"rate": 2_800_000, "push-rate": 2_800_000}
+        by_bytes = "bandwidth" in what
+        count = max(64, (1 << 30) // size) if by_bytes else counts.get(what, 220_000)
         server = ["taskset", "-c", "1", "ucx_perftest", "-p", port]
         client = ["taskset", "-c", "0", "ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", size,
                   "-n", count, "-w", max(16, count // 10), "-f", "-v"]
@@ -121,7 +139,9 @@ class Ucx:
             latency, per_second = numbers[2], numbers[6]
         except (ValueError, IndexError) as error:
             raise Failed(f"ucx_perftest printed no figures: {process.first_line(text)}") from error
-        return {"latency": latency, "rate": per_second, "bandwidth": per_second * size / 1e6}[what]
+        if KEYS[what] == "median_us":
+            return latency
+        return per_second if KEYS[what] == "median_per_s" else per_second * size / 1e6
 
 
 @dataclass(frozen=True)
@@ -156,6 +176,7 @@ def all_contenders(programs, heddle):
     open_mpi = ("mpiexec.openmpi", "--bind-to", "none")  # mpi_pair pins itself, under either library alike
     ob1 = ("--mca", "pml", "ob1", "--mca", "btl", "self,vader")
     over_ucx = ("--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any")
+    one_sided = tuple(what for what in KEYS if what not in MESSAGES)
     posix, sysv = {"UCX_TLS": "posix,cma,self"}, {"UCX_TLS": "sysv,cma,self"}
     return [
         Heddle(Path(heddle)),
@@ -164,10 +185,12 @@ def all_contenders(programs, heddle):
         Ucx("posix,cma", posix),
         Ucx("sysv,cma", sysv),
         Ucx("default", {}),
-        Mpi("openmpi", "default", programs.get("openmpi"), open_mpi, as_root),
-        Mpi("openmpi", "ob1,vader", programs.get("openmpi"), open_mpi + ob1, as_root),
-        Mpi("openmpi", "ucx", programs.get("openmpi"), open_mpi + over_ucx, as_root),
-        Mpi("mpich", "default", programs.get("mpich"), ("mpiexec.mpich",)),
-        Mpi("mpich", "posix,cma", programs.get("mpich"), ("mpiexec.mpich",), posix),
+        Mpi("openmpi", "default", programs, open_mpi, as_root),
+        Mpi("openmpi", "ob1,vader", programs, open_mpi + ob1, as_root, MESSAGES),
+        Mpi("openmpi", "ucx", programs, open_mpi + over_ucx, as_root, MESSAGES),
+        Mpi("openmpi", "osc sm", programs, open_mpi + ob1 + ("--mca", "osc", "sm"), as_root, one_sided),
+        Mpi("openmpi", "osc ucx", programs, open_mpi + over_ucx + ("--mca", "osc", "ucx"), as_root, one_sided),
+        Mpi("mpich", "default", programs, ("mpiexec.mpich",)),
+        Mpi("mpich", "posix,cma", programs, ("mpiexec.mpich",), posix),
         Libfabric(),
     ]

@@ -23,6 +23,8 @@ COMPILATIONS = {
     "limit": ["g++", "-std=c++23", "-O2", "-Wall", "-Wextra", str(HERE / "limit.cpp")],
     "openmpi": ["mpicc.openmpi", "-O2", str(HERE / "mpi_pair.c")],
     "mpich": ["mpicc.mpich", "-O2", "-Wno-stringop-overflow", str(HERE / "mpi_pair.c")],
+    "openmpi one-sided": ["mpicc.openmpi", "-O2", str(HERE / "mpi_onesided.c")],
+    "mpich one-sided": ["mpicc.mpich", "-O2", "-Wno-stringop-overflow", str(HERE / "mpi_onesided.c")],
 }
 
 
@@ -55,7 +57,7 @@ def compile_programs(folder):
     folder.mkdir(parents=True, exist_ok=True)
     programs = {}
     for name, command in COMPILATIONS.items():
-        target = folder / name
+        target = folder / name.replace(" ", "_")
         source = Path(command[-1])
         if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
             try:

@@ -12,17 +12,21 @@ class Row:
     what: str
     bytes: int
     unit: str
-    target: float | None = None  # of the ratio; for latency an upper bound, else a lower one
+    target: float | None = None  # of the ratio; for times an upper bound, else a lower one
+
+    @property
+    def is_time(self):
+        return self.unit == "us"
 
     @property
     def best(self):
-        return min if self.what == "latency" else max
+        return min if self.is_time else max
 
     def met(self, ratio):
         """None where there is no target or no ratio."""
         if self.target is None or ratio is None:
             return None
-        return ratio <= self.target if self.what == "latency" else ratio >= self.target
+        return ratio <= self.target if self.is_time else ratio >= self.target
 
 
 ROWS = (
@@ -34,6 +38,12 @@ ROWS = (
     Row("bandwidth", 512 << 10, "MB/s"),
     Row("bandwidth", 1 << 20, "MB/s", 1.2),
     Row("bandwidth", 4 << 20, "MB/s", 1.0),
+    Row("push", 8, "us", 0.5),
+    Row("push-rate", 8, "1/s", 2.0),
+    Row("push-bandwidth", 1 << 20, "MB/s", 1.0),
+    Row("pull", 8, "us"),
+    Row("fetch-add", 8, "us"),
+    Row("lock", 8, "us"),
 )
 
 

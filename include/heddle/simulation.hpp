@@ -164,6 +164,18 @@ class Peer {
     Time until_;
   };
 
+  class StatusWait final : public Wait {
+   public:
+    StatusWait(Peer& peer, const Status& status) : Wait(peer), status_(status) {}
+    [[nodiscard]] bool over() override { return status_.ended(); }
+    ErrorCode await_resume() const { return status_.code(); }
+
+   private:
+    const Status& status_;
+  };
+
+  // As OneSided::wait.
+  StatusWait wait(const Status& status) { return {*this, status}; }
   // As Context::wait, wait_all and wait_events. The requests stay where they are until it is over.
   RequestWait wait(Request request) { return {*this, request}; }
   AllWait wait_all(std::span<const Request> requests) { return {*this, requests}; }

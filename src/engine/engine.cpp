@@ -378,6 +378,8 @@ bool Engine::dispatch(Link& link, Lead lead, const std::byte* record) {
     case RecordKind::area_grant:
     case RecordKind::area_revoked:
     case RecordKind::area_notice:
+    case RecordKind::area_scatter:
+    case RecordKind::area_scattered:
     case RecordKind::lock_passed: return primitives_.record(link, lead, content);
     case RecordKind::none:
     case RecordKind::wrap: return false;

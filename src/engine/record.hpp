@@ -27,9 +27,11 @@ enum class RecordKind : std::uint8_t {
   area_grant,
   area_revoked,
   area_notice,
+  area_scatter, // body AreaScatter, then runs: small pieces of one push, for the owner to put into place
+  area_scattered,
   lock_passed,
 };
-inline constexpr unsigned kRecordKinds = 17;
+inline constexpr unsigned kRecordKinds = 19;
 
 // Messages on different channels never match each other: the program's, and those of the library's own collectives.
 enum class Channel : std::uint8_t { program, collective };

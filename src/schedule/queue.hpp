@@ -54,6 +54,8 @@ class Queue {
 
   // Signalled commands whose event has not come yet.
   [[nodiscard]] std::size_t outstanding() const { return outstanding_ + held_count_; }
+  // Commands that back-pressure keeps here.
+  [[nodiscard]] std::size_t held() const { return held_count_; }
   [[nodiscard]] ir::Translator& translator() { return translator_; }
   [[nodiscard]] const ir::Capabilities& capabilities() const { return capabilities_; }
 

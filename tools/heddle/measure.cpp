@@ -207,6 +207,8 @@ Result<Figure> measure(Context& context, Measure what, std::uint64_t bytes, cons
   Result<Figure> figure = idle;
   if (what == Measure::alltoall)
     figure = measure_alltoall(context, bytes, effort);
+  else if (what >= Measure::push)
+    figure = measure_one_sided(context, what, bytes, effort);
   else if (static_cast<std::uint32_t>(context.rank()) < 2)
     figure = what == Measure::latency ? measure_latency(context, bytes, effort)
                                       : measure_windows(context, what, bytes, effort);

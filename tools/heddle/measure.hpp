@@ -9,7 +9,19 @@
 
 namespace heddle::tool {
 
-enum class Measure : std::uint8_t { latency, rate, bandwidth, alltoall };
+enum class Measure : std::uint8_t {
+  latency,
+  rate,
+  bandwidth,
+  alltoall,
+  // One-sided; what each times is said in bench/peers/README.md.
+  push,
+  push_rate,
+  push_bandwidth,
+  pull,
+  fetch_add,
+  lock,
+};
 
 struct Effort {
   int repetitions = 11;
@@ -26,6 +38,9 @@ struct Figure {
   double highest = 0;
   double p99 = 0; // latency only: of single round trips, halved
 };
+
+// The one-sided part of measure, between ranks 0 and 1.
+Result<Figure> measure_one_sided(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);
 
 // Runs on every rank; the pair measures between ranks 0 and 1, the others wait. Rank 0 gets the figure.
 Result<Figure> measure(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);

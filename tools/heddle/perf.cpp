@@ -33,7 +33,13 @@ struct PerfArguments {
 const std::map<std::string, Measure> kMeasures{{"latency", Measure::latency},
                                                {"rate", Measure::rate},
                                                {"bandwidth", Measure::bandwidth},
-                                               {"alltoall", Measure::alltoall}};
+                                               {"alltoall", Measure::alltoall},
+                                               {"push", Measure::push},
+                                               {"push-rate", Measure::push_rate},
+                                               {"push-bandwidth", Measure::push_bandwidth},
+                                               {"pull", Measure::pull},
+                                               {"fetch-add", Measure::fetch_add},
+                                               {"lock", Measure::lock}};
 
 const char* default_sizes(Measure what) {
   switch (what) {
@@ -41,6 +47,12 @@ const char* default_sizes(Measure what) {
     case Measure::rate: return "8";
     case Measure::bandwidth: return "8KiB,64KiB,512KiB,1MiB,4MiB";
     case Measure::alltoall: return "8,1KiB,64KiB";
+    case Measure::push:
+    case Measure::pull: return "8,1KiB,64KiB";
+    case Measure::push_bandwidth: return "64KiB,1MiB";
+    case Measure::push_rate:
+    case Measure::fetch_add:
+    case Measure::lock: return "8";
   }
   return "8";
 }
@@ -53,8 +65,14 @@ struct Unit {
 
 Unit unit_of(Measure what) {
   switch (what) {
+    case Measure::push:
+    case Measure::pull:
+    case Measure::fetch_add:
+    case Measure::lock:
     case Measure::latency: return {"us", "median_us", 1};
+    case Measure::push_rate:
     case Measure::rate: return {"million/s", "median_per_s", 1e-6};
+    case Measure::push_bandwidth:
     case Measure::bandwidth: return {"MB/s", "median_mb_s", 1};
     case Measure::alltoall: return {"us", "median_us", 1};
   }
@@ -165,7 +183,7 @@ void add_perf(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<PerfArguments>();
   CLI::App* perf =
       program.add_subcommand("perf", "Measure messages between processes, under heddle run or in a job of its own");
-  perf->add_option("what", arguments->what, "latency, rate, bandwidth or alltoall")
+  perf->add_option("what", arguments->what, "latency, rate, bandwidth, alltoall, push, push-rate, push-bandwidth, pull, fetch-add or lock")
       ->required()
       ->check(CLI::IsMember(kMeasures).description(""))
       ->type_name("WHAT");
@@ -181,7 +199,7 @@ void add_perf(CLI::App& program, Invocation& invocation) {
       ->type_name("COUNT");
   perf->add_flag("--json", arguments->json, "One JSON object instead of the table");
   perf->footer(
-      "latency and rate and bandwidth are measured between ranks 0 and 1.\n\nExample: heddle perf latency --bytes "
+      "All but alltoall is measured between ranks 0 and 1.\n\nExample: heddle perf latency --bytes "
       "8,1KiB");
   perf->callback([arguments, &invocation] { invocation.exit_status = run_perf(*arguments); });
 }

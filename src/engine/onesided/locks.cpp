@@ -401,7 +401,7 @@ void Locks::judge(KnownArea& area) {
   }
   const LockVerdict verdict =
       judge_lock(reading_of(seat.before), reading_of(seat.reading), seat.ticket,
-                 [this](std::uint32_t rank) { return ground_.host.has_failed(rank); });
+                 [this](std::uint32_t rank) { return rank < ground_.core.size && ground_.host.has_failed(rank); });
   seat.before = seat.reading;
   switch (verdict.kind) {
     case LockVerdict::Kind::mine:

@@ -1,6 +1,7 @@
 #include "engine/onesided/own_areas.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace heddle::engine {
@@ -131,6 +132,30 @@ void OwnAreaTable::asked(Link& link, const AreaAsk& ask) {
   }
   ground_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);
   ground_.tell(link, RecordKind::area_grant, grant);
+}
+
+std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatter& head,
+                                               std::span<const std::byte> runs) {
+  const OwnArea* area = find(head.id);
+  if (area == nullptr || !area->granted.contains(link.rank) ||
+      static_cast<std::uint64_t>(area->places[port_of(link)].key) != head.key)
+    return ErrorCode::revoked_area;
+  if (head.offset > area->memory.size()) return ErrorCode::out_of_range;
+  const std::span<std::byte> memory = area->memory.subspan(head.offset);
+  // Twice over the runs: all of them are looked at before anything is changed.
+  for (const bool apply : {false, true}) {
+    for (std::span<const std::byte> rest = runs; !rest.empty();) {
+      ScatterRun run;
+      if (rest.size() < sizeof run) return std::nullopt;
+      std::memcpy(&run, rest.data(), sizeof run);
+      rest = rest.subspan(sizeof run);
+      if (rest.size() < run.bytes) return std::nullopt;
+      if (run.at > memory.size() || run.bytes > memory.size() - run.at) return ErrorCode::out_of_range;
+      if (apply) std::memcpy(memory.data() + run.at, rest.data(), run.bytes);
+      rest = rest.subspan(run.bytes);
+    }
+  }
+  return ErrorCode::ok;
 }
 
 void OwnAreaTable::noticed(Link& link, const AreaNotice& notice) {

@@ -5,6 +5,7 @@
 #include "engine/onesided/records.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -38,6 +39,8 @@ class OwnAreaTable {
 
   // A peer wants a key.
   void asked(Link& link, const AreaAsk& ask);
+  // A peer sends pieces of a push. ok: they are in place; otherwise nothing has changed. None: it makes no sense.
+  std::optional<ErrorCode> scatter(const Link& link, const AreaScatter& head, std::span<const std::byte> runs);
   // A peer says that a push of its has landed.
   void noticed(Link& link, const AreaNotice& notice);
 

@@ -173,10 +173,28 @@ bool Primitives::record(Link& link, Lead lead, const std::byte* content) {
     own_.noticed(link, body);
     return true;
   }
+  if (lead.kind == RecordKind::area_scatter) return scatter(link, {content, lead.bytes});
+  if (lead.kind == RecordKind::area_scattered) {
+    AreaScattered body;
+    if (!load(body, lead, content) || body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
+    transfers_.scatter_answered(link, body);
+    return true;
+  }
   LockPassed body;
   if (!load(body, lead, content)) return false;
   locks_.passed(body);
   tell_locks();
+  return true;
+}
+
+bool Primitives::scatter(Link& link, std::span<const std::byte> content) {
+  AreaScatter head;
+  if (content.size() < sizeof head) return false;
+  std::memcpy(&head, content.data(), sizeof head);
+  const auto code = own_.scatter(link, head, content.subspan(sizeof head));
+  if (!code) return false;
+  ground_.tell(link, RecordKind::area_scattered,
+               AreaScattered{.transfer = head.transfer, .code = static_cast<std::uint64_t>(*code)});
   return true;
 }
 
@@ -243,12 +261,13 @@ void Primitives::peer_lost(Link& link) {
     locks_.lost(area, ErrorCode::peer_failed);
     end_waiting(area, ErrorCode::peer_failed);
   }
+  transfers_.peer_lost(link);
   locks_.peer_failed();
 }
 
 std::size_t Primitives::progress() {
-  if (locks_.idle()) return 0;
-  const std::size_t done = locks_.progress();
+  if (idle()) return 0;
+  const std::size_t done = locks_.progress() + transfers_.progress();
   tell_locks();
   return done;
 }

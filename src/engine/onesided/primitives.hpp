@@ -68,9 +68,9 @@ class Primitives {
   void lock_step_ended(const ir::Event& event);
   void peer_lost(Link& link);
 
-  [[nodiscard]] bool idle() const { return locks_.idle(); }
+  [[nodiscard]] bool idle() const { return locks_.idle() && transfers_.idle(); }
   std::size_t progress();
-  [[nodiscard]] bool tries_again() const { return locks_.tries_again(); }
+  [[nodiscard]] bool tries_again() const { return locks_.tries_again() || !transfers_.idle(); }
   [[nodiscard]] std::string waiting_for();
 
  private:
@@ -93,6 +93,7 @@ class Primitives {
   ErrorCode open_own(KnownArea& area);
   void granted(Link& link, const AreaGrant& grant);
   void revoked(Link& link, const AreaRevoked& record);
+  bool scatter(Link& link, std::span<const std::byte> content);
   void end_waiting(KnownArea& area, ErrorCode code);
   // Locks of areas that have turned out to be closed end too.
   void tell_locks();

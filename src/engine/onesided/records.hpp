@@ -30,6 +30,22 @@ struct AreaNotice {
   std::uint64_t label = 0;
   std::uint64_t bytes = 0;
 };
+// area_scatter: what follows is, again and again, a ScatterRun and its bytes.
+struct AreaScatter {
+  std::uint64_t id = 0;
+  std::uint64_t key = 0;
+  std::uint64_t offset = 0;   // that the runs count from
+  std::uint64_t transfer = 0; // comes back
+};
+struct ScatterRun {
+  std::uint32_t at = 0;
+  std::uint32_t bytes = 0;
+};
+// area_scattered: the answer. code is an ErrorCode.
+struct AreaScattered {
+  std::uint64_t transfer = 0;
+  std::uint64_t code = 0;
+};
 // lock_passed: the receiver's ticket is served.
 struct LockPassed {
   std::uint64_t home = 0;

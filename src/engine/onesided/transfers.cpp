@@ -9,8 +9,9 @@ namespace heddle::engine {
 
 namespace {
 
-// Commands of one operation whose events are awaited at once: enough to keep a network busy, few enough to leave room for others.
-constexpr std::uint32_t kMostInFlight = 32;
+// Reads of one operation that are under way at once: enough to keep a network busy, few enough to leave room for others. Puts
+// all go at once, because those of a later push must not overtake them.
+constexpr std::uint32_t kMostReads = 32;
 // Small puts that go without an event of their own where puts arrive in order: the next one's stands for them.
 constexpr std::uint32_t kMostUnsignalled = 32;
 
@@ -18,16 +19,21 @@ constexpr std::uint32_t kMostUnsignalled = 32;
 
 Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
   if (free_.empty()) {
-    pool_.emplace_back().index = static_cast<std::uint32_t>(pool_.size() - 1);
-    free_.push_back(&pool_.back());
+    const auto index = static_cast<std::uint32_t>(pool_.size());
+    free_.push_back(&pool_.emplace_back());
+    free_.back()->index = index;
   }
   Transfer& transfer = *free_.back();
   free_.pop_back();
+  std::vector<std::byte> buffer = std::move(transfer.packed);
+  buffer.clear();
   transfer = {.index = transfer.index, .kind = kind, .status = &status};
+  transfer.packed = std::move(buffer);
   return transfer;
 }
 
 void Transfers::finish(Transfer& transfer, ErrorCode code) {
+  transfer.scattered = false;
   transfer.status->end(code);
   free_.push_back(&transfer);
 }
@@ -78,8 +84,13 @@ void Transfers::move(Transfer& transfer) {
     move_through_window(transfer);
     return;
   }
+  transfer.scattered = better_scattered(transfer);
   transfer.more = transfer.cursor.next(transfer.piece, area.link->queue().capabilities().largest_transfer);
-  if (!transfer.more) give_notice(transfer);
+  if (transfer.scattered) {
+    if (!scatter(transfer)) to_scatter_.push_back(&transfer);
+    return;
+  }
+  if (!transfer.more && area.link->queue().capabilities().orders_puts) give_notice(transfer); // of nothing
   post_pieces(transfer);
   end_if_done(transfer);
 }
@@ -111,7 +122,8 @@ void Transfers::move_through_window(Transfer& transfer) {
 }
 
 void Transfers::post_pieces(Transfer& transfer) {
-  while (transfer.more && transfer.in_flight < kMostInFlight && transfer.code == ErrorCode::ok) post_piece(transfer);
+  const std::uint32_t most = transfer.kind == Transfer::Kind::pull ? kMostReads : ~std::uint32_t{0};
+  while (transfer.more && transfer.in_flight < most && transfer.code == ErrorCode::ok) post_piece(transfer);
 }
 
 void Transfers::post_piece(Transfer& transfer) {
@@ -167,7 +179,7 @@ void Transfers::end_if_done(Transfer& transfer) {
   if (!stopped || transfer.in_flight > 0) return;
   if (transfer.code == ErrorCode::ok) {
     if (transfer.kind == Transfer::Kind::pull) keep_twin(transfer);
-    const bool told = transfer.area->link->queue().capabilities().orders_puts;
+    const bool told = transfer.area->link->queue().capabilities().orders_puts && !transfer.scattered;
     if (transfer.kind == Transfer::Kind::push && !told) give_notice(transfer);
   }
   finish(transfer, transfer.code);

@@ -28,7 +28,9 @@ struct Transfer {
   Selection selection;
   PieceCursor cursor;
   Piece piece;
-  std::uint32_t in_flight = 0;  // commands whose event is not here
+  bool scattered = false;       // goes in records that the owner puts into place
+  std::vector<std::byte> packed; // a record's runs that wait for room
+  std::uint32_t in_flight = 0;  // commands and records whose answer is not here
   std::uint32_t unsignalled = 0; // puts since the last that asked for an event
   Atomic atomic;
   std::uint64_t word = 0; // the 8 bytes around an atomic's word as last seen
@@ -45,6 +47,13 @@ class Transfers {
   void run(Transfer& transfer);
   // An event of one of its commands.
   void command_ended(const ir::Event& event);
+  // The owner has put a record's pieces into place, or has not.
+  void scatter_answered(const Link& link, const AreaScattered& answer);
+  // The peer is gone: what only it could answer ends.
+  void peer_lost(const Link& link);
+  // Records that wait for room.
+  [[nodiscard]] bool idle() const { return to_scatter_.empty(); }
+  std::size_t progress();
   // Ends it; it is gone afterwards.
   void finish(Transfer& transfer, ErrorCode code);
   // The area's key no longer holds.
@@ -58,6 +67,9 @@ class Transfers {
  private:
   void move(Transfer& transfer);
   void move_through_window(Transfer& transfer);
+  [[nodiscard]] static bool better_scattered(const Transfer& transfer);
+  bool scatter(Transfer& transfer);
+  void pack(Transfer& transfer);
   void post_pieces(Transfer& transfer);
   void post_piece(Transfer& transfer);
   void end_if_done(Transfer& transfer);
@@ -72,6 +84,7 @@ class Transfers {
   std::deque<Transfer> pool_;
   std::vector<Transfer*> free_;
   std::vector<KnownArea*> revoked_;
+  std::vector<Transfer*> to_scatter_;
 };
 
 // The word after the operation, of the same width.

@@ -17,6 +17,26 @@ class TransfersContract : public Pair {};
 class PeersContract : public Pair {};
 class SleepContract : public Pair {};
 
+class AreasContract : public Pair {
+ public:
+  static constexpr std::uint64_t kBytes = 4096;
+
+  void SetUp() override {
+    Pair::SetUp();
+    const auto allocated = right.translator().allocate_area(kBytes);
+    ASSERT_TRUE(allocated) << allocated.error().message();
+    areas.push_back(*allocated);
+    if (!right.translator().capabilities().reads_any_memory) return;
+    const auto exposed = right.translator().expose_area(own);
+    ASSERT_TRUE(exposed) << exposed.error().message();
+    areas.push_back({.memory = own, .place = *exposed});
+  }
+
+  std::vector<std::byte> own = pattern(kBytes, 3);
+  std::vector<ir::ExposedMemory> areas; // of the right peer: allocated, and, where the network can, its own memory
+  std::vector<std::byte> data = pattern(300, 7);
+};
+
 class WindowsContract : public Pair {
  public:
   void SetUp() override {
@@ -59,6 +79,7 @@ NetworkType type_of(const char* name) {
 #define HEDDLE_TRANSLATOR_CONTRACT(name, Type)                                                \
   INSTANTIATE_TEST_SUITE_P(name, MemoryContract, ::testing::Values(type_of<Type>(#name)));    \
   INSTANTIATE_TEST_SUITE_P(name, TransfersContract, ::testing::Values(type_of<Type>(#name))); \
+  INSTANTIATE_TEST_SUITE_P(name, AreasContract, ::testing::Values(type_of<Type>(#name)));     \
   INSTANTIATE_TEST_SUITE_P(name, WindowsContract, ::testing::Values(type_of<Type>(#name)));   \
   INSTANTIATE_TEST_SUITE_P(name, AtomicsContract, ::testing::Values(type_of<Type>(#name)));   \
   INSTANTIATE_TEST_SUITE_P(name, RefusalsContract, ::testing::Values(type_of<Type>(#name)));  \

@@ -1,0 +1,88 @@
+#include <heddle/shared_region.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace heddle {
+
+SharedRegion::SharedRegion(Context& context, AreaId id, std::size_t bytes)
+    : context_(&context), id_(id), copy_(bytes), twin_(bytes) {}
+
+SharedRegion::SharedRegion(SharedRegion&& other) noexcept
+    : context_(other.context_),
+      id_(other.id_),
+      open_(std::exchange(other.open_, false)),
+      copy_(std::move(other.copy_)),
+      twin_(std::move(other.twin_)),
+      traffic_(other.traffic_) {}
+
+SharedRegion& SharedRegion::operator=(SharedRegion&& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(id_, other.id_);
+  std::swap(open_, other.open_);
+  std::swap(copy_, other.copy_);
+  std::swap(twin_, other.twin_);
+  std::swap(traffic_, other.traffic_);
+  return *this;
+}
+
+SharedRegion::~SharedRegion() {
+  if (open_) static_cast<void>(context_->one_sided().close(id_));
+}
+
+Result<SharedRegion> SharedRegion::create(Context& context, AreaId id, std::size_t bytes) {
+  SharedRegion region(context, id, bytes);
+  const std::size_t own_pages = (region.pages() + context.size() - 1) / context.size();
+  auto home = context.one_sided().allocate(id, std::max(own_pages, std::size_t{1}) * kPage);
+  if (!home) return std::unexpected(std::move(home.error()));
+  region.open_ = true;
+  if (auto together = context.barrier(); !together) return std::unexpected(std::move(together.error()));
+  return region;
+}
+
+Place SharedRegion::home_of(std::size_t page) const {
+  const std::size_t size = context_->size();
+  return {.peer = Rank{static_cast<std::uint32_t>(page % size)}, .area = id_, .offset = page / size * kPage};
+}
+
+std::span<std::byte> SharedRegion::part(std::vector<std::byte>& of, std::size_t page) const {
+  return std::span(of).subspan(page * kPage, std::min(kPage, of.size() - page * kPage));
+}
+
+ErrorCode SharedRegion::release() {
+  Status status;
+  for (std::size_t page = 0; page < pages(); ++page) {
+    const auto now = part(copy_, page);
+    const auto before = part(twin_, page);
+    if (std::memcmp(now.data(), before.data(), now.size()) == 0) continue;
+    context_->one_sided().push(home_of(page), now, status, Selection::changed(before));
+  }
+  if (const ErrorCode code = context_->one_sided().wait(status); code != ErrorCode::ok) return code;
+  for (std::size_t i = 0; i < copy_.size(); ++i) {
+    if (copy_[i] == twin_[i]) continue;
+    twin_[i] = copy_[i];
+    ++traffic_.pushed;
+  }
+  return ErrorCode::ok;
+}
+
+ErrorCode SharedRegion::acquire() {
+  if (const ErrorCode code = release(); code != ErrorCode::ok) return code;
+  Status status;
+  for (std::size_t page = 0; page < pages(); ++page)
+    context_->one_sided().pull(home_of(page), part(copy_, page), status, {}, part(twin_, page));
+  traffic_.pulled += copy_.size();
+  return context_->one_sided().wait(status);
+}
+
+ErrorCode SharedRegion::barrier() {
+  if (const ErrorCode code = release(); code != ErrorCode::ok) return code;
+  if (const auto together = context_->barrier(); !together) return together.error().code;
+  if (const ErrorCode code = acquire(); code != ErrorCode::ok) return code;
+  // Nobody writes again before all have read.
+  const auto again = context_->barrier();
+  return again ? ErrorCode::ok : again.error().code;
+}
+
+} // namespace heddle

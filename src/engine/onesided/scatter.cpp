@@ -1,0 +1,97 @@
+// Pushes of many small pieces on networks where every put costs as much as some hundred bytes: the pieces travel together in
+// records, and the owner's processor puts them into place, as the interface of RHiNET does for its diffs.
+#include "engine/onesided/transfers.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace heddle::engine {
+
+namespace {
+
+// What a put costs beside its bytes, in bytes of the link's time: below it pieces are better sent together.
+constexpr std::uint64_t kPutWorth = 512;
+constexpr std::uint64_t kFewestPieces = 4;
+// Of one record's runs: the owner works on one while the next is on its way.
+constexpr std::uint64_t kMostPacked = 16 << 10;
+
+} // namespace
+
+bool Transfers::better_scattered(const Transfer& transfer) {
+  const Link& link = *transfer.area->link;
+  if (transfer.kind != Transfer::Kind::push || link.queue().capabilities().processor_copies) return false;
+  const auto reach = extent(transfer.selection, transfer.local.size());
+  if (transfer.selection.kind == Selection::Kind::all || *reach > std::numeric_limits<std::uint32_t>::max()) return false;
+  if (link.largest_payload < sizeof(AreaScatter) + sizeof(ScatterRun) + kPutWorth) return false;
+  PieceCursor cursor(transfer.selection, transfer.local);
+  std::uint64_t pieces = 0;
+  for (Piece piece; cursor.next(piece, std::numeric_limits<std::uint64_t>::max());) ++pieces;
+  return pieces >= kFewestPieces && cursor.selected() < pieces * kPutWorth;
+}
+
+void Transfers::pack(Transfer& transfer) {
+  const Link& link = *transfer.area->link;
+  const std::uint64_t most = std::min(link.largest_payload - sizeof(AreaScatter), kMostPacked);
+  transfer.packed.clear();
+  while (transfer.more && transfer.packed.size() + sizeof(ScatterRun) < most) {
+    Piece& piece = transfer.piece;
+    const ScatterRun run{
+        .at = static_cast<std::uint32_t>(piece.remote),
+        .bytes = static_cast<std::uint32_t>(std::min(piece.bytes, most - transfer.packed.size() - sizeof(ScatterRun)))};
+    const auto head = std::as_bytes(std::span(&run, 1));
+    const std::byte* data = transfer.local.data() + piece.local;
+    transfer.packed.insert(transfer.packed.end(), head.begin(), head.end());
+    transfer.packed.insert(transfer.packed.end(), data, data + run.bytes);
+    piece = {.local = piece.local + run.bytes, .remote = piece.remote + run.bytes, .bytes = piece.bytes - run.bytes};
+    if (piece.bytes == 0) transfer.more = transfer.cursor.next(piece, std::numeric_limits<std::uint64_t>::max());
+  }
+}
+
+bool Transfers::scatter(Transfer& transfer) {
+  KnownArea& area = *transfer.area;
+  const AreaScatter head{
+      .id = area.id, .key = transfer.key, .offset = transfer.offset, .transfer = transfer.index};
+  while (transfer.code == ErrorCode::ok && (transfer.more || !transfer.packed.empty())) {
+    if (transfer.packed.empty()) pack(transfer);
+    if (!ground_.outbox.write(*area.link, {.kind = RecordKind::area_scatter,
+                                           .body = std::as_bytes(std::span(&head, 1)),
+                                           .payload = transfer.packed.data(),
+                                           .payload_bytes = transfer.packed.size()}))
+      return false;
+    transfer.packed.clear();
+    ++transfer.in_flight;
+  }
+  return true;
+}
+
+std::size_t Transfers::progress() {
+  return std::erase_if(to_scatter_, [this](Transfer* transfer) {
+    if (!scatter(*transfer)) return false;
+    end_if_done(*transfer); // it may have been refused meanwhile
+    return true;
+  });
+}
+
+void Transfers::scatter_answered(const Link& link, const AreaScattered& answer) {
+  if (answer.transfer >= pool_.size()) return;
+  Transfer& transfer = pool_[answer.transfer];
+  if (!transfer.scattered || transfer.in_flight == 0 || transfer.area->link != &link) return;
+  --transfer.in_flight;
+  const auto code = static_cast<ErrorCode>(answer.code);
+  if (code != ErrorCode::ok) transfer.code = code;
+  const bool all_written = std::find(to_scatter_.begin(), to_scatter_.end(), &transfer) == to_scatter_.end();
+  if (all_written) end_if_done(transfer);
+}
+
+void Transfers::peer_lost(const Link& link) {
+  std::erase_if(to_scatter_, [&link](const Transfer* transfer) { return transfer->area->link == &link; });
+  for (Transfer& transfer : pool_) {
+    if (!transfer.scattered || transfer.area->link != &link) continue;
+    transfer.in_flight = 0;
+    transfer.code = ErrorCode::peer_failed;
+    end_if_done(transfer);
+  }
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,93 @@
+// The contract on communication areas: reached with their key and with no other, and not after they are closed.
+#include "translators/contract/contract.hpp"
+
+#include <set>
+
+namespace heddle::translators::contract {
+namespace {
+
+TEST_P(AreasContract, AreWrittenAndReadWithTheirKey) {
+  for (const ir::ExposedMemory& area : areas) {
+    EXPECT_EQ(left.status_of(put(1, area.place.at(100), data)), ir::Status::ok);
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), area.memory.begin() + 100));
+    std::vector<std::byte> back(data.size());
+    EXPECT_EQ(left.status_of(get(1, area.place.at(100), back)), ir::Status::ok);
+    EXPECT_EQ(back, data);
+  }
+}
+
+TEST_P(AreasContract, RefuseWhatReachesBeyondThem) {
+  for (const ir::ExposedMemory& area : areas) {
+    const std::vector<std::byte> before(area.memory.begin(), area.memory.end());
+    for (const std::uint64_t offset : {kBytes - data.size() + 1, kBytes, kLargest, kLargest - data.size() + 1}) {
+      EXPECT_EQ(left.status_of(put(1, area.place.at(offset), data)), ir::Status::refused) << offset;
+      EXPECT_EQ(left.status_of(get(1, area.place.at(offset), data)), ir::Status::refused) << offset;
+    }
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), area.memory.begin()));
+  }
+}
+
+TEST_P(AreasContract, HaveKeysThatCountingDoesNotFind) {
+  std::set<std::uint64_t> keys;
+  for (const ir::ExposedMemory& area : areas) keys.insert(static_cast<std::uint64_t>(area.place.key));
+  for (int i = 0; i < 8; ++i) {
+    const auto more = right.translator().allocate_area(64);
+    ASSERT_TRUE(more) << more.error().message();
+    EXPECT_TRUE(keys.insert(static_cast<std::uint64_t>(more->place.key)).second) << "a key came twice";
+  }
+  std::vector<std::byte> word(8);
+  for (const std::uint64_t key : keys)
+    for (std::uint64_t further = 1; further < 40; ++further)
+      for (const std::uint64_t guess : {key + further, key - further, key + (further << 8U), key ^ (1ULL << further)})
+        if (!keys.contains(guess)) {
+          EXPECT_NE(left.status_of(get(1, {.key = ir::MemoryKey{guess}, .offset = 0}, word)), ir::Status::ok)
+              << key << " gives " << guess;
+        }
+}
+
+TEST_P(AreasContract, AreOutOfReachOnceClosed) {
+  for (const ir::ExposedMemory& area : areas) {
+    ASSERT_EQ(left.status_of(put(1, area.place, data)), ir::Status::ok);
+    const ir::AreaWindow window = left.translator().area_window(ir::Peer{1}, area.place, kBytes);
+    EXPECT_TRUE(!window.exists() || window.enter());
+    if (window.exists()) window.leave();
+    right.translator().close_area(area.place);
+    const std::vector<std::byte> before(area.memory.begin(), area.memory.end());
+    std::vector<std::byte> other = pattern(data.size(), 99);
+    EXPECT_EQ(left.status_of(put(1, area.place, other)), ir::Status::refused);
+    EXPECT_EQ(left.status_of(get(1, area.place, data)), ir::Status::refused);
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), area.memory.begin()));
+    if (window.exists()) {
+      EXPECT_FALSE(window.enter());
+    }
+    EXPECT_FALSE(left.translator().area_window(ir::Peer{1}, area.place, kBytes).exists());
+    left.translator().leave_area(ir::Peer{1}, area.place);
+    EXPECT_EQ(left.status_of(put(1, area.place, other)), ir::Status::refused);
+  }
+  right.translator().release_area(areas.front());
+}
+
+TEST_P(AreasContract, OpenAgainUnderAnotherKey) {
+  right.translator().close_area(areas.front().place);
+  right.translator().release_area(areas.front());
+  const auto again = right.translator().allocate_area(kBytes);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(left.status_of(put(1, areas.front().place, data)), ir::Status::refused);
+  EXPECT_EQ(left.status_of(put(1, again->place, data)), ir::Status::ok);
+}
+
+TEST_P(AreasContract, GiveAWindowWhoseStoresArePuts) {
+  const ir::ExposedMemory& area = areas.front();
+  const ir::AreaWindow window = left.translator().area_window(ir::Peer{1}, area.place, kBytes);
+  if (!window.exists()) GTEST_SKIP() << "this network offers none";
+  ASSERT_TRUE(window.enter());
+  window.memory[77] = std::byte{0x5a};
+  window.leave();
+  EXPECT_EQ(area.memory[77], std::byte{0x5a});
+  EXPECT_FALSE(left.translator().area_window(ir::Peer{1}, area.place, kBytes + 1).exists());
+}
+
+} // namespace
+
+
+} // namespace heddle::translators::contract

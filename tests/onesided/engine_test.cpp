@@ -1,0 +1,463 @@
+// One-sided operations between engines of one thread, over loopback networks of all manners: nothing is a window but a process's
+// own memory, so everything goes by commands.
+#include "tests/engine/cluster.hpp"
+
+#include <heddle/onesided.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+
+namespace heddle::tests {
+namespace {
+
+constexpr AreaId kArea{7};
+constexpr AreaId kLock{9};
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>((i * 131 + salt * 17 + (i >> 8U)) & 0xffU);
+  return data;
+}
+
+struct Manner {
+  const char* name;
+  Shape shape;
+};
+void PrintTo(const Manner& manner, std::ostream* out) {
+  *out << manner.name;
+}
+
+class OneSidedEngine : public testing::TestWithParam<Manner> {
+ protected:
+  void build(std::uint32_t size) { cluster = std::make_unique<Cluster>(size, usual_limits(), GetParam().shape); }
+  engine::Primitives& at(std::uint32_t rank) { return (*cluster)[rank].primitives(); }
+  ErrorCode finish(const Status& status) {
+    for (int i = 0; i < 200'000 && !status.ended(); ++i) cluster->progress();
+    EXPECT_TRUE(status.ended()) << (*cluster)[0].waiting_for();
+    return status.ended() ? status.code() : ErrorCode::timed_out;
+  }
+  ErrorCode push(std::uint32_t from, const Place& to, std::span<const std::byte> data, const Selection& selection = {},
+                 Notice notice = {}) {
+    Status status;
+    at(from).push({.place = to, .local = unconst(data), .selection = selection, .notice = notice}, status);
+    return finish(status);
+  }
+  ErrorCode pull(std::uint32_t by, const Place& from, std::span<std::byte> into, const Selection& selection = {},
+                 std::span<std::byte> twin = {}) {
+    Status status;
+    at(by).pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
+    return finish(status);
+  }
+  static std::span<std::byte> unconst(std::span<const std::byte> data) {
+    return {const_cast<std::byte*>(data.data()), data.size()};
+  }
+  ErrorCode lock(std::uint32_t by, Rank home = Rank{0}) {
+    Status status;
+    at(by).lock(home, kLock, status);
+    return finish(status);
+  }
+  ErrorCode unlock(std::uint32_t by, Rank home = Rank{0}) {
+    Status status;
+    at(by).unlock(home, kLock, status);
+    return finish(status);
+  }
+  void kill(std::uint32_t rank) {
+    cluster->kill(rank);
+    for (std::uint32_t other = 0; other < cluster->size(); ++other)
+      if (cluster->alive(other)) (*cluster)[other].peer_failed(rank);
+  }
+
+  std::unique_ptr<Cluster> cluster;
+};
+
+INSTANTIATE_TEST_SUITE_P(Manners, OneSidedEngine,
+                         testing::Values(Manner{"Plain", {}}, Manner{"Late", {.late_percent = 40}},
+                                         Manner{"BackPressure", {.refuse_percent = 30, .late_percent = 20}},
+                                         Manner{"Network",
+                                                {.processor_copies = false,
+                                                 .inline_bytes = 64,
+                                                 .largest_transfer = 1000,
+                                                 .late_percent = 30}},
+                                         Manner{"Announcing", {.announcing = true, .late_percent = 30}}),
+                         [](const auto& given) { return std::string(given.param.name); });
+
+TEST_P(OneSidedEngine, PushesAndPulls) {
+  build(3);
+  const auto memory = *at(1).allocate(kArea, 10'000, Access::all());
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{64}, std::size_t{9000}}) {
+    const auto data = pattern(bytes, 3);
+    EXPECT_EQ(push(0, {Rank{1}, kArea, 1000}, data), ErrorCode::ok);
+    EXPECT_EQ(std::memcmp(memory.data() + 1000, data.data(), bytes), 0) << bytes;
+    std::vector<std::byte> back(bytes);
+    EXPECT_EQ(pull(2, {Rank{1}, kArea, 1000}, back), ErrorCode::ok);
+    EXPECT_EQ(back, data);
+  }
+}
+
+TEST_P(OneSidedEngine, ReachesItsOwnAreas) {
+  build(2);
+  const auto memory = *at(1).allocate(kArea, 100, Access::only({}));
+  EXPECT_EQ(push(1, {Rank{1}, kArea, 50}, pattern(50, 1)), ErrorCode::ok);
+  EXPECT_EQ(std::memcmp(memory.data() + 50, pattern(50, 1).data(), 50), 0);
+  EXPECT_TRUE(at(1).close(kArea));
+  EXPECT_EQ(push(1, {Rank{1}, kArea, 50}, pattern(50, 1)), ErrorCode::unknown_area);
+}
+
+TEST_P(OneSidedEngine, RefusesWhatIsNotOpenAndChangesNothing) {
+  build(4);
+  const auto memory = *at(1).allocate(kArea, 128, Access::only({Rank{0}}));
+  const auto before = pattern(128, 9);
+  std::memcpy(memory.data(), before.data(), 128);
+  const auto data = pattern(64, 1);
+  std::vector<std::byte> into = pattern(64, 2);
+  constexpr std::uint64_t kHuge = ~std::uint64_t{0};
+  EXPECT_EQ(push(0, {Rank{1}, AreaId{8}, 0}, data), ErrorCode::unknown_area);
+  EXPECT_EQ(push(2, {Rank{1}, kArea, 0}, data), ErrorCode::closed_area);
+  EXPECT_EQ(pull(2, {Rank{1}, kArea, 0}, into), ErrorCode::closed_area);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 65}, data), ErrorCode::out_of_range);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 129}, {}), ErrorCode::out_of_range);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, kHuge - 10}, data), ErrorCode::out_of_range); // offset + size wraps
+  EXPECT_EQ(pull(0, {Rank{1}, kArea, kHuge}, into), ErrorCode::out_of_range);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, data, Selection::strided(8, 2, 8, kHuge - 4)), ErrorCode::out_of_range);
+  EXPECT_EQ(push(0, {Rank{4}, kArea, 0}, data), ErrorCode::bad_argument);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, data, Selection::bitmap({}, 0)), ErrorCode::bad_argument);
+  EXPECT_EQ(pull(0, {Rank{1}, kArea, 0}, into, Selection::changed(data)), ErrorCode::bad_argument);
+  EXPECT_EQ(std::memcmp(memory.data(), before.data(), 128), 0);
+  EXPECT_EQ(into, pattern(64, 2));
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 64}, data), ErrorCode::ok);
+  kill(3);
+  EXPECT_EQ(push(0, {Rank{3}, kArea, 0}, data), ErrorCode::peer_failed);
+}
+
+TEST_P(OneSidedEngine, ClosesWithOperationsUnderWay) {
+  build(2);
+  for (int round = 0; round < 20; ++round) {
+    auto memory = std::make_unique<std::vector<std::byte>>(5000);
+    ASSERT_TRUE(at(1).expose(kArea, *memory, Access::all()));
+    const auto data = pattern(64, 5);
+    if (round % 2 == 0) {
+      ASSERT_EQ(push(0, {Rank{1}, kArea, 0}, data), ErrorCode::ok);
+    }
+    Status status;
+    for (std::uint64_t i = 0; i < 50; ++i)
+      at(0).push({.place = {Rank{1}, kArea, i * 64}, .local = unconst(data)}, status);
+    for (int i = 0; i < round; ++i) cluster->progress(0);
+    ASSERT_TRUE(at(1).close(kArea));
+    const std::vector<std::byte> as_closed = *memory;
+    const ErrorCode code = finish(status);
+    EXPECT_TRUE(code == ErrorCode::ok || code == ErrorCode::revoked_area || code == ErrorCode::unknown_area)
+        << to_string(code);
+    EXPECT_EQ(*memory, as_closed) << "written after it was closed";
+    EXPECT_NE(push(0, {Rank{1}, kArea, 0}, data), ErrorCode::ok);
+    cluster->settle();
+    EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, data), ErrorCode::unknown_area);
+  }
+}
+
+TEST_P(OneSidedEngine, GivesAnEventAtTheTargetWhenAsked) {
+  build(2);
+  const auto memory = *at(1).allocate(kArea, 4096, Access::all());
+  const auto data = pattern(3000, 4);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 8}, data, {}, Notice::event(Tag{42})), ErrorCode::ok);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 9000}, data, {}, Notice::event(Tag{43})), ErrorCode::out_of_range);
+  std::array<Event, 4> events;
+  std::size_t count = 0;
+  for (int i = 0; i < 10'000 && count == 0; ++i) {
+    cluster->progress();
+    count = (*cluster)[1].take_events(events);
+  }
+  ASSERT_EQ(count, 1U);
+  EXPECT_EQ(events[0].kind, Event::Kind::pushed);
+  EXPECT_EQ(events[0].cookie, static_cast<std::uint64_t>(kArea));
+  EXPECT_EQ(events[0].completion.peer, Rank{0});
+  EXPECT_EQ(events[0].completion.tag, Tag{42});
+  EXPECT_EQ(events[0].completion.bytes, 3000U);
+  EXPECT_EQ(std::memcmp(memory.data() + 8, data.data(), 3000), 0);
+  cluster->settle();
+  EXPECT_EQ((*cluster)[1].take_events(events), 0U);
+}
+
+TEST_P(OneSidedEngine, MovesStridesBitmapsTwinsAndDiffs) {
+  build(2);
+  const auto memory = *at(1).allocate(kArea, 4096, Access::all());
+  std::vector<std::byte> model(4096);
+  const auto data = pattern(1024, 6);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 3}, data, Selection::strided(5, 20, 11, 100)), ErrorCode::ok);
+  for (std::size_t i = 0; i < 20; ++i) std::memcpy(model.data() + 3 + i * 100, data.data() + i * 11, 5);
+  const std::vector<std::uint64_t> bits{0x5555'5555'5555'5555ULL, 0xf0ULL};
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 2048}, data, Selection::bitmap(bits, 8)), ErrorCode::ok);
+  for (std::size_t word = 0; word < 128; ++word)
+    if ((bits[word / 64] >> (word % 64) & 1U) != 0) std::memcpy(model.data() + 2048 + word * 8, data.data() + word * 8, 8);
+  EXPECT_EQ(std::memcmp(memory.data(), model.data(), 4096), 0);
+
+  std::vector<std::byte> copy(4096);
+  std::vector<std::byte> twin(4096);
+  EXPECT_EQ(pull(0, {Rank{1}, kArea, 0}, copy, {}, twin), ErrorCode::ok);
+  EXPECT_EQ(copy, model);
+  EXPECT_EQ(twin, model);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{5}, std::size_t{100}, std::size_t{4095}}) {
+    copy[at] ^= std::byte{0xff};
+    model[at] ^= std::byte{0xff};
+  }
+  memory[2000] = model[2000] = std::byte{77}; // another writer, of a word that has not changed here
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, copy, Selection::changed(twin)), ErrorCode::ok);
+  EXPECT_EQ(std::memcmp(memory.data(), model.data(), 4096), 0);
+
+  std::vector<std::byte> some(1024, std::byte{1});
+  std::vector<std::byte> some_twin(1024, std::byte{2});
+  EXPECT_EQ(pull(0, {Rank{1}, kArea, 2048}, some, Selection::bitmap(bits, 8), some_twin), ErrorCode::ok);
+  for (std::size_t word = 0; word < 128; ++word) {
+    const bool chosen = (bits[word / 64] >> (word % 64) & 1U) != 0;
+    EXPECT_EQ(std::memcmp(some.data() + word * 8, model.data() + 2048 + word * 8, 8) == 0, chosen) << word;
+    EXPECT_EQ(some_twin[word * 8] == std::byte{2}, !chosen) << word;
+  }
+}
+
+TEST_P(OneSidedEngine, PushesToManyAtOnce) {
+  build(6);
+  std::vector<std::span<std::byte>> memories;
+  for (std::uint32_t rank = 0; rank < 6; ++rank)
+    if (rank != 4) memories.push_back(*at(rank).allocate(kArea, 256, Access::all()));
+  const auto data = pattern(200, 8);
+  Status status;
+  const std::vector<Rank> peers{Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}};
+  at(2).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 56}, .local = unconst(data)}, status);
+  EXPECT_EQ(finish(status), ErrorCode::ok);
+  for (const auto memory : memories) EXPECT_EQ(std::memcmp(memory.data() + 56, data.data(), 200), 0);
+  // One of them has no such area: the others have their data all the same.
+  const auto other = pattern(200, 9);
+  const std::vector<Rank> with_wrong{Rank{4}, Rank{0}, Rank{5}};
+  Status partly;
+  at(2).mcast(with_wrong, {.place = {.peer = {}, .area = kArea, .offset = 56}, .local = unconst(other)}, partly);
+  EXPECT_EQ(finish(partly), ErrorCode::unknown_area);
+  EXPECT_EQ(std::memcmp(memories.front().data() + 56, other.data(), 200), 0);
+  EXPECT_EQ(std::memcmp(memories.back().data() + 56, other.data(), 200), 0);
+}
+
+TEST_P(OneSidedEngine, DoesAtomics) {
+  build(2);
+  const auto memory = *at(1).allocate(kArea, 60, Access::all());
+  const auto word = [&memory](std::size_t offset, std::size_t bytes) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, memory.data() + offset, bytes);
+    return value;
+  };
+  const auto atomic = [this](std::uint32_t by, std::uint64_t offset, const Atomic& operation) {
+    Status status;
+    at(by).atomic({Rank{1}, kArea, offset}, operation, status);
+    EXPECT_EQ(finish(status), ErrorCode::ok);
+    return status.value();
+  };
+  for (const std::uint32_t by : {0U, 1U})
+    for (const std::uint32_t bytes : {4U, 8U})
+      for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{16}, std::uint64_t{56} - bytes}) {
+        std::memset(memory.data(), 0, memory.size());
+        EXPECT_EQ(atomic(by, offset, Atomic::add(5, bytes)), 0U);
+        EXPECT_EQ(atomic(by, offset, Atomic::add(0 - std::uint64_t{6}, bytes)), 5U);
+        const std::uint64_t minus_one = bytes == 4 ? 0xffff'ffffULL : ~std::uint64_t{0};
+        EXPECT_EQ(atomic(by, offset, Atomic::swap(0xf0f0, bytes)), minus_one);
+        EXPECT_EQ(atomic(by, offset, Atomic::bit_and(0xff00, bytes)), 0xf0f0U);
+        EXPECT_EQ(atomic(by, offset, Atomic::bit_or(0xf, bytes)), 0xf000U);
+        EXPECT_EQ(atomic(by, offset, Atomic::bit_xor(0x1, bytes)), 0xf00fU);
+        EXPECT_EQ(atomic(by, offset, Atomic::compare_and_swap(1, 2, bytes)), 0xf00eU);
+        EXPECT_EQ(atomic(by, offset, Atomic::compare_and_swap(0xf00e, 3, bytes)), 0xf00eU);
+        EXPECT_EQ(word(offset, bytes), 3U);
+        std::uint64_t others = 0;
+        for (const std::byte byte : memory) others += static_cast<std::uint64_t>(byte);
+        EXPECT_EQ(others, 3U) << "a neighbour was touched";
+      }
+  Status wrong;
+  at(0).atomic({Rank{1}, kArea, 4}, Atomic::add(1), wrong);
+  EXPECT_EQ(finish(wrong), ErrorCode::bad_argument);
+  Status odd;
+  at(0).atomic({Rank{1}, kArea, 0}, Atomic::add(1, 2), odd);
+  EXPECT_EQ(finish(odd), ErrorCode::bad_argument);
+  Status beyond;
+  at(0).atomic({Rank{1}, kArea, 64}, Atomic::add(1), beyond);
+  EXPECT_EQ(finish(beyond), ErrorCode::out_of_range);
+}
+
+TEST_P(OneSidedEngine, LocksInTheOrderOfComing) {
+  build(5);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  ASSERT_EQ(lock(1), ErrorCode::ok);
+  std::array<Status, 5> statuses;
+  for (const std::uint32_t rank : {3U, 0U, 4U, 2U}) {
+    at(rank).lock(Rank{0}, kLock, statuses[rank]);
+    for (int i = 0; i < 2000; ++i) cluster->progress();
+    EXPECT_FALSE(statuses[rank].ended());
+  }
+  Status again;
+  at(1).lock(Rank{0}, kLock, again);
+  EXPECT_EQ(finish(again), ErrorCode::bad_argument);
+  Status tried;
+  at(3).try_lock(Rank{0}, kLock, tried);
+  EXPECT_EQ(finish(tried), ErrorCode::bad_argument); // it waits already
+  std::uint32_t holder = 1;
+  for (const std::uint32_t rank : {3U, 0U, 4U, 2U}) {
+    ASSERT_EQ(unlock(holder), ErrorCode::ok);
+    ASSERT_EQ(finish(statuses[rank]), ErrorCode::ok);
+    for (std::uint32_t other = 0; other < 5; ++other)
+      if (statuses[other].ended() && other != rank && other != 1) holder = other;
+    holder = rank;
+  }
+  ASSERT_EQ(unlock(holder), ErrorCode::ok);
+  EXPECT_EQ(unlock(holder), ErrorCode::bad_argument);
+}
+
+TEST_P(OneSidedEngine, TriesALock) {
+  build(3);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  const auto try_lock = [this](std::uint32_t by) {
+    Status status;
+    at(by).try_lock(Rank{0}, kLock, status);
+    return finish(status);
+  };
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(try_lock(2), ErrorCode::ok);
+    EXPECT_EQ(try_lock(1), ErrorCode::lock_busy);
+    EXPECT_EQ(try_lock(0), ErrorCode::lock_busy);
+    ASSERT_EQ(unlock(2), ErrorCode::ok);
+    ASSERT_EQ(try_lock(0), ErrorCode::ok);
+    EXPECT_EQ(try_lock(2), ErrorCode::lock_busy);
+    ASSERT_EQ(unlock(0), ErrorCode::ok);
+  }
+}
+
+TEST_P(OneSidedEngine, ADeadHolderIsReportedAndTheLockGoesOn) {
+  build(4);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  ASSERT_EQ(lock(1), ErrorCode::ok);
+  std::array<Status, 4> statuses;
+  for (const std::uint32_t rank : {2U, 3U}) {
+    at(rank).lock(Rank{0}, kLock, statuses[rank]);
+    for (int i = 0; i < 2000; ++i) cluster->progress();
+  }
+  kill(1);
+  EXPECT_EQ(finish(statuses[2]), ErrorCode::holder_died);
+  EXPECT_FALSE(statuses[3].ended());
+  ASSERT_EQ(unlock(2), ErrorCode::ok);
+  EXPECT_EQ(finish(statuses[3]), ErrorCode::holder_died) << "it waited too";
+  ASSERT_EQ(unlock(3), ErrorCode::ok);
+  EXPECT_EQ(lock(2), ErrorCode::ok) << "it came later";
+}
+
+TEST_P(OneSidedEngine, ADeadHolderNobodyWaitedForIsReportedToTheNext) {
+  build(3);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  ASSERT_EQ(lock(1), ErrorCode::ok);
+  kill(1);
+  EXPECT_EQ(lock(2), ErrorCode::holder_died);
+  ASSERT_EQ(unlock(2), ErrorCode::ok);
+  EXPECT_EQ(lock(0), ErrorCode::ok);
+}
+
+TEST_P(OneSidedEngine, ADeadWaiterIsPassedOver) {
+  build(5);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  ASSERT_EQ(lock(4), ErrorCode::ok);
+  std::array<Status, 5> statuses;
+  for (const std::uint32_t rank : {1U, 2U, 3U}) {
+    at(rank).lock(Rank{0}, kLock, statuses[rank]);
+    for (int i = 0; i < 2000; ++i) cluster->progress();
+  }
+  kill(1);
+  kill(2);
+  ASSERT_EQ(unlock(4), ErrorCode::ok);
+  EXPECT_EQ(finish(statuses[3]), ErrorCode::ok) << "no holder died";
+}
+
+TEST_P(OneSidedEngine, ADeadHomeEndsEveryWait) {
+  build(4);
+  ASSERT_TRUE(at(3).create_lock(kLock));
+  ASSERT_EQ(lock(1, Rank{3}), ErrorCode::ok);
+  Status waits;
+  at(2).lock(Rank{3}, kLock, waits);
+  for (int i = 0; i < 2000; ++i) cluster->progress();
+  kill(3);
+  EXPECT_EQ(finish(waits), ErrorCode::peer_failed);
+  EXPECT_NE(unlock(1, Rank{3}), ErrorCode::ok);
+}
+
+TEST_P(OneSidedEngine, AClosedLockEndsEveryWait) {
+  build(3);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  ASSERT_EQ(lock(1), ErrorCode::ok);
+  Status waits;
+  at(2).lock(Rank{0}, kLock, waits);
+  for (int i = 0; i < 2000; ++i) cluster->progress();
+  ASSERT_TRUE(at(0).close(kLock));
+  EXPECT_EQ(finish(waits), ErrorCode::revoked_area);
+  EXPECT_EQ(lock(2), ErrorCode::unknown_area);
+}
+
+// Processes lock, change a counter, unlock; some die at any moment. What the survivors did is all there.
+TEST_P(OneSidedEngine, LocksUnderRandomDeaths) {
+  for (const std::uint64_t seed : seeds(15)) {
+    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    constexpr std::uint32_t kSize = 6;
+    cluster = std::make_unique<Cluster>(kSize, usual_limits(), GetParam().shape, seed);
+    ASSERT_TRUE(at(0).create_lock(kLock));
+    struct Process {
+      enum { wants, waits, holds, leaves } state = wants;
+      std::unique_ptr<Status> status;
+      int entered = 0;
+    };
+    std::array<Process, kSize> processes;
+    int inside = -1;
+    int deaths = 0;
+    for (int step = 0; step < 30'000; ++step) {
+      const auto rank = static_cast<std::uint32_t>(random() % kSize);
+      if (!cluster->alive(rank)) continue;
+      cluster->progress(rank);
+      if (deaths < 3 && rank != 0 && random() % 2000 == 0) {
+        ++deaths;
+        if (inside == static_cast<int>(rank)) inside = -1;
+        cluster->kill(rank);
+        continue;
+      }
+      for (std::uint32_t dead = 0; dead < kSize; ++dead) // told late, each at its own time
+        if (!cluster->alive(dead) && random() % 20 == 0) (*cluster)[rank].peer_failed(dead);
+      Process& process = processes[rank];
+      if (process.state == Process::wants) {
+        process.status = std::make_unique<Status>();
+        at(rank).lock(Rank{0}, kLock, *process.status);
+        process.state = Process::waits;
+      } else if (process.state == Process::waits && process.status->ended()) {
+        const ErrorCode code = process.status->code();
+        ASSERT_TRUE(code == ErrorCode::ok || code == ErrorCode::holder_died) << to_string(code);
+        ASSERT_EQ(inside, -1) << "two hold it";
+        inside = static_cast<int>(rank);
+        ++process.entered;
+        process.state = Process::holds;
+      } else if (process.state == Process::holds && random() % 10 == 0) {
+        inside = -1;
+        process.status = std::make_unique<Status>();
+        at(rank).unlock(Rank{0}, kLock, *process.status);
+        process.state = Process::leaves;
+      } else if (process.state == Process::leaves && process.status->ended()) {
+        ASSERT_EQ(process.status->code(), ErrorCode::ok);
+        process.state = Process::wants;
+      }
+    }
+    int fewest = 1 << 30;
+    int most = 0;
+    for (std::uint32_t rank = 0; rank < kSize; ++rank)
+      if (cluster->alive(rank)) {
+        fewest = std::min(fewest, processes[rank].entered);
+        most = std::max(most, processes[rank].entered);
+      }
+    EXPECT_GT(fewest, 5) << "starved";
+    EXPECT_LT(most, 3 * fewest);
+    cluster.reset(); // before the statuses
+  }
+}
+
+} // namespace
+} // namespace heddle::tests

@@ -1,0 +1,90 @@
+// One-sided operations between real processes: against a model, and with processes killed.
+#include "tests/job/job.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <random>
+
+namespace heddle::tests {
+namespace {
+
+TEST(OneSidedJob, AgreesWithTheModel) {
+  struct Setting {
+    std::uint32_t processes;
+    Command::Variables options;
+  };
+  const std::vector<Setting> settings{
+      {2, {}}, {4, {}}, {7, {}}, {4, {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}}};
+  for (const Setting& setting : settings)
+    for (const std::uint64_t seed : new_seeds(2)) {
+      SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed << " processes " << setting.processes);
+      std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+      const std::string output = run_job({.processes = setting.processes,
+                                          .program = "onesided_program",
+                                          .arguments = {std::to_string(seed), std::to_string(60 / kSlowdown)},
+                                          .options = setting.options,
+                                          .run_options = {}});
+      EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
+    }
+}
+
+TEST(OneSidedJob, KeepsInterleavedWordsOfTwoWriters) {
+  for (const std::uint32_t processes : {2U, 3U})
+    run_job({.processes = processes,
+             .program = "region_program",
+             .arguments = {std::to_string(50 / kSlowdown)},
+             .options = {},
+             .run_options = {}});
+}
+
+TEST(OneSidedJob, SharesALockFairly) {
+  const std::string output =
+      run_job({.processes = 16, .program = "lock_program", .arguments = {"share", "1"}, .options = {}, .run_options = {}});
+  unsigned long fewest = ~0UL;
+  unsigned long all = 0;
+  for (std::size_t at = 0; (at = output.find(" had it ", at)) != std::string::npos; ++at) {
+    const unsigned long times = std::strtoul(output.c_str() + at + 8, nullptr, 10);
+    fewest = std::min(fewest, times);
+    all += times;
+  }
+  std::printf("16 processes: %lu times in all, the least lucky %lu, fair would be %lu\n", all, fewest, all / 16);
+  EXPECT_GE(2 * fewest + 2, all / 16) << output;
+}
+
+TEST(OneSidedJob, LocksGoOnWhenAProcessIsKilled) {
+  for (const std::uint64_t seed : new_seeds(6)) {
+    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937_64 random(seed);
+    const std::uint32_t processes = random() % 2 == 0 ? 3 : 6;
+    Command command(job_command({.processes = processes,
+                                 .program = "lock_program",
+                                 .arguments = {"kill"},
+                                 .options = {},
+                                 .run_options = {"--survive"}}),
+                    {});
+    std::map<int, pid_t> members;
+    for (std::uint32_t joined = 0; joined < processes;) {
+      const std::string line = command.line();
+      int process = 0;
+      int rank = 0;
+      if (std::sscanf(line.c_str(), "pid %d of rank %d", &process, &rank) == 2) members[rank] = process;
+      joined += line.starts_with("joined ") ? 1U : 0U;
+      ASSERT_EQ(line.find("FAILED"), std::string::npos) << line;
+    }
+    const int victim = 1 + static_cast<int>(random() % (processes - 1)); // not the lock's home
+    for (const std::uint64_t end = machine_ns() + random() % 20'000'000; machine_ns() < end;) {
+    }
+    ::kill(members.at(victim), SIGKILL);
+    const std::string output = command.rest();
+    EXPECT_EQ(command.status(), 128 + SIGKILL) << output;
+    EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
+    std::size_t told = 0;
+    for (std::size_t at = 0; (at = output.find(" fail at ", at)) != std::string::npos; ++at) ++told;
+    EXPECT_EQ(told, processes - 1) << output;
+  }
+}
+
+} // namespace
+} // namespace heddle::tests

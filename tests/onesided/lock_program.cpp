@@ -1,0 +1,118 @@
+// Locks between the processes of a job. Arguments: "share SECONDS" prints how often each process got the lock;
+// "kill" goes on until one process has been killed and those that are left have each had the lock again many times.
+#include "tests/job/member.hpp"
+
+#include <heddle/onesided.hpp>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace heddle::tests {
+namespace {
+
+constexpr AreaId kLock{1};
+constexpr AreaId kData{2};
+constexpr Rank kHome{0};
+
+// Who is inside, and a pair of words that are equal whenever nobody is.
+struct Guarded {
+  std::uint64_t inside = 0; // rank + 1
+  std::uint64_t left = 0;
+  std::uint64_t right = 0;
+};
+
+class Member {
+ public:
+  explicit Member(Context& context) : context_(context), one_sided_(context.one_sided()) {
+    if (context.rank() == kHome) {
+      demand(one_sided_.create_lock(kLock), "create_lock");
+      demand(one_sided_.allocate(kData, sizeof(Guarded) + 8), "allocate");
+    }
+    demand(context.barrier(), "barrier");
+  }
+
+  // Takes the lock, checks that nobody else has it, changes what it guards. True: the holder before has died.
+  bool enter_and_leave() {
+    const ErrorCode code = one_sided_.lock(kHome, kLock);
+    demand(code == ErrorCode::ok || code == ErrorCode::holder_died, "lock: " + std::string(to_string(code)));
+    Guarded guarded = read();
+    const bool whole = guarded.inside == 0 && guarded.left == guarded.right;
+    demand(whole || code == ErrorCode::holder_died,
+           "rank " + std::to_string(guarded.inside - 1) + " is inside too, and nobody has died");
+    guarded.inside = static_cast<std::uint64_t>(context_.rank()) + 1;
+    guarded.right = guarded.left; // mends what the dead has left
+    write(guarded);
+    ++guarded.left;
+    write(guarded);
+    demand(read().inside == guarded.inside, "another process came in");
+    guarded.inside = 0;
+    guarded.right = guarded.left;
+    write(guarded);
+    demand(one_sided_.unlock(kHome, kLock) == ErrorCode::ok, "unlock");
+    return code == ErrorCode::holder_died;
+  }
+
+ private:
+  Guarded read() {
+    Guarded guarded;
+    demand(one_sided_.pull({kHome, kData, 0}, std::as_writable_bytes(std::span(&guarded, 1))) == ErrorCode::ok, "pull");
+    return guarded;
+  }
+  void write(const Guarded& guarded) {
+    demand(one_sided_.push({kHome, kData, 0}, std::as_bytes(std::span(&guarded, 1))) == ErrorCode::ok, "push");
+  }
+
+  Context& context_;
+  OneSided& one_sided_;
+};
+
+void share(Context& context, double seconds) {
+  Member member(context);
+  const std::uint64_t end = machine_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+  std::uint64_t times = 0;
+  for (; machine_ns() < end; ++times) member.enter_and_leave();
+  demand(context.barrier(), "barrier");
+  say("rank " + std::to_string(static_cast<std::uint32_t>(context.rank())) + " had it " + std::to_string(times));
+}
+
+void outlive(Context& context) {
+  const std::string rank = std::to_string(static_cast<std::uint32_t>(context.rank()));
+  Member member(context);
+  say("joined " + rank);
+  bool told = false;
+  for (int after = 0; after < 200;) {
+    if (member.enter_and_leave()) say("rank " + rank + " was told by the lock");
+    std::array<Event, 4> events;
+    for (std::size_t i = context.poll(events); i-- > 0;) {
+      demand(events[i].kind == Event::Kind::peer_failed && !told, "an event of another kind, or twice");
+      told = true;
+      say("rank " + rank + " saw " + std::to_string(static_cast<std::uint32_t>(events[i].completion.peer)) +
+          " fail at " + std::to_string(machine_ns()));
+    }
+    after += told ? 1 : 0;
+  }
+  // The home must stay until the others are done: a barrier would not wait, as one process is dead.
+  const Place done{kHome, kData, sizeof(Guarded)};
+  demand(context.one_sided().atomic(done, Atomic::add(1)), "atomic");
+  std::array<Event, 1> none;
+  while (context.rank() == kHome && demand(context.one_sided().atomic(done, Atomic::add(0)), "atomic") + 1 < context.size())
+    context.wait_events(none, std::chrono::milliseconds(1));
+}
+
+} // namespace
+} // namespace heddle::tests
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  if (argc < 2) give_up("arguments: share SECONDS, or kill");
+  const std::string what = argv[1];
+  say("pid " + std::to_string(::getpid()) + " of rank " + std::getenv("HEDDLE_RANK") + " at " +
+      std::getenv("HEDDLE_STORE"));
+  heddle::Context context = demand(heddle::Context::join(), "join");
+  if (what == "share")
+    share(context, std::strtod(argv[2], nullptr));
+  else
+    outlive(context);
+  return 0;
+}

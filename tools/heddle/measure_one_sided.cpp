@@ -1,0 +1,162 @@
+// The one-sided figures of `heddle perf`, by the method of bench/peers/README.md.
+#include "base/clock.hpp"
+#include "measure.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace heddle::tool {
+namespace {
+
+constexpr AreaId kArea{1};
+constexpr AreaId kLock{2};
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kWindow = 64;
+constexpr std::uint64_t kShortWindow = 16; // from 1 MiB on
+constexpr std::uint64_t kShortWindowFrom = 1 << 20;
+
+// Both processes have an area: a word that the other counts in, then, a line further on, the data.
+class OneSidedPair {
+ public:
+  static Result<OneSidedPair> open(Context& context, std::uint64_t bytes) {
+    auto memory = context.one_sided().allocate(kArea, kLine + bytes);
+    if (!memory) return std::unexpected(std::move(memory.error()));
+    if (auto lock = context.one_sided().create_lock(kLock); !lock) return std::unexpected(std::move(lock.error()));
+    if (auto ready = context.barrier(); !ready) return std::unexpected(std::move(ready.error()));
+    return OneSidedPair(context, *memory, bytes);
+  }
+  Result<void> close() {
+    if (auto done = context_->barrier(); !done) return done;
+    for (const AreaId id : {kArea, kLock})
+      if (auto closed = context_->one_sided().close(id); !closed) return closed;
+    return {};
+  }
+
+  [[nodiscard]] bool first() const { return context_->rank() == Rank{0}; }
+  [[nodiscard]] bool takes_part() const { return static_cast<std::uint32_t>(context_->rank()) < 2; }
+
+  // To and fro: each waits for the other's count in its own memory.
+  ErrorCode ping_pong(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (!first()) await();
+      if (const ErrorCode code = tell(); code != ErrorCode::ok) return code;
+      if (first()) await();
+    }
+    return ErrorCode::ok;
+  }
+  // Windows of pushes, each window waited for.
+  ErrorCode stream(std::uint64_t windows, std::uint64_t window) {
+    Status status;
+    for (std::uint64_t w = 0; w < windows; ++w) {
+      for (std::uint64_t i = 0; i < window; ++i) one_sided().push({peer_, kArea, kLine}, data_, status);
+      if (const ErrorCode code = one_sided().wait(status); code != ErrorCode::ok) return code;
+    }
+    return ErrorCode::ok;
+  }
+  ErrorCode pulls(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (const ErrorCode code = one_sided().pull({peer_, kArea, kLine}, data_); code != ErrorCode::ok) return code;
+    return ErrorCode::ok;
+  }
+  ErrorCode additions(std::uint64_t count) {
+    Status status;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      one_sided().atomic({peer_, kArea, kLine}, Atomic::add(1), status);
+      if (const ErrorCode code = one_sided().wait(status); code != ErrorCode::ok) return code;
+    }
+    return ErrorCode::ok;
+  }
+  ErrorCode locks(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (const ErrorCode code = one_sided().lock(peer_, kLock); code != ErrorCode::ok) return code;
+      if (const ErrorCode code = one_sided().unlock(peer_, kLock); code != ErrorCode::ok) return code;
+    }
+    return ErrorCode::ok;
+  }
+
+ private:
+  OneSidedPair(Context& context, std::span<std::byte> memory, std::uint64_t bytes)
+      : context_(&context), memory_(memory), data_(bytes, std::byte{1}) {
+    peer_ = first() ? Rank{1} : Rank{0};
+  }
+  OneSided& one_sided() { return context_->one_sided(); }
+
+  // The data, if there is more than the count itself, and then the count.
+  ErrorCode tell() {
+    ++sent_;
+    if (data_.size() > kWord)
+      if (const ErrorCode code = one_sided().push({peer_, kArea, kLine}, data_); code != ErrorCode::ok) return code;
+    return one_sided().push({peer_, kArea, 0}, std::as_bytes(std::span(&sent_, 1)));
+  }
+  void await() {
+    const auto& word = *reinterpret_cast<const std::uint64_t*>(memory_.data());
+    heard_ = one_sided().wait_change(word, heard_);
+  }
+
+  Context* context_;
+  std::span<std::byte> memory_;
+  std::vector<std::byte> data_;
+  Rank peer_{};
+  std::uint64_t sent_ = 0;
+  std::uint64_t heard_ = 0;
+};
+
+double seconds_since(std::uint64_t start) {
+  return static_cast<double>(base::steady_ns() - start) * 1e-9;
+}
+
+// One repetition; the figure in the row's unit.
+struct Row {
+  std::function<ErrorCode()> work;
+  double operations = 1; // that it does
+  double scale = 1;      // of seconds per operation, or of operations per second
+  bool is_rate = false;
+  bool both = false; // the second process works too
+};
+
+Row row_of(OneSidedPair& pair, Measure what, std::uint64_t bytes, const Effort& effort) {
+  const std::uint64_t trips = effort.round_trips;
+  const std::uint64_t window = bytes >= kShortWindowFrom ? kShortWindow : kWindow;
+  const std::uint64_t windows = what == Measure::push_rate
+                                    ? effort.windows
+                                    : std::max<std::uint64_t>(effort.volume / std::max<std::uint64_t>(bytes * window, 1), 1);
+  const auto each = static_cast<double>(trips);
+  const auto pushes = static_cast<double>(windows * window);
+  const auto stream = [&pair, windows, window] { return pair.stream(windows, window); };
+  if (what == Measure::push)
+    return {.work = [&pair, trips] { return pair.ping_pong(trips); }, .operations = 2 * each, .scale = 1e6, .both = true};
+  if (what == Measure::push_rate) return {.work = stream, .operations = pushes, .is_rate = true};
+  if (what == Measure::push_bandwidth)
+    return {.work = stream, .operations = pushes, .scale = static_cast<double>(bytes) * 1e-6, .is_rate = true};
+  if (what == Measure::pull)
+    return {.work = [&pair, trips] { return pair.pulls(trips); }, .operations = each, .scale = 1e6};
+  if (what == Measure::fetch_add)
+    return {.work = [&pair, trips] { return pair.additions(trips); }, .operations = each, .scale = 1e6};
+  return {.work = [&pair, trips] { return pair.locks(trips); }, .operations = each, .scale = 1e6};
+}
+
+} // namespace
+
+Result<Figure> measure_one_sided(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
+  auto pair = OneSidedPair::open(context, std::max(bytes, kWord));
+  if (!pair) return std::unexpected(std::move(pair.error()));
+  const Row row = row_of(*pair, what, std::max(bytes, kWord), effort);
+  std::vector<double> values;
+  for (int i = 0; i <= effort.repetitions && pair->takes_part() && (pair->first() || row.both); ++i) {
+    const std::uint64_t start = base::steady_ns();
+    if (const ErrorCode code = row.work(); code != ErrorCode::ok)
+      return std::unexpected(
+          Error{.code = code, .fact = "the measurement was interrupted: " + std::string(to_string(code))});
+    const double seconds = seconds_since(start);
+    if (i > 0) values.push_back(row.scale * (row.is_rate ? row.operations / seconds : seconds / row.operations));
+  }
+  if (auto closed = pair->close(); !closed) return std::unexpected(std::move(closed.error()));
+  if (values.empty()) return Figure{.bytes = bytes};
+  std::sort(values.begin(), values.end());
+  return Figure{
+      .bytes = bytes, .median = values[values.size() / 2], .lowest = values.front(), .highest = values.back()};
+}
+
+} // namespace heddle::tool
