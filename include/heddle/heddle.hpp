@@ -78,6 +78,7 @@ struct Event {
     unsolicited_left,    // an unsolicited send with Notify::event has ended
     unsolicited_arrived, // `arrival` holds a message; completion.tag is the sender's label; release it when done
     barrier_passed,      // a barrier with Notify::event has ended
+    pattern_ended,       // a compile or start of a pattern with Notify::event has ended
     peer_failed,         // completion.peer is gone: once for every process that fails
   };
   Kind kind{};
@@ -110,6 +111,7 @@ struct Protocol {
 namespace simulation {
 class WorldState;
 }
+class Pattern;
 
 class Context {
  public:
@@ -196,9 +198,12 @@ class Context {
 
  private:
   friend class simulation::WorldState;
+  friend class Pattern;
   class State;
   explicit Context(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
 } // namespace heddle
+
+#include <heddle/pattern.hpp>

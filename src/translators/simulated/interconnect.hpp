@@ -64,12 +64,15 @@ class Interconnect final : private sim::Listener {
     std::vector<std::byte> copy; // of memory that may change under way
     Leg leg{};
     bool holds_data = false; // in `copy`
+    bool from_memory = false;
   };
-  enum class Alarm : std::uint64_t { touch, loss, timeout };
+  enum class Alarm : std::uint64_t { touch, loss, timeout, hand_over };
 
   void join(Simulated& member);
   void leave(const Simulated& member);
   void carry(Simulated& from, const ir::Command& command);
+  // The processor has written the command to its engine's queue.
+  void hand_over(std::uint32_t flight);
 
   [[nodiscard]] Simulated* member(ir::Peer peer) const;
   void send(std::uint32_t flight, Simulated& from, ir::Peer to, std::uint64_t bytes, sim::Payload payload);
