@@ -80,6 +80,7 @@ struct Event {
     unsolicited_left,    // an unsolicited send with Notify::event has ended
     unsolicited_arrived, // `arrival` holds a message; completion.tag is the sender's label; release it when done
     barrier_passed,      // a barrier with Notify::event has ended
+    pattern_ended,       // a compile or start of a pattern with Notify::event has ended
     peer_failed,         // completion.peer is gone: once for every process that fails. One that leaves in good order is
                          // no event; what only it could have completed ends with the code peer_failed
     pushed,              // a peer's push with a notice has landed here (onesided.hpp)
@@ -115,6 +116,7 @@ namespace simulation {
 class WorldState;
 }
 class OneSided;
+class Pattern;
 
 class Context {
  public:
@@ -206,6 +208,7 @@ class Context {
  private:
   friend class simulation::WorldState;
   friend class OneSided;
+  friend class Pattern;
   class State;
   explicit Context(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -214,3 +217,4 @@ class Context {
 } // namespace heddle
 
 #include <heddle/onesided.hpp> // IWYU pragma: export
+#include <heddle/pattern.hpp>

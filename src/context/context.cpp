@@ -75,17 +75,7 @@ std::optional<Completion> Context::test(Request request) {
 }
 
 Completion Context::wait(Request request) {
-  engine::Operation* operation = state_->engine().find(request);
-  if (operation == nullptr) [[unlikely]]
-    return {.code = ErrorCode::stale_request};
-  if (!engine::Engine::ended(*operation, request)) {
-    if (!state_->may_block()) [[unlikely]] {
-      state_->progress_all();
-      return state_->engine().take_completion(request).value_or(Completion{.code = ErrorCode::would_block});
-    }
-    state_->wait_until([operation, request] { return engine::Engine::ended(*operation, request); });
-  }
-  return state_->engine().take(*operation, request);
+  return state_->wait(request);
 }
 
 Completion Context::wait(Request request, std::chrono::nanoseconds limit) {

@@ -95,6 +95,7 @@ Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
   if (!engine) return std::unexpected(std::move(engine.error()));
   engine_ = std::move(*engine);
   barriers_ = std::make_unique<collective::Barriers>(*engine_);
+  patterns_ = std::make_unique<pattern::Patterns>(*engine_);
   return {};
 }
 
@@ -163,7 +164,7 @@ std::size_t Context::State::progress_all() {
     failures_seen_ = engine_->failures();
     barriers_->peer_failed();
   }
-  return done + barriers_->progress();
+  return done + barriers_->progress() + patterns_->progress();
 }
 
 void Context::State::say_last_words() {

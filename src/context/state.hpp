@@ -9,6 +9,7 @@
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
+#include "pattern/patterns.hpp"
 #include "schedule/queue.hpp"
 #include "store/store.hpp"
 #include "translators/loopback/loopback.hpp"
@@ -34,10 +35,11 @@ class Context::State {
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
+  [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
 
   // One round of work. Returns how much was done.
   std::size_t progress() {
-    const std::size_t done = engine_->progress() + barriers_->progress();
+    const std::size_t done = engine_->progress() + barriers_->progress() + patterns_->progress();
     if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
       look_around();
     return done;
@@ -76,6 +78,21 @@ class Context::State {
     }
     waiter_->busy();
     return true;
+  }
+
+  // As Context::wait.
+  Completion wait(Request request) {
+    engine::Operation* operation = engine_->find(request);
+    if (operation == nullptr) [[unlikely]]
+      return {.code = ErrorCode::stale_request};
+    if (!engine::Engine::ended(*operation, request)) {
+      if (!may_block()) [[unlikely]] {
+        progress_all();
+        return engine_->take_completion(request).value_or(Completion{.code = ErrorCode::would_block});
+      }
+      wait_until([operation, request] { return engine::Engine::ended(*operation, request); });
+    }
+    return engine_->take(*operation, request);
   }
 
   [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes);
@@ -120,6 +137,7 @@ class Context::State {
   std::vector<std::unique_ptr<schedule::Queue>> queues_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<collective::Barriers> barriers_;
+  std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<context::Waiter> waiter_;
 
   std::uint64_t rounds_ = 0;

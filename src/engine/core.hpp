@@ -22,7 +22,7 @@ struct Limits {
 };
 
 // What a command's event is about; the cookie's top byte. The rest is a rank, an operation's index or an assist's number.
-enum class CookieKind : std::uint64_t { lock = 1, directory, claim, read, assist_claim, assist_copy, transfer, lock_step };
+enum class CookieKind : std::uint64_t { lock = 1, directory, claim, read, assist_claim, assist_copy, transfer, lock_step, prepared };
 constexpr std::uint64_t make_cookie(CookieKind kind, std::uint64_t number) {
   return (static_cast<std::uint64_t>(kind) << 56U) | number;
 }
@@ -32,6 +32,13 @@ constexpr CookieKind cookie_kind(std::uint64_t cookie) {
 constexpr std::uint64_t cookie_number(std::uint64_t cookie) {
   return cookie & 0x00ff'ffff'ffff'ffffULL;
 }
+
+// Who posts commands of its own beside the protocols, with cookies of the kind `prepared`.
+class PreparedHost {
+ public:
+  virtual ~PreparedHost() = default;
+  virtual void command_ended(std::uint64_t number, ir::Status status) = 0;
+};
 
 class Core {
  public:

@@ -264,8 +264,10 @@ bool Engine::cancel(Request request) {
   return true;
 }
 
-Request Engine::begin_collective(Notify notify) {
-  return core_.begin(OperationKind::collective, Stage::running, notify).request();
+Request Engine::begin_collective(Notify notify, OperationKind kind) {
+  Operation& operation = core_.begin(kind, Stage::running, notify);
+  operation.started = core_.progress_count;
+  return operation.request();
 }
 
 void Engine::finish_collective(Request request, ErrorCode code) {
@@ -462,6 +464,9 @@ bool Engine::dispatch_completed(const ir::Event& event) {
     case CookieKind::assist_copy: assistant_.copy_ended(event); break;
     case CookieKind::transfer: primitives_.transfer_ended(event); break;
     case CookieKind::lock_step: primitives_.lock_step_ended(event); break;
+    case CookieKind::prepared:
+      if (prepared_host_ != nullptr) prepared_host_->command_ended(cookie_number(event.cookie), event.status);
+      break;
   }
   if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
   pump_later(*link);

@@ -104,8 +104,14 @@ class Engine final : private LinkHost, private OneSidedHost {
   void release(std::uint64_t arrival) { core_.release(arrival); }
 
   // A request for something that is no single message; ended by finish_collective.
-  Request begin_collective(Notify notify);
+  Request begin_collective(Notify notify, OperationKind kind = OperationKind::collective);
   void finish_collective(Request request, ErrorCode code);
+
+  // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
+  [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
+  void set_prepared_host(PreparedHost* host) { prepared_host_ = host; }
+  [[nodiscard]] bool has_failed(std::uint32_t rank) const { return links_[rank] != nullptr && links_[rank]->failed(); }
+  [[nodiscard]] const Limits& limits() const { return core_.limits; }
 
   // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
   std::size_t progress() {
@@ -343,6 +349,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   std::vector<std::unique_ptr<Link>> owned_links_;
   std::vector<Link*> readable_; // links with an exclusive ring to read
   std::vector<Link*> to_pump_;
+  PreparedHost* prepared_host_ = nullptr;
   std::size_t next_ring_ = 0;
   std::uint64_t failures_ = 0;
   Primitives primitives_; // the first to go: it gives memory back to the ports

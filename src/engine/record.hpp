@@ -33,9 +33,10 @@ enum class RecordKind : std::uint8_t {
 };
 inline constexpr unsigned kRecordKinds = 19;
 
-// Messages on different channels never match each other: the program's, and those of the library's own collectives.
-enum class Channel : std::uint8_t { program, collective };
-inline constexpr std::size_t kChannels = 2;
+// Messages on different channels never match each other: the program's, those of the library's own collectives, and those by
+// which patterns are compiled.
+enum class Channel : std::uint8_t { program, collective, pattern };
+inline constexpr std::size_t kChannels = 3;
 
 // Bits 0-31 payload bytes, 32-39 kind, 40-47 channel, 48-63 a mark that random bytes are unlikely to carry.
 struct Lead {

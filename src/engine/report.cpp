@@ -32,6 +32,7 @@ const char* describe(OperationKind kind) {
     case OperationKind::unsolicited_send: return "unsolicited send";
     case OperationKind::unsolicited_receive: return "unsolicited receive";
     case OperationKind::collective: return "barrier";
+    case OperationKind::pattern: return "pattern";
   }
   return "?";
 }
@@ -61,7 +62,7 @@ std::string Engine::waiting_for() {
       text +=
           " from " + rank_text(operation.match.source) + " tag " + hex(static_cast<std::uint64_t>(operation.match.tag));
       if (operation.match.mask != kWholeTag) text += " mask " + hex(operation.match.mask);
-    } else if (operation.kind != OperationKind::collective) {
+    } else if (operation.kind != OperationKind::collective && operation.kind != OperationKind::pattern) {
       text += operation.kind == OperationKind::receive ? " from " : " to ";
       text += rank_text(operation.completion.peer) + " tag " +
               hex(static_cast<std::uint64_t>(operation.completion.tag)) + ", " +

@@ -67,7 +67,7 @@ struct Command {
   Operation operation{};
   Flags flags{};
   std::uint8_t send_engine = kAnyEngine;    // which engine of this interface, named by the schedule queue
-  std::uint8_t receive_engine = kAnyEngine; // which engine of the target's interface
+  std::uint8_t receive_engine = kAnyEngine; // which engine of the target's interface, or which of several paths to it
   Peer peer{};
   std::uint64_t cookie = 0; // comes back in the event
   RemotePlace remote;

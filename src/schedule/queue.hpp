@@ -36,6 +36,17 @@ class Queue {
     return true;
   }
 
+  // Stores one word into a window, after everything stored there before.
+  [[nodiscard]] bool try_store_word(const ir::Window& window, std::uint64_t at, std::uint64_t word) {
+    if (held_count_ != 0) [[unlikely]]
+      return false;
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(window.memory + at)).store(word, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
+      translator_.wake(window.peer);
+    return true;
+  }
+
   // Passes the command on now or, under back-pressure, later and in order. Its memory must live until its event comes.
   void post(const ir::Command& command) {
     if (!try_post(command)) hold(command);

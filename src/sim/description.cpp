@@ -87,6 +87,7 @@ constexpr std::array kTofu{
     Row<T>{"classes", &T::classes, 1, 8},
     Row<T>{"buffer", &T::buffer_bytes, 1, kLargestBuffer},
     Row<T>{"hop", &T::hop, 0, kLongestTime},
+    Row<T>{"queue_access", &T::queue_access, 0, kLongestTime},
     Row<T>{"startup", &T::startup, 0, kLongestTime},
     Row<T>{"send_latency", &T::send_latency, 0, kLongestTime},
     Row<T>{"receive_latency", &T::receive_latency, 0, kLongestTime},

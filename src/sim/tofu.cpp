@@ -84,6 +84,7 @@ TofuParameters tofu_d() {
           .mtu = 1920,
           .hop = std::chrono::nanoseconds(80),
           .startup = std::chrono::nanoseconds(150),
+          .queue_access = std::chrono::nanoseconds(200),
           .send_latency = std::chrono::nanoseconds(130),
           .receive_latency = std::chrono::nanoseconds(50)};
 }
@@ -111,6 +112,7 @@ Result<Fabric> tofu(const TofuParameters& given) {
   interface.ports = given.engines;
   interface.send_engines = given.engines;
   interface.startup = given.startup;
+  interface.queue_access = given.queue_access;
   interface.send_latency = given.send_latency;
   interface.receive_latency = given.receive_latency;
   interface.send.rate = given.engine_rate;

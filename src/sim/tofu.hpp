@@ -37,6 +37,7 @@ struct TofuParameters {
   std::uint32_t buffer_bytes = 8192; // for each lane at each link
   Picoseconds hop = std::chrono::nanoseconds(100);
   Picoseconds startup = std::chrono::nanoseconds(500);
+  Picoseconds queue_access = std::chrono::microseconds(1); // between writes to the queues of two engines
   Picoseconds send_latency = std::chrono::nanoseconds(200);
   Picoseconds receive_latency = std::chrono::nanoseconds(300);
 };

@@ -33,6 +33,11 @@ class Decorator : public ir::Translator {
   }
   Result<ir::Peer> make_group(std::span<const ir::GroupMember> members) override { return inner_.make_group(members); }
   void drop_group(ir::Peer group) override { inner_.drop_group(group); }
+  [[nodiscard]] ir::Resources resources() const override { return inner_.resources(); }
+  [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override { return inner_.paths_to(peer); }
+  [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer peer, std::uint32_t path) const override {
+    return inner_.route(peer, path);
+  }
   std::size_t submit(std::span<const ir::Command> commands) override { return inner_.submit(commands); }
   std::size_t poll(std::span<ir::Event> events) override { return inner_.poll(events); }
   void announce_sleep() override { inner_.announce_sleep(); }

@@ -21,6 +21,7 @@ constexpr std::array kReports{
     Report{"fat-tree", reproduce_fat_tree},
     Report{"portability", reproduce_portability},
     Report{"rhinet", reproduce_rhinet},
+    Report{"scheduling", reproduce_scheduling},
 };
 
 struct ReproduceArguments {
@@ -104,7 +105,7 @@ int run_reproduce(const ReproduceArguments& arguments) {
 void add_reproduce(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<ReproduceArguments>();
   CLI::App* reproduce = program.add_subcommand("reproduce", "The figures of the reports, theirs and ours side by side");
-  reproduce->add_option("report", arguments->what, "fat-tree, portability, rhinet or all")
+  reproduce->add_option("report", arguments->what, "fat-tree, portability, rhinet, scheduling or all")
       ->capture_default_str()
       ->type_name("REPORT");
   reproduce->add_option("--svg", arguments->svg, "Draw the charts into this folder, too")->type_name("DIR");

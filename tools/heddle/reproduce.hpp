@@ -42,5 +42,6 @@ std::string to_svg(const Chart& chart); // reproduce_chart.cpp
 Result<Reproduction> reproduce_fat_tree();    // reproduce_fat_tree.cpp
 Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
 Result<Reproduction> reproduce_rhinet();      // reproduce_rhinet.cpp
+Result<Reproduction> reproduce_scheduling();  // reproduce_scheduling.cpp
 
 } // namespace heddle::tool

@@ -24,6 +24,7 @@ void add_run(CLI::App& program, Invocation& invocation);       // run.cpp
 void add_info(CLI::App& program, Invocation& invocation);      // info.cpp
 void add_perf(CLI::App& program, Invocation& invocation);      // perf.cpp
 void add_route(CLI::App& program, Invocation& invocation);     // route.cpp
+void add_schedule(CLI::App& program, Invocation& invocation);  // schedule.cpp
 void add_sim(CLI::App& program, Invocation& invocation);       // sim.cpp
 void add_reproduce(CLI::App& program, Invocation& invocation); // reproduce.cpp
 

@@ -77,6 +77,10 @@ void Interconnect::timer(std::uint64_t cookie) {
   const std::uint64_t number = cookie & ((std::uint64_t{1} << kAlarmShift) - 1);
   switch (static_cast<Alarm>(cookie >> kAlarmShift)) {
     case Alarm::touch: touch(static_cast<ir::Peer>(number)); return;
+    case Alarm::hand_over:
+      if (Simulated* from = member(flights_[number].from)) --from->to_hand_over_;
+      hand_over(static_cast<std::uint32_t>(number));
+      return;
     case Alarm::timeout: finish(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
     case Alarm::absence: member_answered(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
     case Alarm::loss:
@@ -110,9 +114,25 @@ void Interconnect::carry(Simulated& from, const ir::Command& command) {
                              command.head_bytes + command.bytes <= from.capabilities().inline_bytes;
   flight.holds_data = taken_at_once && command.bytes > 0;
   if (flight.holds_data) flight.copy.assign(command.local, command.local + command.bytes);
-  const std::uint64_t bytes = put ? put_extent(command) : kRequestBytes;
-  const bool from_memory = put && command.bytes > 0 && !taken_at_once;
-  send(index, from, command.peer, bytes, from_memory ? sim::Payload::memory : sim::Payload::immediate);
+  flight.from_memory = put && command.bytes > 0 && !taken_at_once;
+  // One queue is written to after the other; to the same again at no cost.
+  const std::uint16_t engine = from.way_to(command.peer, command, false).send_engine;
+  const bool turns = engine != from.last_engine_;
+  from.last_engine_ = engine;
+  from.handed_over_ = std::max(
+      now(), from.handed_over_ + (turns ? network_.fabric().interface.queue_access : sim::Picoseconds{0}));
+  if (from.handed_over_ == now() && from.to_hand_over_ == 0) return hand_over(index);
+  ++from.to_hand_over_;
+  set_alarm(from.handed_over_, Alarm::hand_over, index);
+}
+
+void Interconnect::hand_over(std::uint32_t index) {
+  const Flight& flight = flights_[index];
+  const ir::Command& command = flight.command;
+  Simulated* from = member(flight.from);
+  if (from == nullptr) return finish(index, ir::Status::peer_lost); // it died while it wrote
+  const std::uint64_t bytes = command.operation == ir::Operation::put ? put_extent(command) : kRequestBytes;
+  send(index, *from, command.peer, bytes, flight.from_memory ? sim::Payload::memory : sim::Payload::immediate);
 }
 
 void Interconnect::send(std::uint32_t index, Simulated& from, ir::Peer to, std::uint64_t bytes, sim::Payload payload) {

@@ -68,15 +68,18 @@ class Interconnect final : private sim::Listener {
     std::uint64_t value = 0;
     std::vector<std::byte> copy; // of memory that may change under way
     Leg leg{};
-    bool holds_data = false;            // in `copy`
+    bool holds_data = false; // in `copy`
+    bool from_memory = false;
     std::vector<ir::GroupMember> group; // of a put to many
     std::size_t answers = 0;            // of members, still to come
   };
-  enum class Alarm : std::uint64_t { touch, loss, timeout, absence };
+  enum class Alarm : std::uint64_t { touch, loss, timeout, absence, hand_over };
 
   void join(Simulated& member);
   void leave(const Simulated& member);
   void carry(Simulated& from, const ir::Command& command);
+  // The processor has written the command to its engine's queue.
+  void hand_over(std::uint32_t flight);
 
   [[nodiscard]] Simulated* member(ir::Peer peer) const;
   void send(std::uint32_t flight, Simulated& from, ir::Peer to, std::uint64_t bytes, sim::Payload payload);

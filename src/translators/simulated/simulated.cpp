@@ -88,6 +88,42 @@ std::size_t Simulated::submit(std::span<const ir::Command> commands) {
   return taken;
 }
 
+ir::Resources Simulated::resources() const {
+  const sim::Fabric& fabric = interconnect_.network().fabric();
+  const sim::Interface& interface = fabric.interface;
+  constexpr double kPerNanosecond = 1e-9;
+  const auto nanoseconds = [](sim::Picoseconds time) { return static_cast<double>(time.count()) / 1000; };
+  return {.engines = capabilities_.engines,
+          .receive_engines = interface.ports,
+          .engine_rate = interface.send.rate_at(fabric.packets.mtu) * kPerNanosecond,
+          .node_rate = interface.read_bus.rate_at(fabric.packets.mtu) * kPerNanosecond,
+          .startup_ns = nanoseconds(interface.startup),
+          .queue_ns = nanoseconds(interface.queue_access)};
+}
+
+sim::Heading Simulated::heading_to(ir::Peer peer, std::uint32_t) const {
+  const std::uint32_t node = interconnect_.node_of(peer);
+  const sim::Tables& tables = interconnect_.network().fabric().tables;
+  return {.node = node, .lid = tables.base.empty() ? 0 : tables.base[node]};
+}
+
+std::vector<ir::PathLink> Simulated::route(ir::Peer peer, std::uint32_t path) const {
+  const sim::Network& network = interconnect_.network();
+  const sim::Fabric& fabric = network.fabric();
+  const auto links =
+      sim::path(fabric, network.wiring(), sim::node_end(interconnect_.node_of(self_)), heading_to(peer, path));
+  if (!links) return {};
+  const double whole = fabric.packets.mtu + fabric.packets.header_bytes;
+  std::vector<ir::PathLink> route;
+  for (const std::uint32_t number : *links) {
+    const sim::Link& link = fabric.links[number];
+    const bool at_node = link.from.kind == sim::End::Kind::node || link.to.kind == sim::End::Kind::node;
+    if (at_node && fabric.interface.ports > 1) continue; // each engine has its own
+    route.push_back({number, static_cast<double>(link.rate.bytes_per_second) * 1e-9 * fabric.packets.mtu / whole});
+  }
+  return route;
+}
+
 bool Simulated::oversized(const ir::Command& command) const {
   if (command.operation == ir::Operation::get) return command.bytes > capabilities_.largest_transfer;
   return command.operation == ir::Operation::put &&

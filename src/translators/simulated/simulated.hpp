@@ -33,6 +33,9 @@ class Simulated : public ir::Translator {
   void detach(ir::Peer peer) final;
   Result<ir::Peer> make_group(std::span<const ir::GroupMember> members) final;
   void drop_group(ir::Peer group) final;
+  // As the fabric has them; receivers' engines and paths are what each network makes of them.
+  [[nodiscard]] ir::Resources resources() const override;
+  [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer peer, std::uint32_t path) const final;
   std::size_t submit(std::span<const ir::Command> commands) final;
   std::size_t poll(std::span<ir::Event> events) final { return events_.pop(events); }
 
@@ -45,6 +48,8 @@ class Simulated : public ir::Translator {
   virtual Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) = 0;
   // The way to a peer of a command of this process, or of the answer to one of the peer's.
   [[nodiscard]] virtual Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const = 0;
+  // Where a packet on that path heads for.
+  [[nodiscard]] virtual sim::Heading heading_to(ir::Peer peer, std::uint32_t path) const;
   // Whether the peer's commands may reach that memory here.
   [[nodiscard]] virtual bool admits(ir::Peer, ir::MemoryKey) const { return true; }
 
@@ -91,6 +96,10 @@ class Simulated : public ir::Translator {
   std::vector<std::vector<ir::GroupMember>> groups_; // empty: dropped
   AreaKeys area_keys_;
   std::uint32_t under_way_ = 0;
+  // The processor at its engines' queues.
+  std::uint16_t last_engine_ = 0;
+  std::uint32_t to_hand_over_ = 0; // commands whose turn has not come
+  sim::Picoseconds handed_over_{0}; // when the last one is
   EventList events_;
 };
 

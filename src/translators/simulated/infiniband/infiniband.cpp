@@ -92,10 +92,15 @@ bool Infiniband::admits(ir::Peer from, ir::MemoryKey key) const {
   return key == key_for(1) || known_[static_cast<std::uint32_t>(from)].ready;
 }
 
-Way Infiniband::way_to(ir::Peer peer, const ir::Command&, bool) const {
+sim::Heading Infiniband::heading_to(ir::Peer peer, std::uint32_t path) const {
+  return {.node = interconnect().node_of(peer), .lid = known_[static_cast<std::uint32_t>(peer)].lid + path};
+}
+
+Way Infiniband::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
   const Known& known = known_[static_cast<std::uint32_t>(peer)];
+  const bool named = !answer && command.receive_engine < known.lids;
   // Each process has a send queue of its own. A peer that is only answered is known by its node.
-  return {.lid = known.lid == 0 ? 0 : known.lid + known.offset,
+  return {.lid = known.lid == 0 ? 0 : known.lid + (named ? command.receive_engine : known.offset),
           .send_engine = static_cast<std::uint16_t>(static_cast<std::uint32_t>(self()) % capabilities().engines)};
 }
 

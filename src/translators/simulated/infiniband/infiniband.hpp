@@ -14,6 +14,10 @@ class Infiniband final : public Simulated {
   Result<ir::Endpoint> prepare_endpoint(ir::Peer peer) override;
   Result<void> connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) override;
 
+  // One path for each LID of the peer; a command names it in place of a receive engine.
+  [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override {
+    return known_[static_cast<std::uint32_t>(peer)].lids;
+  }
   // Which of an attached peer's LIDs packets to it carry, and with that which path they take.
   Result<void> choose_path(ir::Peer peer, std::uint32_t lid_offset);
 
@@ -22,6 +26,7 @@ class Infiniband final : public Simulated {
   Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) override;
   [[nodiscard]] Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
   [[nodiscard]] bool admits(ir::Peer from, ir::MemoryKey key) const override;
+  [[nodiscard]] sim::Heading heading_to(ir::Peer peer, std::uint32_t path) const override;
 
  private:
   struct Card { // what an address holds

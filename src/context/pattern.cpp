@@ -1,0 +1,226 @@
+// The calls of heddle::Pattern: checks of grids, and what is passed on to src/pattern.
+#include "context/state.hpp"
+
+#include <heddle/pattern.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace heddle {
+
+namespace {
+
+std::unexpected<Error> refuse(std::string fact) {
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
+}
+
+// Places of a grid, and who has them.
+class Places {
+ public:
+  static Result<Places> of(const Grid& grid, std::uint32_t size) {
+    std::uint64_t count = 1;
+    for (const std::uint32_t each : grid.size) count *= each;
+    if (count != size || grid.size.empty())
+      return refuse("a grid of " + std::to_string(count) + " places for a job of " + std::to_string(size));
+    if (!grid.periodic.empty() && grid.periodic.size() != grid.size.size())
+      return refuse("a grid of " + std::to_string(grid.size.size()) + " axes says of " +
+                    std::to_string(grid.periodic.size()) + " whether they are periodic");
+    Places places(grid, size);
+    for (std::uint32_t place = 0; place < size && !grid.ranks.empty(); ++place) {
+      const auto rank = place < grid.ranks.size() ? static_cast<std::uint32_t>(grid.ranks[place]) : size;
+      if (rank >= size || places.place_[rank] != size || grid.ranks.size() != size)
+        return refuse("the ranks of a grid are not 0 to " + std::to_string(size - 1) + ", each once");
+      places.place_[rank] = place;
+      places.rank_[place] = rank;
+    }
+    return places;
+  }
+
+  // The rank at an offset, or nothing where an open grid ends.
+  [[nodiscard]] std::optional<std::uint32_t> neighbour(std::uint32_t rank, const std::vector<int>& offset) const {
+    std::uint32_t rest = place_[rank];
+    std::uint32_t place = 0;
+    std::uint32_t stride = 1;
+    for (std::size_t axis = grid_.size.size(); axis-- > 0;) {
+      const auto size = static_cast<std::int64_t>(grid_.size[axis]);
+      std::int64_t at = std::int64_t{rest % grid_.size[axis]} + offset[axis];
+      rest /= grid_.size[axis];
+      if (at < 0 || at >= size) {
+        if (grid_.periodic.empty() || !grid_.periodic[axis]) return std::nullopt;
+        at = (at + size) % size;
+      }
+      place += static_cast<std::uint32_t>(at) * stride;
+      stride *= grid_.size[axis];
+    }
+    return rank_[place];
+  }
+
+ private:
+  Places(const Grid& grid, std::uint32_t size)
+      : grid_(grid), place_(size, grid.ranks.empty() ? 0 : size), rank_(size, 0) {
+    for (std::uint32_t i = 0; i < size && grid.ranks.empty(); ++i) place_[i] = rank_[i] = i;
+  }
+  Grid grid_;
+  std::vector<std::uint32_t> place_; // by rank
+  std::vector<std::uint32_t> rank_;  // by place
+};
+
+// One number for each offset: 3 to the power of axes, opposite ones next to each other.
+std::uint32_t code_of(const std::vector<int>& offset, int sign) {
+  std::uint32_t code = 0;
+  for (const int each : offset) code = code * 3 + static_cast<std::uint32_t>(sign * each + 1);
+  return code;
+}
+
+// Straight ones first, then by axis; opposites next to each other.
+std::uint32_t direction_of(const std::vector<int>& offset) {
+  const auto steps = static_cast<std::uint32_t>(std::ranges::count_if(offset, [](int each) { return each != 0; }));
+  const std::uint32_t own = code_of(offset, 1);
+  const std::uint32_t opposite = code_of(offset, -1);
+  std::uint32_t all = 1;
+  for (std::size_t axis = 0; axis < offset.size(); ++axis) all *= 3;
+  return steps * 2 * all + 2 * std::min(own, opposite) + (own < opposite ? 0 : 1);
+}
+
+pattern::Hint hint_of(const std::vector<int>& offset) {
+  pattern::Hint hint{.given = true, .direction = direction_of(offset)};
+  for (std::uint32_t axis = 0; axis < offset.size(); ++axis)
+    if (offset[axis] != 0) hint.links.push_back(2 * axis + (offset[axis] < 0 ? 1 : 0));
+  hint.diagonal = hint.links.size() > 1;
+  return hint;
+}
+
+} // namespace
+
+class Pattern::Handle {
+ public:
+  Handle(Context::State& state, pattern::One& one) : state_(state), one_(one) {}
+  ~Handle() { one_.abandon(); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  Context::State& state_;
+  pattern::One& one_;
+};
+
+Pattern::Pattern(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+Pattern::~Pattern() = default;
+Pattern::Pattern(Pattern&&) noexcept = default;
+Pattern& Pattern::operator=(Pattern&&) noexcept = default;
+
+Result<Pattern> Pattern::create(Context& context, const PatternOptions& options) {
+  auto one = context.state_->patterns().create(options);
+  if (!one) return std::unexpected(std::move(one.error()));
+  return Pattern(std::make_unique<Handle>(*context.state_, **one));
+}
+
+Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
+                                            std::span<const NeighbourExchange> exchanges,
+                                            const PatternOptions& options) {
+  const auto places = Places::of(grid, context.size());
+  if (!places) return std::unexpected(places.error());
+  auto made = create(context, options);
+  if (!made) return made;
+  using Kind = pattern::Declared::Kind;
+  const auto own = static_cast<std::uint32_t>(context.rank());
+  std::map<std::uint32_t, std::uint32_t> ordinals; // how many with the same offset came before
+  for (const NeighbourExchange& exchange : exchanges) {
+    const auto outside = [](int each) { return each < -1 || each > 1; };
+    if (exchange.offset.size() != grid.size.size() || std::ranges::any_of(exchange.offset, outside))
+      return refuse("an offset has -1, 0 or 1 for each of the grid's " + std::to_string(grid.size.size()) + " axes");
+    const std::uint64_t ordinal = ordinals[code_of(exchange.offset, 1)]++;
+    const auto neighbour = places->neighbour(own, exchange.offset);
+    if (!neighbour) continue;
+    // The neighbour sees this process at the opposite offset.
+    const std::uint64_t sent_as = ordinal << 32U | code_of(exchange.offset, 1);
+    const std::uint64_t received_as = ordinal << 32U | code_of(exchange.offset, -1);
+    pattern::One& one = made->handle_->one_;
+    auto out = one.declare({.kind = options.barriers ? Kind::put : Kind::send,
+                            .rank = *neighbour,
+                            .tag = sent_as,
+                            .source = exchange.out,
+                            .hint = hint_of(exchange.offset)});
+    if (!out) return std::unexpected(std::move(out.error()));
+    auto in = one.declare({.kind = options.barriers ? Kind::expose : Kind::receive,
+                           .rank = *neighbour,
+                           .tag = received_as,
+                           .target = exchange.in});
+    if (!in) return std::unexpected(std::move(in.error()));
+  }
+  return made;
+}
+
+Result<Pattern::Item> Pattern::send(Rank to, Tag tag, const ConstLayout& data) {
+  return handle_->one_.declare({.kind = pattern::Declared::Kind::send,
+                                .rank = static_cast<std::uint32_t>(to),
+                                .tag = static_cast<std::uint64_t>(tag),
+                                .source = data});
+}
+
+Result<Pattern::Item> Pattern::receive(Rank from, Tag tag, const Layout& into) {
+  return handle_->one_.declare({.kind = pattern::Declared::Kind::receive,
+                                .rank = static_cast<std::uint32_t>(from),
+                                .tag = static_cast<std::uint64_t>(tag),
+                                .target = into});
+}
+
+Result<Pattern::Item> Pattern::put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data) {
+  return handle_->one_.declare({.kind = pattern::Declared::Kind::put,
+                                .rank = static_cast<std::uint32_t>(to),
+                                .tag = static_cast<std::uint64_t>(area),
+                                .offset = offset,
+                                .source = data});
+}
+
+Result<Pattern::Item> Pattern::expose(Tag area, const Layout& memory) {
+  return handle_->one_.declare({.kind = pattern::Declared::Kind::expose,
+                                .rank = handle_->state_.engine().rank(),
+                                .tag = static_cast<std::uint64_t>(area),
+                                .target = memory});
+}
+
+Result<Request> Pattern::start_compile(Notify notify) {
+  return handle_->one_.compile(notify);
+}
+
+Result<void> Pattern::compile() {
+  const auto request = start_compile();
+  if (!request) return std::unexpected(request.error());
+  return wait();
+}
+
+std::optional<Error> Pattern::error() const {
+  return handle_->one_.error();
+}
+
+Result<Request> Pattern::start(Notify notify) {
+  return handle_->one_.start(notify);
+}
+
+Result<void> Pattern::wait() {
+  const Completion completion = handle_->state_.wait(handle_->one_.request());
+  if (completion.code == ErrorCode::ok) return {};
+  if (completion.code == ErrorCode::stale_request || completion.code == ErrorCode::would_block)
+    return std::unexpected(Error{.code = completion.code, .fact = "no start of the pattern can be waited for here"});
+  return std::unexpected(handle_->one_.error().value_or(Error{.code = completion.code, .fact = "the pattern failed"}));
+}
+
+bool Pattern::running() const {
+  return handle_->one_.running();
+}
+
+std::vector<Pattern::Item> Pattern::incomplete() const {
+  return handle_->one_.incomplete();
+}
+
+Result<void> Pattern::free() {
+  return handle_->one_.free();
+}
+
+std::string Pattern::plan() const {
+  return handle_->one_.picture();
+}
+
+} // namespace heddle

@@ -1,0 +1,383 @@
+#include "pattern/compiler.hpp"
+
+#include "pattern/planner.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace heddle::pattern {
+
+namespace {
+
+using Kind = Declared::Kind;
+
+bool goes_out(Kind kind) {
+  return kind == Kind::send || kind == Kind::put;
+}
+
+std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+template <typename Content>
+void append(std::vector<std::byte>& bytes, const Content& content) {
+  const auto* from = reinterpret_cast<const std::byte*>(&content);
+  bytes.insert(bytes.end(), from, from + sizeof content);
+}
+template <typename Content>
+Content content_at(const std::vector<std::byte>& bytes, std::size_t at) {
+  Content content;
+  std::memcpy(&content, bytes.data() + at, sizeof content);
+  return content;
+}
+
+} // namespace
+
+Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::string algorithm)
+    : engine_(engine),
+      plan_(plan),
+      serial_(serial),
+      algorithm_(std::move(algorithm)),
+      failures_before_(engine.failures()),
+      meeting_(engine, serial),
+      agreement_(engine, serial | 0x8000'0000U),
+      paired_(plan.items.size(), false) {}
+
+void Compiler::begin() {
+  pair_up_within();
+  for (std::uint32_t item = 0; item < plan_.items.size(); ++item)
+    if (goes_out(plan_.items[item].kind) && plan_.items[item].rank != engine_.rank())
+      targets_[plan_.items[item].rank].push_back(item);
+  await_header();
+  for (const auto& [rank, items] : targets_) tell(rank, items);
+}
+
+std::uint32_t Compiler::partner_with(std::uint32_t rank) {
+  const auto found = std::ranges::find(plan_.partners, rank, &Partner::rank);
+  if (found != plan_.partners.end()) return static_cast<std::uint32_t>(found - plan_.partners.begin());
+  Partner partner{.rank = rank, .queue = &engine_.queue_to(rank)};
+  if (auto memory = partner.queue->translator().allocate(sizeof(Line))) {
+    partner.memory = *memory;
+    partner.line = new (memory->memory.data()) Line{};
+  } else {
+    wrong(std::move(memory.error()));
+  }
+  plan_.partners.push_back(std::move(partner));
+  return static_cast<std::uint32_t>(plan_.partners.size() - 1);
+}
+
+// --- telling ---
+
+// Sends to itself and puts into its own memory need nobody else.
+void Compiler::pair_up_within() {
+  for (std::uint32_t out = 0; out < plan_.items.size(); ++out) {
+    const Declared& item = plan_.items[out];
+    if (!goes_out(item.kind) || item.rank != engine_.rank()) continue;
+    const Kind wanted = item.kind == Kind::send ? Kind::receive : Kind::expose;
+    Verdict verdict = wanted == Kind::receive ? Verdict::no_receive : Verdict::not_exposed;
+    for (std::uint32_t in = 0; in < plan_.items.size() && verdict != Verdict::fine; ++in) {
+      const Declared& other = plan_.items[in];
+      if (other.kind != wanted || other.tag != item.tag || (wanted == Kind::receive && paired_[in])) continue;
+      if (wanted == Kind::receive && other.rank != engine_.rank()) continue;
+      const bool fits = item.offset <= other.target.bytes() && item.source.bytes() <= other.target.bytes() - item.offset;
+      verdict = fits ? Verdict::fine : wanted == Kind::receive ? Verdict::too_long : Verdict::beyond_end;
+      if (!fits) break;
+      paired_[in] = true;
+      plan_.within.push_back({.out = out, .in = in, .bytes = item.source.bytes(), .offset = item.offset});
+    }
+    if (verdict != Verdict::fine) wrong(refusal(item, verdict));
+  }
+}
+
+Request Compiler::post(std::uint32_t rank, Topic topic, std::vector<std::byte> bytes, SendMode mode) {
+  Message& message = sent_.emplace_back(Message{.request = {}, .bytes = std::move(bytes)});
+  auto request = engine_.send({.to = Rank{rank},
+                               .tag = tag_of(serial_, 0, topic),
+                               .mode = mode,
+                               .channel = engine::Channel::pattern},
+                              ConstLayout(message.bytes));
+  if (!request) {
+    wrong(std::move(request.error()));
+    sent_.pop_back();
+    return {};
+  }
+  return message.request = *request;
+}
+
+void Compiler::tell(std::uint32_t rank, const std::vector<std::uint32_t>& items) {
+  const Partner& partner = plan_.partners[partner_with(rank)];
+  std::vector<std::byte> header;
+  append(header, Header{.count = items.size(), .line = partner.memory.place});
+  std::vector<std::byte> content;
+  for (const std::uint32_t index : items) {
+    const Declared& item = plan_.items[index];
+    append(content, Want{.tag = item.tag,
+                         .offset = item.offset,
+                         .bytes = item.source.bytes(),
+                         .is_put = item.kind == Kind::put ? 1U : 0U});
+  }
+  const Request told = post(rank, Topic::header, std::move(header), SendMode::synchronous);
+  if (told.name != 0) told_.push_back(told);
+  post(rank, Topic::content, std::move(content), SendMode::standard);
+  await(answers_, rank, Topic::answer, sizeof(Header) + items.size() * sizeof(Answer));
+}
+
+void Compiler::await(std::deque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes) {
+  Incoming& incoming = list.emplace_back(Incoming{.rank = rank, .request = {}, .bytes = std::vector<std::byte>(bytes)});
+  auto request = engine_.receive({.source = Rank{rank}, .tag = tag_of(serial_, 0, topic)}, Layout(incoming.bytes), {},
+                                 engine::Channel::pattern);
+  if (request)
+    incoming.request = *request;
+  else
+    wrong(std::move(request.error()));
+}
+
+// --- what others want ---
+
+void Compiler::await_header() {
+  const auto request = engine_.receive({.source = kAnySource, .tag = tag_of(serial_, 0, Topic::header)},
+                                       Layout(&header_in_, sizeof header_in_), {}, engine::Channel::pattern);
+  header_ = request.value_or(Request{});
+}
+
+void Compiler::take_header() {
+  while (header_.name != 0 && engine_.ended(header_)) {
+    const auto completion = engine_.take_completion(header_);
+    header_ = {};
+    if (completion->code != ErrorCode::ok) return;
+    const auto rank = static_cast<std::uint32_t>(completion->peer);
+    plan_.partners[partner_with(rank)].remote_line = header_in_.line;
+    await(wants_, rank, Topic::content, header_in_.count * sizeof(Want));
+    await_header();
+  }
+}
+
+// True when it has just come, and is sound.
+bool Compiler::take(Incoming& incoming) {
+  if (incoming.taken || incoming.request.name == 0 || !engine_.ended(incoming.request)) return false;
+  incoming.taken = true;
+  const auto completion = engine_.take_completion(incoming.request);
+  if (completion->code == ErrorCode::ok && completion->bytes == incoming.bytes.size()) return true;
+  wrong({.code = completion->code == ErrorCode::ok ? ErrorCode::peer_failed : completion->code,
+         .fact = "rank " + std::to_string(incoming.rank) + " did not say how its part of the pattern is to be done",
+         .peer = incoming.rank});
+  return false;
+}
+
+void Compiler::take_wants() {
+  for (Incoming& incoming : wants_) {
+    if (!take(incoming)) continue;
+    const std::uint32_t index = partner_with(incoming.rank);
+    Partner& partner = plan_.partners[index];
+    const std::size_t count = incoming.bytes.size() / sizeof(Want);
+    std::vector<std::byte> bytes;
+    append(bytes, Header{.count = count, .line = partner.memory.place});
+    for (std::size_t i = 0; i < count; ++i)
+      append(bytes, answer(partner, index, content_at<Want>(incoming.bytes, i * sizeof(Want))));
+    post(incoming.rank, Topic::answer, std::move(bytes), SendMode::standard);
+  }
+}
+
+Answer Compiler::answer(Partner& partner, std::uint32_t index, const Want& want) {
+  if (want.is_put != 0) return answer_put(partner, want);
+  for (std::uint32_t item = 0; item < plan_.items.size(); ++item) {
+    const Declared& declared = plan_.items[item];
+    if (declared.kind != Kind::receive || paired_[item] || declared.rank != partner.rank || declared.tag != want.tag)
+      continue;
+    paired_[item] = true;
+    if (want.bytes > declared.target.bytes()) return {.verdict = Verdict::too_long};
+    return land(partner, index, {.item = item, .bytes = want.bytes, .target = declared.target}, declared);
+  }
+  return {.verdict = Verdict::no_receive};
+}
+
+Answer Compiler::answer_put(Partner& partner, const Want& want) {
+  const auto found = std::ranges::find_if(plan_.items, [&](const Declared& item) {
+    return item.kind == Kind::expose && item.tag == want.tag;
+  });
+  if (found == plan_.items.end()) return {.verdict = Verdict::not_exposed};
+  const Layout& memory = found->target;
+  if (want.offset > memory.bytes() || want.bytes > memory.bytes() - want.offset) return {.verdict = Verdict::beyond_end};
+  const auto place = partner.queue->capabilities().reads_any_memory
+                         ? partner.queue->translator().expose({memory.data(), memory.bytes()})
+                         : Result<ir::RemotePlace>(std::unexpected(Error{}));
+  if (!place) return {.verdict = Verdict::unreachable};
+  plan_.exposures.push_back(*place);
+  plan_.exposed_by.push_back(partner.queue);
+  return {.way = Way::put, .place = place->at(want.offset)};
+}
+
+// Records for what the processor copies anyway and for what has no memory in one piece; otherwise straight into place.
+Answer Compiler::land(Partner& partner, std::uint32_t index, In in, const Declared& item) {
+  const ir::Capabilities& can = partner.queue->capabilities();
+  ir::Translator& translator = partner.queue->translator();
+  const bool contiguous = item.target.shape() == Layout::Shape::contiguous;
+  const bool small = can.processor_copies && in.bytes <= engine_.limits().eager_limit;
+  const bool straight = can.reads_any_memory && contiguous && !small && in.bytes > 0;
+  in.partner = index;
+  in.lands = !straight;
+  in.way = !straight && in.bytes + kRecordHead <= can.largest_transfer ? Way::record : Way::data;
+  in.slot = in.way == Way::record ? rounded_up(kRecordHead + in.bytes, ir::kTerminatorAlignment) + 64 : 64;
+  const std::uint64_t needed = in.way == Way::record ? kSlots * in.slot : in.slot + (in.lands ? in.bytes : 0);
+  auto memory = translator.allocate(needed);
+  if (!memory) return {.verdict = Verdict::out_of_memory};
+  in.memory = *memory;
+  Answer answer{.way = in.way, .place = memory->place, .flag = memory->place, .slot = in.slot};
+  if (in.way == Way::record) {
+    ++partner.records;
+  } else {
+    partner.awaits_start = true;
+    if (in.lands) {
+      answer.place = memory->place.at(in.slot);
+    } else {
+      const auto place = translator.expose({item.target.data(), in.bytes});
+      if (!place) return {.verdict = Verdict::unreachable};
+      in.exposed = *place;
+      in.is_exposed = true;
+      answer.place = *place;
+    }
+  }
+  plan_.ins.push_back(std::move(in));
+  return answer;
+}
+
+// --- answers ---
+
+void Compiler::take_answers() {
+  for (Incoming& incoming : answers_) {
+    if (!take(incoming)) continue;
+    Partner& partner = plan_.partners[partner_with(incoming.rank)];
+    partner.remote_line = content_at<Header>(incoming.bytes, 0).line;
+    const std::vector<std::uint32_t>& items = targets_[incoming.rank];
+    for (std::size_t i = 0; i < items.size(); ++i)
+      adopt(partner, items[i], content_at<Answer>(incoming.bytes, sizeof(Header) + i * sizeof(Answer)));
+  }
+}
+
+void Compiler::adopt(Partner& partner, std::uint32_t item, const Answer& answer) {
+  const Declared& declared = plan_.items[item];
+  if (answer.way == Way::refused) return wrong(refusal(declared, answer.verdict));
+  Out& out = plan_.outs.emplace_back();
+  out.item = item;
+  out.partner = static_cast<std::uint32_t>(&partner - plan_.partners.data());
+  out.way = answer.way;
+  out.bytes = declared.source.bytes();
+  out.source = declared.source;
+  if (declared.source.shape() == ConstLayout::Shape::contiguous)
+    out.local = declared.source.data();
+  else
+    out.staging.resize(out.bytes);
+  out.place = answer.place;
+  out.flag = answer.flag;
+  out.slot = answer.slot;
+}
+
+Error Compiler::refusal(const Declared& item, Verdict verdict) const {
+  const std::string rank = "rank " + std::to_string(item.rank);
+  const std::string tag = std::to_string(item.tag);
+  const std::string bytes = std::to_string(item.source.bytes()) + " bytes";
+  const auto error = [&](std::string fact, std::string remedy = {}, ErrorCode code = ErrorCode::bad_argument) {
+    return Error{.code = code, .fact = std::move(fact), .remedy = std::move(remedy), .peer = item.rank};
+  };
+  switch (verdict) {
+    case Verdict::no_receive: return error(rank + " has no receive for the send of tag " + tag);
+    case Verdict::too_long: return error(rank + "'s receive of tag " + tag + " is shorter than the " + bytes + " sent");
+    case Verdict::not_exposed: return error(rank + " exposes no memory as area " + tag + " in this pattern");
+    case Verdict::beyond_end:
+      return error("a put of " + bytes + " at offset " + std::to_string(item.offset) + " ends beyond area " + tag +
+                   " of " + rank);
+    case Verdict::unreachable:
+      return error("the memory of " + rank + " cannot be written to from outside", "use sends and receives",
+                   ErrorCode::unreachable);
+    case Verdict::out_of_memory:
+      return error(rank + " has no memory left for what is sent to it", "raise option ring_memory",
+                   ErrorCode::out_of_memory);
+    case Verdict::fine: break;
+  }
+  return error("");
+}
+
+void Compiler::check_receives() {
+  for (std::uint32_t item = 0; item < plan_.items.size(); ++item) {
+    const Declared& declared = plan_.items[item];
+    if (declared.kind != Kind::receive || paired_[item]) continue;
+    wrong({.code = ErrorCode::bad_argument,
+           .fact = "rank " + std::to_string(declared.rank) + " sends nothing for the receive of tag " +
+                   std::to_string(declared.tag),
+           .peer = declared.rank});
+  }
+}
+
+void Compiler::open_windows() {
+  const auto window = [](const Partner& partner, const ir::RemotePlace& place, std::uint64_t bytes) {
+    return partner.queue->translator().window(ir::Peer{partner.rank}, place, bytes);
+  };
+  for (Partner& partner : plan_.partners) partner.window = window(partner, partner.remote_line, sizeof(Line));
+  for (Out& out : plan_.outs) {
+    const Partner& partner = plan_.partners[out.partner];
+    if (out.way == Way::record) out.window = window(partner, out.place, kSlots * out.slot);
+    if (out.way == Way::data) out.flag_window = window(partner, out.flag, sizeof(std::uint64_t));
+  }
+}
+
+// --- the whole ---
+
+bool Compiler::progress() {
+  if (stage_ == Stage::over) return true;
+  if (engine_.failures() != failures_before_) {
+    give_up();
+    return true;
+  }
+  std::erase_if(sent_, [this](Message& message) {
+    if (std::ranges::find(told_, message.request.name, &Request::name) != told_.end()) return false;
+    return engine_.take_completion(message.request).has_value();
+  });
+  take_header();
+  take_wants();
+  take_answers();
+  if (stage_ == Stage::telling) {
+    if (!std::ranges::all_of(told_, [this](Request told) { return engine_.ended(told); })) return false;
+    told_.clear(); // their completions are taken with their messages
+    stage_ = Stage::meeting;
+    meeting_.begin(false);
+  }
+  if (stage_ == Stage::meeting) {
+    if (meeting_.progress() == Meeting::State::running) return false;
+    engine_.cancel(header_);
+    static_cast<void>(engine_.take_completion(header_));
+    header_ = {};
+    stage_ = Stage::answers;
+  }
+  if (stage_ == Stage::answers) {
+    const auto taken = [](const Incoming& incoming) { return incoming.taken || incoming.request.name == 0; };
+    if (!std::ranges::all_of(wants_, taken) || !std::ranges::all_of(answers_, taken) || !sent_.empty()) return false;
+    check_receives();
+    stage_ = Stage::agreeing;
+    agreement_.begin(error_.has_value());
+  }
+  if (agreement_.progress() == Meeting::State::running) return false;
+  if (agreement_.state() == Meeting::State::failed)
+    wrong({.code = ErrorCode::bad_argument,
+           .fact = "the pattern does not fit together at another process, which says why"});
+  if (!error_) {
+    open_windows();
+    if (auto planned = plan_outs_onto_engines(plan_, algorithm_); !planned) wrong(std::move(planned.error()));
+  }
+  stage_ = Stage::over;
+  return true;
+}
+
+void Compiler::give_up() {
+  wrong({.code = ErrorCode::peer_failed,
+         .fact = "a process has failed while the pattern was compiled",
+         .remedy = "poll for peer_failed events to learn which"});
+  meeting_.abandon();
+  agreement_.abandon();
+  engine_.cancel(header_);
+  for (const auto* list : {&wants_, &answers_})
+    for (const Incoming& incoming : *list) engine_.cancel(incoming.request);
+  stage_ = Stage::over;
+}
+
+} // namespace heddle::pattern

@@ -1,0 +1,85 @@
+// How processes agree on a pattern. Nobody knows beforehand who will write to it, so:
+//
+//   tell each target what is wanted of it, by synchronous sends; take what others want; answer with places
+//   when all own wants have been taken: meet. After the meeting nobody has any left (Hoefler, Siebert, Lumsdaine: Scalable
+//     communication protocols for dynamic sparse data exchange, 2010)
+//   when all answers are here: meet again, and say whether anything was wrong, so that all fail or none
+#pragma once
+
+#include "engine/engine.hpp"
+#include "pattern/meeting.hpp"
+#include "pattern/plan.hpp"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace heddle::pattern {
+
+class Compiler {
+ public:
+  Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::string algorithm);
+
+  void begin();
+  // True when it is over; then error() says how.
+  bool progress();
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  enum class Stage : std::uint8_t { telling, meeting, answers, agreeing, over };
+
+  struct Message {
+    Request request;
+    std::vector<std::byte> bytes;
+  };
+  struct Incoming { // wants of one peer, or answers of one
+    std::uint32_t rank = 0;
+    Request request;
+    std::vector<std::byte> bytes;
+    bool taken = false;
+  };
+
+  void wrong(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+  void pair_up_within();
+  void tell(std::uint32_t rank, const std::vector<std::uint32_t>& items);
+  Request post(std::uint32_t rank, Topic topic, std::vector<std::byte> bytes, SendMode mode);
+  void await(std::deque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes);
+  void await_header();
+  void take_header();
+  void take_wants();
+  void take_answers();
+  bool take(Incoming& incoming);
+  Answer answer(Partner& partner, std::uint32_t index, const Want& want);
+  Answer answer_put(Partner& partner, const Want& want);
+  Answer land(Partner& partner, std::uint32_t index, In in, const Declared& item);
+  void adopt(Partner& partner, std::uint32_t item, const Answer& answer);
+  Error refusal(const Declared& item, Verdict verdict) const;
+  void check_receives();
+  void open_windows();
+  void plan_outs();
+  void give_up();
+  [[nodiscard]] std::uint32_t partner_with(std::uint32_t rank);
+
+  engine::Engine& engine_;
+  Plan& plan_;
+  const std::uint32_t serial_;
+  const std::string algorithm_;
+  const std::uint64_t failures_before_;
+  Stage stage_ = Stage::telling;
+  Meeting meeting_;
+  Meeting agreement_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> targets_; // rank -> items, in order
+  std::vector<bool> paired_;                                    // by item
+  std::deque<Message> sent_;
+  std::vector<Request> told_; // synchronous
+  Header header_in_;
+  Request header_;
+  std::deque<Incoming> wants_;
+  std::deque<Incoming> answers_;
+  std::optional<Error> error_;
+};
+
+} // namespace heddle::pattern

@@ -1,0 +1,204 @@
+#include "pattern/patterns.hpp"
+
+#include "base/nearest.hpp"
+#include "schedule/algorithms.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::pattern {
+
+// --- one ---
+
+std::unexpected<Error> One::refuse(std::string fact, std::string remedy) const {
+  return std::unexpected(
+      Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
+}
+
+Result<Pattern::Item> One::declare(Declared item) {
+  if (stage_ != Stage::building)
+    return refuse("the pattern is changed after its compile", "declare all requests before, or make another pattern");
+  if (item.rank >= owner_.engine_.size())
+    return refuse("rank " + std::to_string(item.rank) + " is outside the job of " +
+                      std::to_string(owner_.engine_.size()) + " processes",
+                  "use a rank from 0 to " + std::to_string(owner_.engine_.size() - 1));
+  if (item.kind == Declared::Kind::expose && item.target.shape() != Layout::Shape::contiguous)
+    return refuse("exposed memory is in one piece, area " + std::to_string(item.tag) + " is not");
+  plan_.items.push_back(std::move(item));
+  return static_cast<Pattern::Item>(plan_.items.size() - 1);
+}
+
+Result<Request> One::compile(Notify notify) {
+  if (stage_ != Stage::building) return refuse("the pattern is compiled twice");
+  error_.reset();
+  stage_ = Stage::compiling;
+  request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+  compiler_.emplace(owner_.engine_, plan_, owner_.next_serial(), options_.algorithm);
+  compiler_->begin();
+  owner_.busy_.push_back(this);
+  return request_;
+}
+
+Result<Request> One::start(Notify notify) {
+  switch (stage_) {
+    case Stage::ready: break;
+    case Stage::building:
+    case Stage::compiling: return refuse("the pattern is started before it is compiled");
+    case Stage::running: return refuse("the pattern is started again before it has ended", "wait for it first");
+    case Stage::broken:
+      return std::unexpected(error_.value_or(Error{.code = ErrorCode::peer_failed, .fact = "the pattern has failed"}));
+    case Stage::leaving:
+    case Stage::gone: return refuse("the pattern is started after it was freed");
+  }
+  if (!runner_->sound()) {
+    break_off({.code = ErrorCode::peer_failed,
+               .fact = "a process of the pattern has failed or let go of it",
+               .remedy = "make a pattern without it"});
+    return std::unexpected(*error_);
+  }
+  error_.reset();
+  incomplete_.clear();
+  stage_ = Stage::running;
+  request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+  const Request request = request_;
+  runner_->start();
+  owner_.busy_.push_back(this);
+  return request;
+}
+
+bool One::progress() {
+  switch (stage_) {
+    case Stage::compiling:
+      if (!compiler_->progress()) return false;
+      end_compile();
+      return true;
+    case Stage::running:
+      if (!runner_->progress()) return false;
+      end_round();
+      return true;
+    case Stage::leaving:
+      if (!runner_->forgotten()) return false;
+      give_memory_back();
+      return true;
+    case Stage::building:
+    case Stage::ready:
+    case Stage::broken:
+    case Stage::gone: return true;
+  }
+  return true;
+}
+
+void One::end_compile() {
+  if (compiler_->error()) {
+    error_ = compiler_->error();
+    stage_ = Stage::broken;
+  } else {
+    runner_.emplace(owner_.engine_, plan_, owner_.next_serial(), number_, options_.barriers);
+    stage_ = Stage::ready;
+    compiler_.reset();
+  }
+  owner_.engine_.finish_collective(request_, error_ ? error_->code : ErrorCode::ok);
+  if (abandoned_) static_cast<void>(free());
+}
+
+void One::end_round() {
+  stage_ = Stage::ready;
+  if (runner_->failed()) {
+    incomplete_ = runner_->incomplete();
+    break_off({.code = ErrorCode::peer_failed,
+               .fact = std::to_string(incomplete_.size()) + " of " + std::to_string(plan_.items.size()) +
+                       " requests of the pattern did not complete: a process of it has failed or let go",
+               .remedy = "incomplete() says which"});
+  }
+  owner_.engine_.finish_collective(request_, error_ ? error_->code : ErrorCode::ok);
+  if (abandoned_) static_cast<void>(free());
+}
+
+// Who fails tells its partners, so that none waits for what will not come.
+void One::break_off(Error error) {
+  error_ = std::move(error);
+  stage_ = Stage::broken;
+  runner_->say_farewell(kGaveUp);
+}
+
+Result<void> One::free() {
+  if (stage_ == Stage::running || stage_ == Stage::compiling)
+    return refuse("the pattern is freed while it is running", "wait for it first");
+  if (stage_ == Stage::leaving || stage_ == Stage::gone) return refuse("the pattern is freed twice");
+  if (!runner_) { // nothing was agreed on, or not everywhere: what peers might write to stays until the end
+    stage_ = Stage::gone;
+    return {};
+  }
+  runner_->say_farewell(kFreed);
+  stage_ = Stage::leaving;
+  owner_.busy_.push_back(this);
+  return {};
+}
+
+void One::abandon() {
+  abandoned_ = true;
+  if (!running()) static_cast<void>(free());
+}
+
+void One::give_memory_back() {
+  for (const Partner& partner : plan_.partners) partner.queue->translator().deallocate(partner.memory);
+  for (const In& in : plan_.ins) {
+    ir::Translator& translator = plan_.partners[in.partner].queue->translator();
+    translator.deallocate(in.memory);
+    if (in.is_exposed) translator.withdraw(in.exposed);
+  }
+  for (std::size_t i = 0; i < plan_.exposures.size(); ++i)
+    plan_.exposed_by[i]->translator().withdraw(plan_.exposures[i]);
+  plan_ = {};
+  stage_ = Stage::gone;
+}
+
+// --- all ---
+
+Patterns::Patterns(engine::Engine& engine) : engine_(engine) {
+  engine_.set_prepared_host(this);
+}
+
+Patterns::~Patterns() {
+  engine_.set_prepared_host(nullptr);
+}
+
+Result<One*> Patterns::create(const PatternOptions& options) {
+  const auto names = schedule::algorithm_names();
+  if (std::ranges::find(names, options.algorithm) == names.end())
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "no scheduling algorithm is called '" + options.algorithm +
+                                         "', did you mean " + std::string(base::nearest(options.algorithm, names)) +
+                                         "?"});
+  // A place of one that is gone, and whom nobody holds.
+  auto place = std::ranges::find_if(all_, [](const auto& one) {
+    return one == nullptr || (one->abandoned_ && one->stage_ == One::Stage::gone && one->compiler_ == std::nullopt);
+  });
+  if (place == all_.end()) place = all_.insert(all_.end(), nullptr);
+  *place = std::make_unique<One>(*this, options, static_cast<std::uint32_t>(place - all_.begin()));
+  return place->get();
+}
+
+void Patterns::command_ended(std::uint64_t number, ir::Status status) {
+  const std::uint64_t which = number >> 32U;
+  if (which >= all_.size() || all_[which] == nullptr || !all_[which]->runner_) return;
+  all_[which]->runner_->command_ended(static_cast<std::uint32_t>(number), status);
+}
+
+std::size_t Patterns::progress_all() {
+  std::size_t ended = 0;
+  for (std::size_t i = 0; i < busy_.size();) {
+    One& one = *busy_[i];
+    if (!one.progress()) {
+      ++i;
+      continue;
+    }
+    ++ended;
+    // It may stand here again, as one that leaves.
+    std::swap(busy_[i], busy_.back());
+    busy_.erase(std::find(busy_.begin(), busy_.end(), &one));
+  }
+  return ended;
+}
+
+} // namespace heddle::pattern

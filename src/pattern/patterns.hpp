@@ -1,0 +1,84 @@
+// All patterns of a context, from the first declaration until the last partner has let go.
+#pragma once
+
+#include "engine/engine.hpp"
+#include "pattern/compiler.hpp"
+#include "pattern/plan.hpp"
+#include "pattern/runner.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::pattern {
+
+class Patterns;
+
+// One pattern. Its calls are those of heddle::Pattern, which say what they mean.
+class One {
+ public:
+  One(Patterns& owner, const PatternOptions& options, std::uint32_t number)
+      : owner_(owner), options_(options), number_(number) {}
+
+  Result<Pattern::Item> declare(Declared item);
+  Result<Request> compile(Notify notify);
+  Result<Request> start(Notify notify);
+  Result<void> free();
+  // Nobody holds it any more: freed as soon as it can be.
+  void abandon();
+
+  [[nodiscard]] const PatternOptions& options() const { return options_; }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] Request request() const { return request_; }
+  [[nodiscard]] bool running() const { return stage_ == Stage::compiling || stage_ == Stage::running; }
+  [[nodiscard]] const std::vector<Pattern::Item>& incomplete() const { return incomplete_; }
+  [[nodiscard]] const std::string& picture() const { return plan_.picture; }
+
+ private:
+  friend class Patterns;
+  enum class Stage : std::uint8_t { building, compiling, ready, running, broken, leaving, gone };
+
+  // One step; true if something has ended.
+  bool progress();
+  void end_compile();
+  void end_round();
+  void break_off(Error error);
+  void give_memory_back();
+  [[nodiscard]] std::unexpected<Error> refuse(std::string fact, std::string remedy = {}) const;
+
+  Patterns& owner_;
+  PatternOptions options_;
+  std::uint32_t number_;
+  Stage stage_ = Stage::building;
+  bool abandoned_ = false;
+  Plan plan_;
+  std::optional<Compiler> compiler_;
+  std::optional<Runner> runner_;
+  std::optional<Error> error_;
+  Request request_;
+  std::vector<Pattern::Item> incomplete_;
+};
+
+class Patterns final : private engine::PreparedHost {
+ public:
+  explicit Patterns(engine::Engine& engine);
+  ~Patterns() override;
+
+  Result<One*> create(const PatternOptions& options);
+  // Returns how many steps were made.
+  std::size_t progress() { return busy_.empty() ? 0 : progress_all(); }
+
+ private:
+  friend class One;
+  void command_ended(std::uint64_t number, ir::Status status) override;
+  std::size_t progress_all();
+  std::uint32_t next_serial() { return ++serials_; }
+
+  engine::Engine& engine_;
+  std::vector<std::unique_ptr<One>> all_; // by number; null: free
+  std::vector<One*> busy_;                // compiling, running or leaving
+  std::uint32_t serials_ = 0;
+};
+
+} // namespace heddle::pattern

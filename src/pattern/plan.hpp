@@ -1,0 +1,106 @@
+// A pattern as one process holds it: what the program declared, and what compiling made of it. Plain data; compiler.hpp fills
+// it, runner.hpp works on it.
+#pragma once
+
+#include "ir/translator.hpp"
+#include "pattern/wire.hpp"
+#include "schedule/queue.hpp"
+
+#include <heddle/pattern.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::pattern {
+
+// Where in a grid a request goes, when every process runs the same pattern: links stand for those of all processes.
+struct Hint {
+  bool given = false;
+  std::uint32_t direction = 0;
+  bool diagonal = false;
+  std::vector<std::uint32_t> links; // twice the axis, and one more for the way down
+};
+
+struct Declared {
+  enum class Kind : std::uint8_t { send, receive, put, expose } kind{};
+  std::uint32_t rank = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t offset = 0;
+  ConstLayout source;
+  Layout target;
+  Hint hint;
+};
+
+// A process that this one exchanges something with, other than itself.
+struct Partner {
+  std::uint32_t rank = 0;
+  schedule::Queue* queue = nullptr;
+  ir::ExposedMemory memory; // of `line`
+  Line* line = nullptr;     // written by the partner
+  ir::RemotePlace remote_line;
+  ir::Window window;               // onto it, where there is one
+  std::uint32_t records = 0;       // received from it in a round
+  std::uint32_t records_left = 0;  // in this one
+  bool awaits_start = false;       // it may write data only after this process's start
+  bool lost = false;
+};
+
+enum class Progress : std::uint8_t { waiting, under_way, done, failed };
+
+struct Out {
+  std::uint32_t item = 0;
+  std::uint32_t partner = 0;
+  Progress progress = Progress::done;
+  Way way = Way::refused;
+  std::uint8_t send_engine = ir::kAnyEngine;
+  std::uint8_t receive_engine = ir::kAnyEngine;
+  bool owes_flag = false;       // when the data have arrived
+  std::uint32_t under_way = 0;  // commands
+  const std::byte* local = nullptr;
+  std::uint64_t bytes = 0;
+  ir::RemotePlace place;
+  ir::RemotePlace flag;
+  ir::Window window; // onto the slots
+  ir::Window flag_window;
+  std::uint64_t slot = 0;
+  ConstLayout source;
+  std::vector<std::byte> staging; // gathered into, where the source is not contiguous
+};
+
+struct In {
+  std::uint32_t item = 0;
+  std::uint32_t partner = 0;
+  Progress progress = Progress::done;
+  Way way = Way::refused;
+  bool lands = false; // and is copied out
+  std::uint64_t bytes = 0;
+  std::uint64_t slot = 0;
+  ir::ExposedMemory memory;  // slots, or a word and perhaps the landing place behind it
+  ir::RemotePlace exposed;   // the caller's memory
+  bool is_exposed = false;
+  Layout target;
+};
+
+// From this process to itself.
+struct Within {
+  std::uint32_t out = 0; // items
+  std::uint32_t in = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
+};
+
+struct Plan {
+  std::vector<Declared> items;
+  std::vector<Partner> partners;
+  std::vector<Out> outs; // in the order in which they are handed over
+  std::vector<In> ins;
+  std::vector<Within> within;
+  std::vector<ir::RemotePlace> exposures; // places of exposed areas, to be withdrawn
+  std::vector<schedule::Queue*> exposed_by;
+  std::string picture; // the schedule, a line for each out
+};
+
+} // namespace heddle::pattern

@@ -1,0 +1,110 @@
+#include "pattern/planner.hpp"
+
+#include "schedule/algorithms.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace heddle::pattern {
+
+namespace {
+
+// A group of outs that share a network, as the scheduler sees it.
+class Network {
+ public:
+  explicit Network(const ir::Translator& translator) : translator_(translator) {
+    problem_.resources = translator.resources();
+  }
+
+  void add(const Out& out, const Declared& item, const Partner& partner) {
+    const ir::Peer peer{partner.rank};
+    schedule::Request request{.bytes = out.bytes, .peer = partner.rank};
+    if (item.hint.given) {
+      // Every process does the same, so links stand for directions, and this process's receive engines for its partners'.
+      request.direction = item.hint.direction;
+      request.diagonal = item.hint.diagonal;
+      double rate = 0;
+      for (const ir::PathLink& link : translator_.route(peer, 0))
+        rate = rate == 0 ? link.rate : std::min(rate, link.rate);
+      std::vector<std::uint32_t> links;
+      for (const std::uint32_t link : item.hint.links) links.push_back(number_of(link, rate));
+      problem_.add(request, std::span<const std::uint32_t>(links));
+      return;
+    }
+    request.direction = request.receiver = receiver_of(partner.rank);
+    for (std::uint32_t path = 0; path < std::max(translator_.paths_to(peer), 1U); ++path) {
+      std::vector<std::uint32_t> links;
+      for (const ir::PathLink& link : translator_.route(peer, path)) links.push_back(number_of(link.link, link.rate));
+      if (path == 0)
+        problem_.add(request, std::span<const std::uint32_t>(links));
+      else
+        problem_.add_path(links);
+    }
+  }
+
+  [[nodiscard]] const schedule::Problem& problem() const { return problem_; }
+  // Whether there is anything to decide.
+  [[nodiscard]] bool has_choice() const {
+    return problem_.resources.engines > 1 ||
+           std::ranges::any_of(problem_.requests, [](const schedule::Request& request) { return request.paths > 1; });
+  }
+
+ private:
+  std::uint32_t number_of(std::uint32_t link, double rate) {
+    const auto [at, fresh] = links_.emplace(link, static_cast<std::uint32_t>(problem_.link_rates.size()));
+    if (fresh) problem_.link_rates.push_back(rate);
+    return at->second;
+  }
+  std::uint32_t receiver_of(std::uint32_t rank) {
+    return receivers_.emplace(rank, static_cast<std::uint32_t>(receivers_.size())).first->second;
+  }
+
+  const ir::Translator& translator_;
+  schedule::Problem problem_;
+  std::map<std::uint32_t, std::uint32_t> links_;
+  std::map<std::uint32_t, std::uint32_t> receivers_;
+};
+
+std::string line_of(const Out& out, const Partner& partner, const schedule::Placement& placed) {
+  char text[160];
+  std::snprintf(text, sizeof text, "request %u to rank %u: %llu bytes, engine %u to %u, path %u, %.2f to %.2f us%s\n",
+                out.item, partner.rank, static_cast<unsigned long long>(out.bytes), placed.send_engine,
+                placed.receive_engine, placed.path, placed.start_ns / 1000, placed.end_ns / 1000,
+                placed.shares_link ? ", shares a link" : "");
+  return text;
+}
+
+} // namespace
+
+Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm) {
+  // In the order in which the program named them: what every algorithm starts from.
+  std::ranges::stable_sort(plan.outs, {}, &Out::item);
+  std::map<schedule::Queue*, std::vector<std::size_t>> by_network;
+  for (std::size_t i = 0; i < plan.outs.size(); ++i)
+    by_network[plan.partners[plan.outs[i].partner].queue].push_back(i);
+  std::vector<Out> ordered;
+  ordered.reserve(plan.outs.size());
+  for (const auto& [queue, outs] : by_network) {
+    Network network(queue->translator());
+    for (const std::size_t i : outs)
+      network.add(plan.outs[i], plan.items[plan.outs[i].item], plan.partners[plan.outs[i].partner]);
+    const auto schedule = schedule::run_algorithm(algorithm, network.problem());
+    if (!schedule) return std::unexpected(schedule.error());
+    const bool chooses_path = network.problem().resources.engines == 1;
+    for (const std::uint32_t request : schedule->order) {
+      Out& out = plan.outs[outs[request]];
+      const schedule::Placement& placed = schedule->placements[request];
+      if (network.has_choice() && algorithm != "immediate") {
+        out.send_engine = placed.send_engine;
+        out.receive_engine = chooses_path ? placed.path : placed.receive_engine;
+      }
+      plan.picture += line_of(out, plan.partners[out.partner], placed);
+      ordered.push_back(std::move(out));
+    }
+  }
+  plan.outs = std::move(ordered);
+  return {};
+}
+
+} // namespace heddle::pattern

@@ -1,0 +1,303 @@
+#include "pattern/runner.hpp"
+
+#include "engine/layout_cursor.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace heddle::pattern {
+
+Runner::Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::uint32_t number, bool barriers)
+    : engine_(engine),
+      plan_(plan),
+      number_(std::uint64_t{number} << 32U),
+      barriers_(barriers),
+      meeting_(engine, serial),
+      failures_seen_(engine.failures()) {
+  waiting_.reserve(plan.outs.size());
+  coming_.reserve(plan.ins.size());
+}
+
+void Runner::start() {
+  ++round_;
+  failed_ = false;
+  for (std::uint32_t i = 0; i < plan_.outs.size(); ++i) plan_.outs[i].progress = Progress::waiting;
+  for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) plan_.ins[i].progress = Progress::waiting;
+  if (barriers_) {
+    phase_ = Phase::gathering;
+    meeting_.begin(false);
+    if (meeting_.progress() == Meeting::State::running) return;
+  }
+  begin_moving();
+}
+
+void Runner::begin_moving() {
+  phase_ = Phase::moving;
+  for (Partner& partner : plan_.partners) {
+    partner.records_left = partner.records;
+    if (partner.awaits_start) put_word(partner, offsetof(Line, started), round_);
+  }
+  // What can go goes at once; only the rest is remembered.
+  waiting_.clear();
+  for (std::uint32_t i = 0; i < plan_.outs.size(); ++i)
+    if (!hand_over(plan_.outs[i], i)) waiting_.push_back(i);
+  coming_.clear();
+  for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) coming_.push_back(i);
+  copy_within();
+}
+
+void Runner::copy_within() {
+  for (const Within& copy : plan_.within) {
+    const ConstLayout& from = plan_.items[copy.out].source;
+    const Layout& to = plan_.items[copy.in].target;
+    std::uint64_t done = 0;
+    engine::visit_range(from, 0, copy.bytes, [&](const std::byte* part, std::uint64_t bytes) {
+      engine::scatter(to, copy.offset + done, part, bytes);
+      done += bytes;
+    });
+  }
+}
+
+// --- sending ---
+
+bool Runner::hand_over(Out& out, std::uint32_t index) {
+  Partner& partner = plan_.partners[out.partner];
+  switch (out.way) {
+    case Way::record:
+      if (load(partner.line->consumed) + kSlots < round_) return false;
+      break;
+    case Way::data:
+      if (load(partner.line->started) < round_) return false;
+      break;
+    case Way::put:
+    case Way::refused: break;
+  }
+  if (partner.lost) [[unlikely]]
+    return false;
+  if (!out.staging.empty()) {
+    engine::gather(out.source, 0, out.staging.data(), out.bytes);
+    out.local = out.staging.data();
+  }
+  if (out.way == Way::record) return hand_over_record(out, index, partner);
+  hand_over_data(out, index, partner);
+  return true;
+}
+
+bool Runner::hand_over_record(Out& out, std::uint32_t index, const Partner& partner) {
+  const std::uint64_t at = round_ % kSlots * out.slot;
+  if (out.window.exists()) [[likely]] {
+    if (!partner.queue->try_store(out.window, at,
+                                  {.lead = round_, .second = out.bytes, .local = out.local, .bytes = out.bytes}))
+      return false;
+    out.progress = Progress::done;
+    return true;
+  }
+  const bool taken_at_once = kRecordHead + out.bytes <= partner.queue->capabilities().inline_bytes;
+  ir::Command command{.operation = ir::Operation::put,
+                      .flags = taken_at_once ? ir::Flags::lead_last : ir::Flags::lead_last | ir::Flags::signalled,
+                      .send_engine = out.send_engine,
+                      .receive_engine = out.receive_engine,
+                      .peer = ir::Peer{partner.rank},
+                      .cookie = engine::make_cookie(engine::CookieKind::prepared, number_ | index),
+                      .remote = out.place.at(at),
+                      .local = const_cast<std::byte*>(out.local),
+                      .bytes = out.bytes,
+                      .head_bytes = kRecordHead};
+  std::memcpy(command.head.data(), &round_, sizeof round_);
+  std::memcpy(command.head.data() + sizeof round_, &out.bytes, sizeof out.bytes);
+  if (!partner.queue->try_post(command)) return false;
+  if (taken_at_once) {
+    out.progress = Progress::done;
+  } else {
+    out.progress = Progress::under_way;
+    out.under_way = 1;
+    ++under_way_;
+  }
+  return true;
+}
+
+void Runner::hand_over_data(Out& out, std::uint32_t index, const Partner& partner) {
+  const ir::Capabilities& can = partner.queue->capabilities();
+  out.progress = Progress::under_way;
+  out.under_way = 0;
+  ++under_way_;
+  std::uint64_t at = 0;
+  do {
+    const std::uint64_t bytes = std::min(out.bytes - at, can.largest_transfer);
+    ++out.under_way;
+    ir::Command command{.operation = ir::Operation::put,
+                        .flags = ir::Flags::signalled,
+                        .send_engine = out.send_engine,
+                        .receive_engine = out.receive_engine,
+                        .peer = ir::Peer{partner.rank},
+                        .cookie = engine::make_cookie(engine::CookieKind::prepared, number_ | index),
+                        .remote = out.place.at(at),
+                        .local = const_cast<std::byte*>(out.local) + at,
+                        .bytes = bytes};
+    partner.queue->post(command);
+    at += bytes;
+  } while (at < out.bytes);
+  out.owes_flag = out.way == Way::data && !can.orders_puts;
+  if (out.way == Way::data && can.orders_puts) raise_flag(out, partner);
+}
+
+// By the same engines as the data, so that it stays behind them.
+void Runner::raise_flag(const Out& out, const Partner& partner) {
+  put_word(*partner.queue,
+           {.operation = ir::Operation::put,
+            .send_engine = out.send_engine,
+            .receive_engine = out.receive_engine,
+            .peer = ir::Peer{partner.rank},
+            .remote = out.flag},
+           out.flag_window, round_);
+}
+
+void Runner::put_word(const Partner& partner, std::uint64_t at, std::uint64_t word) {
+  ir::Window window = partner.window;
+  if (window.exists()) window.memory += at;
+  put_word(*partner.queue,
+           {.operation = ir::Operation::put, .peer = ir::Peer{partner.rank}, .remote = partner.remote_line.at(at)},
+           window, word);
+}
+
+void Runner::put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window,
+                      std::uint64_t word) {
+  if (window.exists() && queue.try_store_word(window, 0, word)) return;
+  ir::Command put = command;
+  put.head_bytes = sizeof word;
+  std::memcpy(put.head.data(), &word, sizeof word);
+  queue.post(put);
+}
+
+void Runner::command_ended(std::uint32_t index, ir::Status status) {
+  if (index >= plan_.outs.size()) return;
+  Out& out = plan_.outs[index];
+  if (out.under_way == 0) return;
+  --out.under_way;
+  if (status != ir::Status::ok) out.progress = Progress::failed;
+  if (out.under_way != 0) return;
+  --under_way_;
+  if (out.progress != Progress::under_way) return;
+  out.progress = Progress::done;
+  if (out.owes_flag) raise_flag(out, plan_.partners[out.partner]);
+}
+
+// --- receiving ---
+
+bool Runner::take(In& in) {
+  const std::byte* memory = in.memory.memory.data();
+  const std::byte* at = in.way == Way::record ? memory + round_ % kSlots * in.slot : memory;
+  if (load(*reinterpret_cast<const std::uint64_t*>(at)) != round_) return false;
+  if (in.lands) engine::scatter(in.target, 0, at + (in.way == Way::record ? kRecordHead : in.slot), in.bytes);
+  in.progress = Progress::done;
+  Partner& partner = plan_.partners[in.partner];
+  if (in.way == Way::record && --partner.records_left == 0) put_word(partner, offsetof(Line, consumed), round_);
+  return true;
+}
+
+// --- the round ---
+
+bool Runner::progress() {
+  if (phase_ == Phase::gathering) {
+    const Meeting::State state = meeting_.progress();
+    if (state == Meeting::State::running && engine_.failures() == failures_seen_) return false;
+    if (state == Meeting::State::passed) {
+      begin_moving();
+    } else { // nobody may be written to
+      meeting_.abandon();
+      failed_ = true;
+      for (Out& out : plan_.outs) out.progress = Progress::failed;
+      for (In& in : plan_.ins) in.progress = Progress::failed;
+      phase_ = Phase::over;
+      return true;
+    }
+  }
+  if (phase_ == Phase::moving) {
+    move();
+    if (!waiting_.empty() || !coming_.empty()) drop_the_lost();
+    if (!waiting_.empty() || !coming_.empty() || under_way_ != 0) return false;
+    for (const Out& out : plan_.outs) failed_ = failed_ || out.progress != Progress::done;
+    for (const In& in : plan_.ins) failed_ = failed_ || in.progress != Progress::done;
+    if (!barriers_) {
+      phase_ = Phase::over;
+      return true;
+    }
+    phase_ = Phase::parting;
+    meeting_.begin(failed_);
+  }
+  if (phase_ == Phase::parting) {
+    const Meeting::State state = meeting_.progress();
+    if (state == Meeting::State::running && engine_.failures() == failures_seen_) return false;
+    meeting_.abandon();
+    failed_ = failed_ || state != Meeting::State::passed;
+    phase_ = Phase::over;
+  }
+  return true;
+}
+
+std::size_t Runner::move() {
+  std::size_t done = 0;
+  if (!waiting_.empty())
+    done += std::erase_if(waiting_, [this](std::uint32_t index) { return hand_over(plan_.outs[index], index); });
+  for (std::size_t i = 0; i < coming_.size();) {
+    if (!take(plan_.ins[coming_[i]])) {
+      ++i;
+      continue;
+    }
+    coming_[i] = coming_.back();
+    coming_.pop_back();
+    ++done;
+  }
+  return done;
+}
+
+// What can no longer come or go. Looked for only while something is missing.
+void Runner::drop_the_lost() {
+  bool lost = false;
+  const bool news = engine_.failures() != failures_seen_;
+  for (Partner& partner : plan_.partners) {
+    if (partner.lost) continue;
+    partner.lost = load(partner.line->farewell) != 0 || (news && engine_.has_failed(partner.rank));
+    lost = lost || partner.lost;
+  }
+  failures_seen_ = engine_.failures();
+  if (!lost) return;
+  move(); // what it wrote before it left counts
+  const auto gone = [this](auto& each) {
+    if (!plan_.partners[each.partner].lost) return false;
+    each.progress = Progress::failed;
+    return true;
+  };
+  std::erase_if(waiting_, [&](std::uint32_t index) { return gone(plan_.outs[index]); });
+  std::erase_if(coming_, [&](std::uint32_t index) { return gone(plan_.ins[index]); });
+}
+
+bool Runner::somebody_left() const {
+  return std::ranges::any_of(plan_.partners, [this](const Partner& partner) {
+    return partner.lost || load(partner.line->farewell) != 0 || engine_.has_failed(partner.rank);
+  });
+}
+
+std::vector<Pattern::Item> Runner::incomplete() const {
+  std::vector<Pattern::Item> items;
+  for (const Out& out : plan_.outs)
+    if (out.progress == Progress::failed) items.push_back(out.item);
+  for (const In& in : plan_.ins)
+    if (in.progress == Progress::failed) items.push_back(in.item);
+  std::ranges::sort(items);
+  return items;
+}
+
+void Runner::say_farewell(std::uint64_t why) {
+  for (const Partner& partner : plan_.partners)
+    if (!engine_.has_failed(partner.rank)) put_word(partner, offsetof(Line, farewell), why);
+}
+
+bool Runner::forgotten() const {
+  return std::ranges::all_of(plan_.partners, [this](const Partner& partner) {
+    return load(partner.line->farewell) == kFreed || engine_.has_failed(partner.rank);
+  });
+}
+
+} // namespace heddle::pattern

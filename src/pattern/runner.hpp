@@ -1,0 +1,71 @@
+// A compiled pattern at work: hands over what may be, takes what has come, and says when all is done.
+//
+//   record   may go when the slot is free: its target has consumed the round before the last
+//   data     may go when the target has started this round, as it lands in the program's memory
+//   put      may go at once
+//
+// Nothing here allocates, plans or matches.
+#pragma once
+
+#include "engine/engine.hpp"
+#include "pattern/meeting.hpp"
+#include "pattern/plan.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::pattern {
+
+class Runner {
+ public:
+  // `number` comes back in the upper half of the number of commands' events.
+  Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::uint32_t number, bool barriers);
+
+  void start();
+  // True when the round is over.
+  bool progress();
+  // One of its commands has ended.
+  void command_ended(std::uint32_t out, ir::Status status);
+  [[nodiscard]] bool failed() const { return failed_; }
+  // Whether anything could still be done: no partner has left.
+  [[nodiscard]] bool sound() const { return !failed_ && !somebody_left(); }
+  [[nodiscard]] std::vector<Pattern::Item> incomplete() const;
+  // Partners are told that nothing more will come, and why.
+  void say_farewell(std::uint64_t why);
+  // Whether nobody writes here any more, so that memory can be given back.
+  [[nodiscard]] bool forgotten() const;
+
+ private:
+  enum class Phase : std::uint8_t { gathering, moving, parting, over };
+
+  void begin_moving();
+  std::size_t move();
+  bool hand_over(Out& out, std::uint32_t index);
+  bool hand_over_record(Out& out, std::uint32_t index, const Partner& partner);
+  void hand_over_data(Out& out, std::uint32_t index, const Partner& partner);
+  void raise_flag(const Out& out, const Partner& partner);
+  bool take(In& in);
+  void copy_within();
+  void put_word(const Partner& partner, std::uint64_t at, std::uint64_t word);
+  static void put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window, std::uint64_t word);
+  void drop_the_lost();
+  [[nodiscard]] bool somebody_left() const;
+  [[nodiscard]] static std::uint64_t load(const std::uint64_t& word) {
+    return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
+  }
+
+  engine::Engine& engine_;
+  Plan& plan_;
+  const std::uint64_t number_;
+  const bool barriers_;
+  Meeting meeting_;
+  Phase phase_ = Phase::over;
+  std::uint64_t round_ = 0;
+  std::uint64_t failures_seen_;
+  bool failed_ = false;
+  std::vector<std::uint32_t> waiting_; // outs, in order
+  std::vector<std::uint32_t> coming_;  // ins
+  std::uint32_t under_way_ = 0;        // outs
+};
+
+} // namespace heddle::pattern

@@ -1,0 +1,54 @@
+// What processes tell each other while they compile a pattern, and the words that they write to each other while it runs.
+#pragma once
+
+#include "ir/command.hpp"
+
+#include <cstdint>
+
+namespace heddle::pattern {
+
+// One send or put, as its target learns of it.
+struct Want {
+  std::uint64_t tag = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t is_put = 0;
+};
+
+// How what is wanted will travel.
+enum class Way : std::uint64_t {
+  refused, // `verdict` says why
+  record,  // head and payload in one put, into one of two slots in turn; the head's first word says that it is there
+  data,    // the payload, then a word of its own that says that it is there
+  put,     // the payload, and nobody is told
+};
+enum class Verdict : std::uint64_t { fine, no_receive, too_long, not_exposed, beyond_end, unreachable, out_of_memory };
+
+struct Answer {
+  Way way = Way::refused;
+  Verdict verdict = Verdict::fine;
+  ir::RemotePlace place; // of the slots, or of the payload
+  ir::RemotePlace flag;  // of the word
+  std::uint64_t slot = 0;
+};
+
+// Goes ahead of wants and of answers.
+struct Header {
+  std::uint64_t count = 0;
+  ir::RemotePlace line; // where the other side writes its words for this one
+};
+
+// What the other side has written here, in rounds: a round is one start.
+struct alignas(64) Line {
+  std::uint64_t started = 0;  // its memory may be written to, up to this round
+  std::uint64_t consumed = 0; // slots of this round are free again
+  std::uint64_t farewell = 0; // not 0: nothing more will come from there
+};
+inline constexpr std::uint64_t kGaveUp = 1;
+inline constexpr std::uint64_t kFreed = 2; // and nothing more will be written here
+
+// Two records may be under way at once.
+inline constexpr std::uint64_t kSlots = 2;
+inline constexpr std::uint64_t kRecordHead = 16; // round, bytes
+
+} // namespace heddle::pattern

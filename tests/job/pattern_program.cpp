@@ -1,0 +1,87 @@
+// Patterns between processes. Arguments: "halo BYTES ROUNDS": a periodic halo, every byte checked; "death": the last rank dies
+// while the others wait for it in a start.
+#include "tests/job/member.hpp"
+
+#include <heddle/heddle.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <vector>
+
+namespace heddle::tests {
+namespace {
+
+std::byte content(std::uint64_t from, std::uint64_t exchange, std::uint64_t round, std::uint64_t at) {
+  return static_cast<std::byte>((from * 31 + exchange * 7 + round * 13 + at) & 0xffU);
+}
+
+void halo(Context& context, std::uint64_t bytes, std::uint64_t rounds) {
+  const std::uint32_t size = context.size();
+  const auto own = static_cast<std::uint32_t>(context.rank());
+  const Grid grid{.size = {1, size}, .periodic = {true, true}, .ranks = {}};
+  std::vector<std::vector<std::byte>> out;
+  std::vector<std::vector<std::byte>> in;
+  std::vector<NeighbourExchange> exchanges;
+  for (int row = -1; row <= 1; ++row)
+    for (int column = -1; column <= 1; ++column) {
+      if (row == 0 && column == 0) continue;
+      out.emplace_back(bytes);
+      in.emplace_back(bytes);
+      exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
+    }
+  Pattern pattern = demand(Pattern::neighbour_alltoall(context, grid, exchanges), "pattern");
+  demand(pattern.compile(), "compile");
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      for (std::uint64_t at = 0; at < bytes; ++at) out[i][at] = content(own, i, round, at);
+    demand(pattern.start(), "start");
+    demand(pattern.wait(), "wait");
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const auto from = (own + size + static_cast<std::uint32_t>(exchanges[i].offset[1])) % size;
+      for (std::uint64_t at = 0; at < bytes; ++at)
+        demand(in[i][at] == content(from, in.size() - 1 - i, round, at), "wrong data");
+    }
+  }
+  demand(pattern.free(), "free");
+}
+
+void death(Context& context) {
+  const auto own = static_cast<std::uint32_t>(context.rank());
+  const std::uint32_t last = context.size() - 1;
+  std::vector<std::byte> out(1000);
+  std::vector<std::vector<std::byte>> in(context.size(), std::vector<std::byte>(1000));
+  Pattern pattern = demand(Pattern::create(context), "pattern");
+  Pattern::Item from_last = 0;
+  for (std::uint32_t other = 0; other < context.size(); ++other) {
+    if (other == own) continue;
+    demand(pattern.send(Rank{other}, Tag{1}, ConstLayout(out)), "send");
+    const auto received = demand(pattern.receive(Rank{other}, Tag{1}, Layout(in[other])), "receive");
+    if (other == last) from_last = received;
+  }
+  demand(pattern.compile(), "compile");
+  demand(pattern.start(), "start");
+  demand(pattern.wait(), "wait");
+  if (own == last) ::raise(SIGKILL);
+  demand(pattern.start(), "second start");
+  const auto ended = pattern.wait();
+  demand(!ended && ended.error().code == ErrorCode::peer_failed, "the start did not end with the death");
+  const auto incomplete = pattern.incomplete();
+  demand(std::ranges::find(incomplete, from_last) != incomplete.end(), "the dead one's message counts as received");
+  demand(!pattern.start(), "it starts again");
+  say("told " + std::to_string(incomplete.size()));
+}
+
+} // namespace
+} // namespace heddle::tests
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  auto context = demand(heddle::Context::join(), "join");
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "halo" && argc == 4)
+    halo(context, number(argv[2]), number(argv[3]));
+  else if (what == "death")
+    death(context);
+  else
+    give_up("usage: halo BYTES ROUNDS, or death");
+}

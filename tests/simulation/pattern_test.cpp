@@ -1,0 +1,189 @@
+// Patterns on every simulated network: data in place round after round, errors that name the fault, a death that ends a start.
+#include <heddle/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+namespace heddle::simulation {
+namespace {
+
+constexpr const char* kFabrics[] = {"infiniband:2-ary-2-tree", "infiniband:2-ary-2-tree,lmc=1", "tofu:1x1x1",
+                                    "tofu:1x1x1,generation=d", "rhinet:star:8"};
+class PatternOn : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Fabrics, PatternOn, testing::ValuesIn(kFabrics));
+
+void check(bool condition, const std::string& what) {
+  if (!condition) throw std::runtime_error(what);
+}
+template <typename T>
+T check(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message());
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+std::byte content(std::uint32_t from, std::size_t exchange, int round, std::size_t at) {
+  return static_cast<std::byte>((from * 31 + exchange * 7 + static_cast<std::size_t>(round) * 13 + at) & 0xffU);
+}
+
+void expect_no_errors(const Result<Outcome>& outcome) {
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+// All eight neighbours on a grid of 2 x 4, several rounds, each with new content.
+Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
+  const Grid grid{.size = {2, 4}, .periodic = {periodic, periodic}, .ranks = {}};
+  std::vector<std::vector<std::byte>> out;
+  std::vector<std::vector<std::byte>> in;
+  std::vector<NeighbourExchange> exchanges;
+  for (int row = -1; row <= 1; ++row)
+    for (int column = -1; column <= 1; ++column) {
+      if (row == 0 && column == 0) continue;
+      out.emplace_back(bytes);
+      in.emplace_back(bytes);
+      exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
+    }
+  Pattern pattern = check(Pattern::neighbour_alltoall(peer.context(), grid, exchanges, {.barriers = barriers}));
+  check((co_await peer.wait(check(pattern.start_compile()))).code == ErrorCode::ok,
+        pattern.error() ? pattern.error()->message() : "compile");
+  for (int round = 0; round < 5; ++round) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      for (std::size_t at = 0; at < bytes; ++at) out[i][at] = content(peer.rank(), i, round, at);
+    check((co_await peer.wait(check(pattern.start()))).code == ErrorCode::ok, "start");
+    const auto own_row = static_cast<int>(peer.rank() / 4);
+    const auto own_column = static_cast<int>(peer.rank() % 4);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const int row = own_row + exchanges[i].offset[0];
+      const int column = own_column + exchanges[i].offset[1];
+      if (!periodic && (row < 0 || row > 1 || column < 0 || column > 3)) continue;
+      const auto from = static_cast<std::uint32_t>((row + 2) % 2 * 4 + (column + 4) % 4);
+      for (std::size_t at = 0; at < bytes; ++at) // the neighbour's exchange with this process is the opposite one
+        check(in[i][at] == content(from, in.size() - 1 - i, round, at), "wrong data");
+    }
+  }
+  check(pattern.free());
+}
+
+TEST_P(PatternOn, ExchangesHalosRoundAfterRound) {
+  for (const bool periodic : {true, false})
+    for (const bool barriers : {true, false})
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{5000}, std::size_t{100'000}}) {
+        auto world = World::create({.fabric = GetParam(), .peers = 8});
+        ASSERT_TRUE(world) << world.error().message();
+        expect_no_errors(world->run([&](Peer& peer) { return halo(peer, periodic, barriers, bytes); }));
+      }
+}
+
+TEST_P(PatternOn, SurvivesBackPressureAndDelays) {
+  auto world = World::create({.fabric = GetParam(),
+                              .peers = 8,
+                              .faults = {.seed = 7, .short_count = 0.3, .delay_command = 0.3, .delay_event = 0.3}});
+  ASSERT_TRUE(world) << world.error().message();
+  expect_no_errors(world->run([](Peer& peer) { return halo(peer, true, false, 3000); }));
+}
+
+TEST_P(PatternOn, CarriesLayoutsInPieces) {
+  auto world = World::create({.fabric = GetParam(), .peers = 2});
+  ASSERT_TRUE(world) << world.error().message();
+  expect_no_errors(world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> out(4000);
+    std::vector<std::byte> in(4000);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = content(peer.rank(), 0, 0, i);
+    Pattern pattern = check(Pattern::create(peer.context()));
+    const Rank other{1 - peer.rank()};
+    check(pattern.send(other, Tag{1}, ConstLayout::strided(out.data(), 100, 20, 40)));
+    check(pattern.receive(other, Tag{1}, Layout::strided(in.data(), 50, 40, 80)));
+    check((co_await peer.wait(check(pattern.start_compile()))).code == ErrorCode::ok, "compile");
+    check((co_await peer.wait(check(pattern.start()))).code == ErrorCode::ok, "start");
+    for (std::size_t i = 0; i < 2000; ++i)
+      check(in[i / 40 * 80 + i % 40] == content(1 - peer.rank(), 0, 0, i / 20 * 40 + i % 20), "wrong data");
+  }));
+}
+
+TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
+  auto world = World::create(
+      {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = 3, .at = std::chrono::milliseconds(50)}}});
+  ASSERT_TRUE(world) << world.error().message();
+  expect_no_errors(world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> out(100);
+    std::vector<std::vector<std::byte>> in(4, std::vector<std::byte>(100));
+    Pattern pattern = check(Pattern::create(peer.context()));
+    std::vector<Pattern::Item> with_dead;
+    for (std::uint32_t other = 0; other < 4; ++other) {
+      if (other == peer.rank()) continue;
+      const auto sent = check(pattern.send(Rank{other}, Tag{1}, ConstLayout(out)));
+      const auto received = check(pattern.receive(Rank{other}, Tag{1}, Layout(in[other])));
+      if (other == 3) with_dead = {sent, received};
+    }
+    check((co_await peer.wait(check(pattern.start_compile()))).code == ErrorCode::ok, "compile");
+    check((co_await peer.wait(check(pattern.start()))).code == ErrorCode::ok, "first start");
+    if (peer.rank() == 3) co_await peer.sleep(std::chrono::seconds(1));
+    // The second start waits for the one that never comes.
+    check((co_await peer.wait(check(pattern.start()))).code == ErrorCode::peer_failed, "second start");
+    const auto incomplete = pattern.incomplete();
+    check(std::ranges::find(incomplete, with_dead[1]) != incomplete.end(), "the receive counts as complete");
+    for (const auto item : incomplete)
+      check(std::ranges::find(with_dead, item) != with_dead.end(), "one with the living counts as incomplete");
+    check(!pattern.start(), "it starts again");
+  }));
+}
+
+TEST(PatternErrors, AreSaidAndNothingIsSent) {
+  auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> memory(64);
+    const Rank other{1 - peer.rank()};
+    check(!Pattern::create(peer.context(), {.algorithm = "best"}), "unknown algorithm");
+    Pattern pattern = check(Pattern::create(peer.context()));
+    check(!pattern.send(Rank{2}, Tag{1}, ConstLayout(memory)), "a rank outside the job");
+    check(!pattern.start(), "started before it is compiled");
+    check(pattern.send(other, Tag{1}, ConstLayout(memory)));
+    check(pattern.receive(other, Tag{1}, Layout(memory)));
+    check((co_await peer.wait(check(pattern.start_compile()))).code == ErrorCode::ok, "compile");
+    check(!pattern.send(other, Tag{2}, ConstLayout(memory)), "changed after compile");
+    const Request first = check(pattern.start());
+    if (pattern.running()) {
+      check(!pattern.start(), "started twice");
+      check(!pattern.free(), "freed while running");
+    }
+    check((co_await peer.wait(first)).code == ErrorCode::ok, "start");
+    check(pattern.free());
+    check(!pattern.start(), "started after it was freed");
+  });
+  expect_no_errors(outcome);
+}
+
+// What one process declares wrongly fails everywhere, with the reason where it is known.
+TEST(PatternErrors, FailEverywhereWhenAPartDoesNotFit) {
+  struct Case {
+    const char* expected;
+    std::function<void(Pattern&, std::vector<std::byte>&)> declare; // at rank 0, towards rank 1
+  };
+  const Case cases[] = {
+      {"exposes no memory as area 9", [](auto& p, auto& m) { check(p.put(Rank{1}, Tag{9}, 0, ConstLayout(m))); }},
+      {"ends beyond area 5", [](auto& p, auto& m) { check(p.put(Rank{1}, Tag{5}, 1, ConstLayout(m))); }},
+      {"has no receive for the send of tag 3", [](auto& p, auto& m) { check(p.send(Rank{1}, Tag{3}, ConstLayout(m))); }},
+      {"sends nothing for the receive of tag 4", [](auto& p, auto& m) { check(p.receive(Rank{1}, Tag{4}, Layout(m))); }},
+  };
+  for (const Case& each : cases) {
+    auto world = World::create({.fabric = "tofu:1x1x1", .peers = 3});
+    ASSERT_TRUE(world) << world.error().message();
+    expect_no_errors(world->run([&each](Peer& peer) -> Task {
+      std::vector<std::byte> memory(64);
+      Pattern pattern = check(Pattern::create(peer.context()));
+      if (peer.rank() == 0) each.declare(pattern, memory);
+      if (peer.rank() == 1) check(pattern.expose(Tag{5}, Layout(memory)));
+      check((co_await peer.wait(check(pattern.start_compile()))).code == ErrorCode::bad_argument, "it compiles");
+      if (peer.rank() == 0)
+        check(pattern.error()->message().find(each.expected) != std::string::npos, pattern.error()->message());
+      check(!pattern.start(), "it starts");
+    }));
+  }
+}
+
+} // namespace
+} // namespace heddle::simulation

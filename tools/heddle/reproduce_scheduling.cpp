@@ -1,0 +1,250 @@
+// The report on RDMA scheduling on the K computer: the halo exchange of SCALE-LES3 in five sets of directions, eleven grid sizes and
+// several algorithms, on the simulated Tofu, through the library. 48 processes on a periodic grid of 6 x 8, barriers around.
+// Theirs are measurements; where the text gives a number it stands beside ours.
+#include "reproduce.hpp"
+
+#include "schedule/algorithms.hpp"
+#include "schedule/halo.hpp"
+
+#include <heddle/simulation.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include <unistd.h>
+
+namespace heddle::tool {
+namespace {
+
+using schedule::HaloPut;
+using simulation::Peer;
+using simulation::Task;
+using simulation::Time;
+
+constexpr std::uint32_t kRowCount = 6;
+constexpr std::uint32_t kColumnCount = 8;
+constexpr const char* kFabric = "tofu:4x1x1";
+constexpr int kRounds = 2; // measured, after one that is not
+constexpr std::string_view kOriginal = "orig";
+
+constexpr std::array<std::string_view, 8> kMethods{"round-robin-1", "round-robin-2", "round-robin-4", "bottom-left-1",
+                                                   "bottom-left-2", "bottom-left-4", "sharing",       kOriginal};
+
+struct Figure {
+  int number;
+  const char* name;
+  const char* directions;
+};
+constexpr std::array<Figure, 5> kFigures{{{4, "east-west", "ew"},
+                                          {6, "north-south", "ns"},
+                                          {8, "four", "ewns"},
+                                          {10, "diagonal", "diagonal"},
+                                          {12, "eight", "all"}}};
+
+// What the text says of k = 872, in us.
+std::optional<double> reported(int figure, std::string_view method) {
+  const bool packed = method.starts_with("bottom-left");
+  if (figure == 4 && (packed || method == "round-robin-2" || method == "round-robin-4")) return 72;
+  if (figure == 6 && packed) return 74;
+  if (figure == 6 && method == "round-robin-2") return 108;
+  if (figure == 6 && method == "round-robin-4") return 64;
+  if (figure == 8 && method == "bottom-left-4") return 86;
+  return std::nullopt;
+}
+
+// A ring of eight in X and C for the columns, one of six in A and B for the rows: every straight neighbour is one hop away.
+Grid grid_on_torus() {
+  constexpr std::array<std::array<std::uint32_t, 2>, kColumnCount> kXC{
+      {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {2, 1}, {1, 1}, {0, 1}}};
+  constexpr std::array<std::array<std::uint32_t, 2>, kRowCount> kAB{{{0, 0}, {0, 1}, {0, 2}, {1, 2}, {1, 1}, {1, 0}}};
+  Grid grid{.size = {kRowCount, kColumnCount}, .periodic = {true, true}, .ranks = {}};
+  for (const auto& [a, b] : kAB)
+    for (const auto& [x, c] : kXC) grid.ranks.push_back(Rank{((x * 2 + a) * 3 + b) * 2 + c});
+  return grid;
+}
+
+void check(ErrorCode code) {
+  if (code != ErrorCode::ok) throw std::runtime_error(std::string(to_string(code)));
+}
+
+// One process's memory for a set of puts.
+struct Halo {
+  std::vector<std::vector<std::byte>> out;
+  std::vector<std::vector<std::byte>> in;
+  std::vector<NeighbourExchange> exchanges;
+
+  explicit Halo(const std::vector<HaloPut>& puts) {
+    for (const HaloPut& put : puts) {
+      const schedule::Step step = step_of(put.direction);
+      out.emplace_back(put.bytes);
+      in.emplace_back(put.bytes);
+      exchanges.push_back({.offset = {step.row, step.column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
+    }
+  }
+};
+
+// The first beginning and the last end of all processes.
+struct Clock {
+  Time begin = Time::max();
+  Time end{};
+  [[nodiscard]] double us_per_round() const { return static_cast<double>((end - begin).count()) / 1e6 / kRounds; }
+};
+
+// Planned puts, with barriers around. No algorithm and no puts: nothing but the barriers.
+Task planned(Peer& peer, const Grid& grid, Halo& halo, std::string algorithm, Clock& clock) {
+  auto pattern = Pattern::neighbour_alltoall(peer.context(), grid, halo.exchanges,
+                                             {.barriers = true, .algorithm = std::move(algorithm)});
+  if (!pattern) throw std::runtime_error(pattern.error().message());
+  const auto compiled = pattern->start_compile();
+  if ((co_await peer.wait(*compiled)).code != ErrorCode::ok) throw std::runtime_error(pattern->error()->message());
+  for (int round = 0; round <= kRounds; ++round) {
+    if (round == 1) clock.begin = std::min(clock.begin, peer.now());
+    const auto started = pattern->start();
+    if (!started) throw std::runtime_error(started.error().message());
+    check((co_await peer.wait(*started)).code);
+  }
+  clock.end = std::max(clock.end, peer.now());
+}
+
+std::uint32_t neighbour(const Grid& grid, std::uint32_t rank, const std::vector<int>& offset) {
+  const auto place = static_cast<std::uint32_t>(std::ranges::find(grid.ranks, Rank{rank}) - grid.ranks.begin());
+  const std::uint32_t row = (place / kColumnCount + kRowCount + static_cast<std::uint32_t>(offset[0])) % kRowCount;
+  const std::uint32_t column =
+      (place % kColumnCount + kColumnCount + static_cast<std::uint32_t>(offset[1])) % kColumnCount;
+  return static_cast<std::uint32_t>(grid.ranks[row * kColumnCount + column]);
+}
+
+// The same by messages: eager and rendezvous, nothing planned.
+Task original(Peer& peer, const Grid& grid, Halo& halo, Clock& clock) {
+  std::vector<Request> requests;
+  for (int round = 0; round <= kRounds; ++round) {
+    if (round == 1) clock.begin = std::min(clock.begin, peer.now());
+    check((co_await peer.barrier()).code);
+    requests.clear();
+    for (const NeighbourExchange& exchange : halo.exchanges) {
+      const std::vector<int> opposite{-exchange.offset[0], -exchange.offset[1]};
+      const auto code = [](const std::vector<int>& offset) {
+        return Tag{static_cast<std::uint64_t>((offset[0] + 1) * 3 + offset[1] + 1)};
+      };
+      const Rank with{neighbour(grid, peer.rank(), exchange.offset)};
+      requests.push_back(*peer.context().receive({.source = with, .tag = code(opposite)}, exchange.in));
+      requests.push_back(*peer.context().send(with, code(exchange.offset), exchange.out));
+    }
+    check(co_await peer.wait_all(requests));
+    check((co_await peer.barrier()).code);
+  }
+  clock.end = std::max(clock.end, peer.now());
+}
+
+Result<double> exchange_us(const std::vector<HaloPut>& puts, std::string_view method) {
+  auto world = simulation::World::create({.fabric = kFabric, .peers = kRowCount * kColumnCount});
+  if (!world) return std::unexpected(world.error());
+  const Grid grid = grid_on_torus();
+  Clock clock;
+  const auto outcome = world->run([&](Peer& peer) -> Task {
+    Halo halo(puts);
+    if (method == kOriginal)
+      co_await original(peer, grid, halo, clock);
+    else
+      co_await planned(peer, grid, halo, std::string(method), clock);
+  });
+  if (!outcome) return std::unexpected(outcome.error());
+  if (!outcome->errors.empty())
+    return std::unexpected(Error{.code = ErrorCode::peer_failed, .fact = outcome->errors.front()});
+  return clock.us_per_round();
+}
+
+// Percent done, on stderr, where somebody looks.
+class Bar {
+ public:
+  explicit Bar(std::size_t whole) : whole_(whole), shown_(::isatty(STDERR_FILENO) == 1) {}
+  ~Bar() {
+    if (shown_) fmt::print(stderr, "\r{:24}\r", "");
+  }
+  void step() {
+    ++done_;
+    if (shown_) fmt::print(stderr, "\rscheduling {:3} %", 100 * done_ / whole_);
+  }
+
+ private:
+  std::size_t whole_;
+  std::size_t done_ = 0;
+  bool shown_;
+};
+
+using Times = std::map<std::string_view, std::map<std::uint32_t, double>>; // method -> k -> us
+
+Result<Times> measure(const Figure& figure, Bar& bar) {
+  Times times;
+  for (const std::uint32_t k : schedule::kGridSizes) {
+    const auto puts = schedule::scale_les3(k, figure.directions);
+    if (!puts) return std::unexpected(puts.error());
+    for (const std::string_view method : kMethods) {
+      const auto time = exchange_us(*puts, method);
+      if (!time) return std::unexpected(time.error());
+      times[method][k] = *time;
+      bar.step();
+    }
+  }
+  return times;
+}
+
+constexpr std::uint32_t kLargest = schedule::kGridSizes.back();
+constexpr std::uint32_t kSmallest = schedule::kGridSizes.front();
+
+void add_ratios(Reproduction& all, const Figure& figure, Times& times) {
+  const std::string id = fmt::format("scheduling/{}/", figure.name);
+  // Without what does not depend on the size.
+  const auto net = [&](std::string_view method) { return times[method][kLargest] - times[method][kSmallest]; };
+  if (figure.number == 4)
+    all.figures.push_back({id + "net/round-robin-1_to_2", 2.0, net("round-robin-1") / net("round-robin-2"), "times"});
+  if (figure.number == 6) {
+    all.figures.push_back({id + "net/round-robin-2_to_4", 2.0, net("round-robin-2") / net("round-robin-4"), "times"});
+    all.figures.push_back(
+        {id + "net/round-robin-1_to_bottom-left", 2.0, net("round-robin-1") / net("bottom-left-4"), "times"});
+  }
+  if (figure.number == 8 || figure.number == 12)
+    all.figures.push_back({id + fmt::format("{}/orig_to_bottom-left-4", kLargest), 2.0,
+                           times[kOriginal][kLargest] / times["bottom-left-4"][kLargest], "times"});
+}
+
+void add_figure(Reproduction& all, const Figure& figure, Times& times) {
+  Chart chart{.file = fmt::format("scheduling-{}", figure.name),
+              .title = fmt::format("Halo exchange, {} (figure {})", figure.name, figure.number),
+              .x_name = "vertical grid points k",
+              .y_name = "us per exchange"};
+  for (const std::string_view method : kMethods) {
+    Series& series = chart.series.emplace_back(Series{.name = std::string(method)});
+    for (const std::uint32_t k : schedule::kGridSizes) {
+      const double ours = times[method][k];
+      series.points.emplace_back(k, ours);
+      all.figures.push_back({fmt::format("scheduling/{}/{}/{}", figure.name, k, method),
+                             k == kLargest ? reported(figure.number, method) : std::nullopt, ours, "us"});
+    }
+  }
+  add_ratios(all, figure, times);
+  all.charts.push_back(std::move(chart));
+}
+
+} // namespace
+
+Result<Reproduction> reproduce_scheduling() {
+  Reproduction all;
+  Bar bar(kFigures.size() * schedule::kGridSizes.size() * kMethods.size());
+  const auto barriers = exchange_us({}, "immediate");
+  if (!barriers) return std::unexpected(barriers.error());
+  all.figures.push_back({"scheduling/barriers", std::nullopt, *barriers, "us"});
+  for (const Figure& figure : kFigures) {
+    auto times = measure(figure, bar);
+    if (!times) return std::unexpected(times.error());
+    add_figure(all, figure, *times);
+  }
+  return all;
+}
+
+} // namespace heddle::tool
