@@ -253,12 +253,17 @@ bool Engine::cancel(Request request) {
   return true;
 }
 
-Request Engine::begin_collective(Notify notify) {
-  return core_.begin(OperationKind::collective, Stage::running, notify).request();
+Request Engine::begin_collective(Notify notify, OperationKind kind) {
+  Operation& operation = core_.begin(kind, Stage::running, notify);
+  operation.started = core_.progress_count;
+  return operation.request();
 }
 
-void Engine::finish_collective(Request request, ErrorCode code) {
-  if (Operation* operation = core_.operations.find(request.name)) core_.complete(*operation, code);
+void Engine::finish_collective(Request request, ErrorCode code, std::uint64_t bytes) {
+  Operation* operation = core_.operations.find(request.name);
+  if (operation == nullptr) return;
+  operation->completion.bytes = operation->completion.message_bytes = bytes;
+  core_.complete(*operation, code);
 }
 
 // --- progress ---

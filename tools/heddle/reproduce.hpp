@@ -39,7 +39,8 @@ struct Reproduction {
 
 std::string to_svg(const Chart& chart); // reproduce_chart.cpp
 
-Result<Reproduction> reproduce_fat_tree();    // reproduce_fat_tree.cpp
-Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
+Result<Reproduction> reproduce_fat_tree();            // reproduce_fat_tree.cpp
+Result<void> add_fat_tree_packets(Reproduction& all); // reproduce_fat_tree_packets.cpp
+Result<Reproduction> reproduce_portability();         // reproduce_portability.cpp
 
 } // namespace heddle::tool

@@ -31,6 +31,13 @@ class Simulated : public ir::Translator {
   std::size_t submit(std::span<const ir::Command> commands) final;
   std::size_t poll(std::span<ir::Event> events) final { return events_.pop(events); }
 
+  // Peers that have written to memory here since the last call; one may be named twice. Where the network announces
+  // writes, none: their events say so. Knowledge of the simulation, not of a network: it spares looking at all rings.
+  void take_writers(std::vector<std::uint32_t>& into) {
+    into.clear();
+    std::swap(into, writers_);
+  }
+
  protected:
   Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabilities& capabilities);
 
@@ -73,6 +80,11 @@ class Simulated : public ir::Translator {
   void refuse(const ir::Command& command, ir::Status status);
   void report(const ir::Event& event);
   void announce(ir::Peer from, const ir::Command& command);
+  void note_writer(ir::Peer from) {
+    const auto rank = static_cast<std::uint32_t>(from);
+    if (capabilities_.announces_writes || (!writers_.empty() && writers_.back() == rank)) return;
+    writers_.push_back(rank);
+  }
 
   Interconnect& interconnect_;
   ir::Peer self_;
@@ -81,6 +93,7 @@ class Simulated : public ir::Translator {
   std::uint64_t serial_ = 0;
   std::vector<bool> attached_; // by rank
   std::uint32_t under_way_ = 0;
+  std::vector<std::uint32_t> writers_; // since the last take_writers
   EventList events_;
 };
 
