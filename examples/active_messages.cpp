@@ -59,7 +59,8 @@ class Node {
       case heddle::Event::Kind::peer_failed: return false;
       case heddle::Event::Kind::sent:
       case heddle::Event::Kind::received:
-      case heddle::Event::Kind::barrier_passed: return true;
+      case heddle::Event::Kind::barrier_passed:
+      case heddle::Event::Kind::exchanged: return true;
     }
     return false;
   }

@@ -3,6 +3,7 @@
 // Calls that can be wrong return a Result; what becomes of a message arrives later in a Completion or an Event.
 #pragma once
 
+#include <heddle/collective.hpp>
 #include <heddle/error.hpp>
 #include <heddle/layout.hpp>
 #include <heddle/options.hpp>
@@ -80,6 +81,7 @@ struct Event {
     unsolicited_left,    // an unsolicited send with Notify::event has ended
     unsolicited_arrived, // `arrival` holds a message; completion.tag is the sender's label; release it when done
     barrier_passed,      // a barrier with Notify::event has ended
+    exchanged,           // an alltoall or alltoallv with Notify::event has ended
     pattern_ended,       // a compile or start of a pattern with Notify::event has ended
     peer_failed,         // completion.peer is gone: once for every process that fails. One that leaves in good order is
                          // no event; what only it could have completed ends with the code peer_failed
@@ -189,6 +191,18 @@ class Context {
   // The same, waited for.
   Result<void> barrier();
 
+  // Every process sends a block to every process, itself included: block r of `out` goes to rank r, and block r of `in` comes
+  // from rank r. All blocks have the same size, out.size() / size(), in every process. completion.bytes is what was received.
+  // All processes start their exchanges in the same order. With a failed process in the job they end with peer_failed; what
+  // `in` then holds is undefined. Fails on sizes that are no multiple of the job's, that differ, on memory that overlaps.
+  Result<Request> start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify = {});
+  // The same with a size for every block, zero included. Two processes must agree about each block between them: a longer one
+  // than expected ends with truncated, a shorter one with bad_argument. Fails on blocks that end outside their memory.
+  Result<Request> start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify = {});
+  // The same, waited for.
+  Result<void> alltoall(std::span<const std::byte> out, std::span<std::byte> in);
+  Result<void> alltoallv(const ConstBlocks& out, const Blocks& in);
+
   // --- One-sided: areas, push, pull, mcast, atomics, locks (onesided.hpp). ---
   [[nodiscard]] OneSided& one_sided();
 
@@ -211,6 +225,7 @@ class Context {
   friend class Pattern;
   class State;
   explicit Context(std::unique_ptr<State> state);
+  Result<void> wait_together(const Result<Request>& request, const char* what);
   std::unique_ptr<State> state_;
 };
 

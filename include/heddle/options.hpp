@@ -45,7 +45,10 @@ struct Options {
   std::optional<std::uint64_t> join_timeout_s; // seconds that joining may take
   std::optional<std::uint64_t> flight_records; // entries that the flight recorder keeps
   std::optional<LogLevel> log_level;
-  std::optional<bool> announce; // rank 0 prints one line at start: which translator serves whom, and why
+  std::optional<std::string>
+      topology;                     // the fabric that paths are planned on: a tree's name, or a file of ibnetdiscover
+  std::optional<std::string> paths; // the method that plans them
+  std::optional<bool> announce;     // rank 0 prints one line at start: which translator serves whom, and why
 };
 
 } // namespace heddle

@@ -144,7 +144,7 @@ constexpr OptionRow text(Text name, Text expected, Text meaning) {
 
 using O = Options;
 using S = Settings;
-constexpr Range kRing{.least = 4 * kKiB, .most = kGiB, .bytes = true, .power_of_two = true};
+constexpr Range kRing{.least = kKiB, .most = kGiB, .bytes = true, .power_of_two = true};
 constexpr Range kEager{.least = 0, .most = kGiB / 4, .bytes = true};
 constexpr Range kChunk{.least = 4 * kKiB, .most = kGiB, .bytes = true};
 constexpr Range kMemory{.least = 4 * kKiB, .most = std::uint64_t{1} << 48, .bytes = true};
@@ -163,7 +163,7 @@ constexpr std::array kTable{
                                                   "translators that may be used, in order of preference"),
     number<&O::eager_limit, &S::eager_limit, kEager>("eager_limit", "bytes", "a size up to 256MiB",
                                                      "messages up to this size travel in one ring record"),
-    number<&O::ring_bytes, &S::ring_bytes, kRing>("ring_bytes", "bytes", "a power of two from 4KiB to 1GiB",
+    number<&O::ring_bytes, &S::ring_bytes, kRing>("ring_bytes", "bytes", "a power of two from 1KiB to 1GiB",
                                                   "size of one ring: one direction, one peer"),
     number<&O::ring_memory, &S::ring_memory, kMemory>("ring_memory", "bytes", "a size from 4KiB to 256TiB",
                                                       "size of all rings of this process together"),
@@ -183,6 +183,10 @@ constexpr std::array kTable{
                                                              "moments that the flight recorder keeps"),
     word<&O::log_level, &S::log_level>("log_level", "silent, error, warning, info or debug",
                                        "least serious message that is written"),
+    text<&O::topology, &S::topology, true>("topology", "a tree such as 6-ary-2-tree:30, or a file of ibnetdiscover",
+                                           "fabric that paths between nodes are planned on"),
+    text<&O::paths, &S::paths, false>("paths", "conventional, node, pair or colouring",
+                                      "method that plans the paths, where topology is given"),
     word<&O::announce, &S::announce>("announce", kTruth, "rank 0 prints at start which translator serves whom"),
 };
 

@@ -33,6 +33,8 @@ struct Settings {
   std::uint64_t join_timeout_s = 60;
   std::uint64_t flight_records = 1024;
   LogLevel log_level = LogLevel::warning;
+  std::string topology;
+  std::string paths = "colouring"; // the only method without hot spots whatever the set of nodes
   bool announce = false;
 
   friend bool operator==(const Settings&, const Settings&) = default;

@@ -66,7 +66,7 @@ TEST(Options, SaysWhatWasExpectedOfABadValue) {
   const auto resolved = resolve({}, Environment::of({{"HEDDLE_RING_BYTES", "100KB"}}));
   ASSERT_FALSE(resolved);
   EXPECT_EQ(resolved.error().message(),
-            "bad_option: HEDDLE_RING_BYTES: option ring_bytes cannot be '100KB': expected a power of two from 4KiB to "
+            "bad_option: HEDDLE_RING_BYTES: option ring_bytes cannot be '100KB': expected a power of two from 1KiB to "
             "1GiB");
 }
 
@@ -75,7 +75,7 @@ TEST(Options, RefusesABadValueEvenWhereItIsOverridden) {
 }
 
 TEST(Options, ChecksRangesOfEveryOrigin) {
-  EXPECT_FALSE(resolve(Options{.ring_bytes = 2048}, Environment{}));
+  EXPECT_FALSE(resolve(Options{.ring_bytes = 512}, Environment{}));
   EXPECT_FALSE(resolve(Options{.ring_bytes = 300 << 10}, Environment{}));
   EXPECT_FALSE(resolve(Options{.join_timeout_s = 0}, Environment{}));
   EXPECT_FALSE(resolve(Options{.waiting = static_cast<Waiting>(9)}, Environment{}));

@@ -99,11 +99,34 @@ Result<Request> Context::start_barrier(Notify notify) {
 }
 
 Result<void> Context::barrier() {
-  const auto request = start_barrier();
-  const Completion completion = wait(*request);
-  if (completion.code == ErrorCode::ok) return {};
-  return std::unexpected(Error{.code = completion.code,
-                               .fact = "the barrier ended without all processes: at least one has failed",
+  return wait_together(start_barrier(), "the barrier");
+}
+
+Result<Request> Context::start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
+  return state_->exchanges().start(out, in, notify);
+}
+
+Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
+  return state_->exchanges().start(out, in, notify);
+}
+
+Result<void> Context::alltoall(std::span<const std::byte> out, std::span<std::byte> in) {
+  return wait_together(start_alltoall(out, in), "the all-to-all");
+}
+
+Result<void> Context::alltoallv(const ConstBlocks& out, const Blocks& in) {
+  return wait_together(start_alltoallv(out, in), "the all-to-all");
+}
+
+Result<void> Context::wait_together(const Result<Request>& request, const char* what) {
+  if (!request) return std::unexpected(request.error());
+  const ErrorCode code = wait(*request).code;
+  if (code == ErrorCode::ok) return {};
+  if (code != ErrorCode::peer_failed)
+    return std::unexpected(
+        Error{.code = code, .fact = std::string(what) + " ended with " + std::string(to_string(code))});
+  return std::unexpected(Error{.code = code,
+                               .fact = std::string(what) + " ended without all processes: at least one has failed",
                                .remedy = "poll for peer_failed events to learn which"});
 }
 

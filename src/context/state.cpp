@@ -2,6 +2,7 @@
 
 #include "context/inspection.hpp"
 #include "context/node.hpp"
+#include "context/paths.hpp"
 #include "context/registry.hpp"
 #include "launch/identity.hpp"
 #include "options_file/options_file.hpp"
@@ -26,6 +27,7 @@ constexpr int kLastLooks = 4;
 // What a process publishes: where it is, and its address on each translator of the registry that it uses.
 struct Card {
   std::uint64_t node = 0;
+  ir::Location location; // on the first of its translators that has one
   std::array<ir::Address, 8> addresses{};
   std::array<std::uint8_t, 8> used{};
   context::ProcessorSet processors{};
@@ -104,12 +106,15 @@ Result<void> Context::State::meet() {
   for (std::size_t i = 1; i < translators_.size(); ++i) {
     own.addresses[i] = translators_[i]->address();
     own.used[i] = 1;
+    if (!own.location.known()) own.location = translators_[i]->location();
   }
   const auto deadline = base::deadline_in(std::chrono::seconds(options_.settings.join_timeout_s));
   auto cards = store_->allgather(std::as_bytes(std::span(&own, 1)), deadline);
   if (!cards) return std::unexpected(std::move(cards.error()));
 
   std::vector<engine::Contact> contacts(store_->size());
+  std::vector<std::uint64_t> nodes(store_->size());
+  std::vector<ir::Location> locations(store_->size());
   unsigned neighbours = 0; // processes on this machine, and the processors that they may use together
   context::ProcessorSet processors{};
   for (std::uint32_t rank = 0; rank < store_->size(); ++rank) {
@@ -121,6 +126,8 @@ Result<void> Context::State::meet() {
                 .remedy = "use one version of Heddle in a job",
                 .peer = rank});
     std::memcpy(&card, (*cards)[rank].data(), sizeof card);
+    nodes[rank] = card.node;
+    locations[rank] = card.location;
     if (card.node == own.node) {
       ++neighbours;
       for (std::size_t i = 0; i < processors.size(); ++i) processors[i] |= card.processors[i];
@@ -138,7 +145,10 @@ Result<void> Context::State::meet() {
                 .peer = rank});
     contacts[rank] = {.address = card.addresses[port], .port = static_cast<std::uint8_t>(port)};
   }
-  engine_->set_contacts(std::move(contacts));
+  if (auto chosen = choose_paths(contacts, locations); !chosen) return chosen;
+  std::vector<std::uint64_t> order;
+  for (const ir::Location& location : locations) order.push_back(location.base_lid);
+  set_peers(std::move(contacts), collective::number_nodes(nodes, order));
 
   int processor_count = 0;
   for (const std::uint64_t word : processors) processor_count += std::popcount(word);
@@ -152,6 +162,27 @@ Result<void> Context::State::meet() {
   return {};
 }
 
+Result<void> Context::State::choose_paths(std::span<const engine::Contact> contacts,
+                                          std::span<const ir::Location> locations) {
+  const base::Settings& settings = options_.settings;
+  if (settings.topology.empty()) return {};
+  if (!std::ranges::all_of(locations, &ir::Location::known)) {
+    log_.warning("option topology has no effect: not every process is on a network with paths to choose from");
+    return {};
+  }
+  const auto paths = context::Paths::plan(settings.topology, settings.paths, locations);
+  if (!paths) return std::unexpected(paths.error());
+  const std::uint32_t own = store_->rank();
+  for (std::uint32_t rank = 0; rank < contacts.size(); ++rank)
+    translators_[contacts[rank].port]->choose_path(ir::Peer{rank}, paths->offset(own, rank));
+  return {};
+}
+
+void Context::State::set_peers(std::vector<engine::Contact> contacts, std::span<const std::uint32_t> node_of) {
+  engine_->set_contacts(std::move(contacts));
+  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, collective::Grouping(node_of));
+}
+
 Context::State::~State() {
   if (store_ == nullptr || engine_ == nullptr) return;
   say_last_words();
@@ -159,18 +190,32 @@ Context::State::~State() {
 }
 
 std::size_t Context::State::progress_all() {
-  std::size_t done = engine_->progress_all();
-  if (engine_->failures() != failures_seen_) {
-    failures_seen_ = engine_->failures();
-    barriers_->peer_failed();
-  }
-  return done + barriers_->progress() + patterns_->progress();
+  const std::size_t done = engine_->progress_all();
+  note_failures();
+  return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+}
+
+std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers) {
+  const std::size_t done = engine_->progress_told(writers);
+  note_failures();
+  return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
 }
 
 void Context::State::say_last_words() {
   if (waiter_ == nullptr) return; // it never met the others
   const std::uint64_t end = base::steady_ns() + kSecond;
-  while (engine_->owes_words() && base::steady_ns() < end) pass_time(progress(), end);
+  while ((engine_->owes_words() || exchanges_->cut_short()) && base::steady_ns() < end) pass_time(progress(), end);
+}
+
+void Context::State::note_failures() {
+  if (engine_->failures() == failures_seen_) return;
+  failures_seen_ = engine_->failures();
+  end_collectives();
+}
+
+void Context::State::end_collectives() {
+  barriers_->peer_failed();
+  exchanges_->peer_failed();
 }
 
 void Context::State::announce() const {
@@ -231,7 +276,7 @@ void Context::State::take_notices() {
     for (const store::Notice& notice : std::span(notices).first(*count)) {
       if (notice.failed) {
         engine_->peer_failed(notice.rank);
-        barriers_->peer_failed();
+        end_collectives();
       } else {
         engine_->peer_left(notice.rank); // a barrier that it has not reached ends by its own messages
       }

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/options.hpp"
 #include "collective/barrier.hpp"
+#include "collective/exchanges.hpp"
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
@@ -36,10 +37,11 @@ class Context::State {
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
+  [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
 
   // One round of work. Returns how much was done.
   std::size_t progress() {
-    const std::size_t done = engine_->progress() + barriers_->progress() + patterns_->progress();
+    const std::size_t done = engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
     if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
       look_around();
     return done;
@@ -47,6 +49,9 @@ class Context::State {
 
   // The same for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
+  std::size_t progress_told(std::span<const std::uint32_t> writers);
+  // What joining tells about the others: how each is reached, and the number of its node (collective/grouping.hpp).
+  void set_peers(std::vector<engine::Contact> contacts, std::span<const std::uint32_t> node_of);
   // False for a simulated process: time passes only when it returns.
   [[nodiscard]] bool may_block() const { return waiter_ != nullptr; }
 
@@ -107,9 +112,13 @@ class Context::State {
   static constexpr std::uint64_t kShortestNap = 100'000; // ns
 
   State() = default;
+  // A simulated process has no store to tell of deaths: the engine has seen them.
+  void note_failures();
+  void end_collectives();
   Result<void> choose_translators();
   Result<void> build(std::uint32_t rank, std::uint32_t size, std::span<ir::Translator* const> translators);
   Result<void> meet();
+  Result<void> choose_paths(std::span<const engine::Contact> contacts, std::span<const ir::Location> locations);
   void announce() const;
   void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
     if (done > 0) [[likely]] {
@@ -123,7 +132,8 @@ class Context::State {
   }
   void sleep(std::uint64_t end);
   void look_around();
-  // Peers that wait for this process to say that it has fetched their message are told before it leaves.
+  // Peers that wait for this process to say that it has fetched their message are told before it leaves; after an exchange
+  // that was cut short, so are those that have not yet heard of the death and still send to it.
   void say_last_words();
   void take_notices();
   void watch(std::uint64_t idle_ns);
@@ -138,6 +148,7 @@ class Context::State {
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<collective::Barriers> barriers_;
   std::unique_ptr<pattern::Patterns> patterns_;
+  std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
 
   std::uint64_t rounds_ = 0;

@@ -270,8 +270,11 @@ Request Engine::begin_collective(Notify notify, OperationKind kind) {
   return operation.request();
 }
 
-void Engine::finish_collective(Request request, ErrorCode code) {
-  if (Operation* operation = core_.operations.find(request.name)) core_.complete(*operation, code);
+void Engine::finish_collective(Request request, ErrorCode code, std::uint64_t bytes) {
+  Operation* operation = core_.operations.find(request.name);
+  if (operation == nullptr) return;
+  operation->completion.bytes = operation->completion.message_bytes = bytes;
+  core_.complete(*operation, code);
 }
 
 // --- progress ---

@@ -105,7 +105,7 @@ class Engine final : private LinkHost, private OneSidedHost {
 
   // A request for something that is no single message; ended by finish_collective.
   Request begin_collective(Notify notify, OperationKind kind = OperationKind::collective);
-  void finish_collective(Request request, ErrorCode code);
+  void finish_collective(Request request, ErrorCode code, std::uint64_t bytes = 0);
 
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
   [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
@@ -128,6 +128,14 @@ class Engine final : private LinkHost, private OneSidedHost {
     std::size_t done = 0;
     for (std::size_t i = 0; i < readable_.size(); ++i)
       if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
+    return done + work_off(true);
+  }
+  // The same, where it is known which peers have written since the last call (one may be named twice): with a thousand
+  // peers it saves a thousand looks. What this process sends to itself is looked for anyway.
+  std::size_t progress_told(std::span<const std::uint32_t> writers) {
+    ++core_.progress_count;
+    std::size_t done = read_whole_ring(links_[core_.rank]);
+    for (const std::uint32_t rank : writers) done += read_whole_ring(links_[rank]);
     return done + work_off(true);
   }
 
@@ -207,6 +215,10 @@ class Engine final : private LinkHost, private OneSidedHost {
   // The peer has left in good order: what only it could have completed ends with peer_failed, without an event of its own.
   void peer_left(std::uint32_t rank) { peer_gone(rank, End::left); }
 
+  // A message to that peer needs no connection to be made first.
+  [[nodiscard]] bool connected(std::uint32_t rank) const {
+    return links_[rank] != nullptr && (links_[rank]->connected() || links_[rank]->failed());
+  }
   // Peers that have failed so far.
   [[nodiscard]] std::uint64_t failures() const override { return failures_; }
 
@@ -305,6 +317,13 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
   static constexpr std::size_t kRingsAtOnce = 16;
   std::size_t read_ring(Link& link);
+  // Until nothing is left in it. No link, or one without a ring of its own, has nothing.
+  std::size_t read_whole_ring(Link* link) {
+    std::size_t done = 0;
+    while (link != nullptr && !link->failed() && link->reader.exists() && link->reader.peek() != 0)
+      done += read_ring(*link);
+    return done;
+  }
   std::size_t read_shared_ring(Port& port);
   // One record; false: it makes no sense.
   bool dispatch(Link& link, Lead lead, const std::byte* record);

@@ -13,7 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 namespace heddle::engine {
 
@@ -22,6 +22,25 @@ struct ControlRecord {
   RecordKind kind{};
   std::uint32_t bytes = 0;
   std::array<std::byte, 48> body{};
+};
+
+// Control records in order. Owns no memory while none has ever waited: most links never have any, and there may be many links.
+class ControlQueue {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == records_.size(); }
+  [[nodiscard]] const ControlRecord& front() const { return records_[first_]; }
+  void push_back(const ControlRecord& record) { records_.push_back(record); }
+  void pop_front() {
+    if (++first_ == records_.size()) clear();
+  }
+  void clear() {
+    records_.clear();
+    first_ = 0;
+  }
+
+ private:
+  std::vector<ControlRecord> records_;
+  std::size_t first_ = 0;
 };
 
 // The claim on a slot of a shared ring that a write needs first.
@@ -73,7 +92,7 @@ struct Link {
   ir::ExposedMemory consumed_word; // where the peer reports how far it has read
   bool holds_payloads = false;     // the network does not take payloads at once
   ir::ExposedMemory staging;       // larger ones are put from here
-  std::deque<ControlRecord> control;
+  ControlQueue control;
   OperationList waiting; // sends, in order
   OperationList streams; // sends whose fragments are being written
   bool pumped = false;   // stands among the links that have something to write

@@ -15,7 +15,15 @@ namespace heddle::engine {
 
 struct Link;
 
-enum class OperationKind : std::uint8_t { send, receive, unsolicited_send, unsolicited_receive, collective, pattern };
+enum class OperationKind : std::uint8_t {
+  send,
+  receive,
+  unsolicited_send,
+  unsolicited_receive,
+  collective,
+  exchange,
+  pattern
+};
 
 // Where an operation stands. The machines of messages/ say which follow which.
 enum class Stage : std::uint8_t {

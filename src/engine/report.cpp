@@ -33,8 +33,15 @@ const char* describe(OperationKind kind) {
     case OperationKind::unsolicited_receive: return "unsolicited receive";
     case OperationKind::collective: return "barrier";
     case OperationKind::pattern: return "pattern";
+    case OperationKind::exchange: return "all-to-all";
   }
   return "?";
+}
+
+// After a death, what is left of exchanges is received from anybody (collective/exchanges.hpp): nobody waits for it.
+bool stands_by(const Operation& operation) {
+  return operation.stage == Stage::posted && operation.channel == Channel::collective &&
+         operation.match.source == kAnySource;
 }
 
 std::string rank_text(Rank rank) {
@@ -56,13 +63,13 @@ std::string hex(std::uint64_t value) {
 std::string Engine::waiting_for() {
   std::string text;
   core_.operations.visit_all([&](Operation& operation) {
-    if (operation.stage == Stage::done) return;
+    if (operation.stage == Stage::done || stands_by(operation)) return;
     text += describe(operation.kind);
     if (operation.stage == Stage::posted) {
       text +=
           " from " + rank_text(operation.match.source) + " tag " + hex(static_cast<std::uint64_t>(operation.match.tag));
       if (operation.match.mask != kWholeTag) text += " mask " + hex(operation.match.mask);
-    } else if (operation.kind != OperationKind::collective && operation.kind != OperationKind::pattern) {
+    } else if (operation.stage != Stage::running) {
       text += operation.kind == OperationKind::receive ? " from " : " to ";
       text += rank_text(operation.completion.peer) + " tag " +
               hex(static_cast<std::uint64_t>(operation.completion.tag)) + ", " +

@@ -28,6 +28,15 @@ using Address = std::array<std::byte, 40>;
 // One side of a connection on networks that need one (a queue pair): travels inside the connection protocol.
 using Endpoint = std::array<std::byte, 32>;
 
+// Where a process is on a network on which one of several paths can be chosen for each peer: the node has the LIDs base_lid ..
+// base_lid + 2^lmc - 1, and each leads to it by a path of its own.
+struct Location {
+  std::uint32_t base_lid = 0; // 0: this network has no such choice
+  std::uint32_t lmc = 0;
+
+  [[nodiscard]] bool known() const { return base_lid != 0; }
+};
+
 // Memory that peers can reach.
 struct ExposedMemory {
   std::span<std::byte> memory;
@@ -54,6 +63,10 @@ class Translator {
   [[nodiscard]] virtual std::string remark() const { return {}; }
   // Where this process is found. Constant after construction.
   [[nodiscard]] virtual Address address() const = 0;
+  // Published at join, too, so that paths are chosen for the job as a whole.
+  [[nodiscard]] virtual Location location() const { return {}; }
+  // The connection to the peer, which is not made yet, will use the peer's LID base_lid + offset.
+  virtual void choose_path(Peer, std::uint32_t /*offset*/) {}
 
   // Memory of this process that peers can put to, get from and do atomics on; zeroed, aligned to 64 bytes.
   // Fails with out_of_memory when the network's limit is reached.

@@ -26,6 +26,15 @@ Result<AlltoallSpeed> speed_of(const Network& network, const Job& job, Method me
   return alltoall_speed(network, job, *selection);
 }
 
+std::vector<std::vector<HostIndex>> draw_sets(const Fabric& fabric, std::uint32_t pick, std::uint32_t sets,
+                                              std::uint64_t seed) {
+  const std::vector<HostIndex> hosts = whole_job(fabric).hosts;
+  std::mt19937_64 dice(seed);
+  std::vector<std::vector<HostIndex>> drawn;
+  for (std::uint32_t set = 0; set < sets; ++set) drawn.push_back(draw(hosts, pick, dice));
+  return drawn;
+}
+
 Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request) {
   const std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
   if (request.pick < 2 || request.pick > hosts.size())
@@ -34,9 +43,8 @@ Result<std::vector<SweepResult>> sweep(const Network& network, const SweepReques
   if (request.sets == 0) return std::unexpected(wrong("0 sets: expected 1 or more"));
   std::vector<SweepResult> results;
   for (const Method method : request.methods) results.push_back({.method = method});
-  std::mt19937_64 dice(request.seed);
-  for (std::uint32_t set = 0; set < request.sets; ++set) {
-    const auto job = make_job(network.fabric, draw(hosts, request.pick, dice));
+  for (auto& set : draw_sets(network.fabric, request.pick, request.sets, request.seed)) {
+    const auto job = make_job(network.fabric, std::move(set));
     if (!job) return std::unexpected(job.error());
     for (SweepResult& result : results) {
       const auto speed = speed_of(network, *job, result.method);

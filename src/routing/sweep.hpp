@@ -20,6 +20,10 @@ struct SweepResult {
   std::uint32_t hot_spot_free = 0;
 };
 
+// The sets of a sweep, one after the other; `pick` is at most the number of hosts.
+std::vector<std::vector<HostIndex>> draw_sets(const Fabric& fabric, std::uint32_t pick, std::uint32_t sets,
+                                              std::uint64_t seed);
+
 // Every method sees the same sets; the same seed draws the same sets everywhere. bad_argument: a set larger than the fabric or of
 // fewer than two nodes, no sets, or a method that does not apply.
 Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request);

@@ -138,13 +138,17 @@ Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lm
   tables.ports.assign(std::size_t{tree.first_switch(tree.levels - 1) + roots} * tables.lids, kNoPort);
   for (std::uint32_t number = 0; number < tree.levels; ++number) {
     const Level level(tree, number);
+    // One LID: the leaf's uplink by the last digit, so that neighbours part at once. Several: by the first, as src/routing
+    // numbers roots, whose plans these tables are to carry out.
+    const std::uint32_t above = tree.levels - std::min(tree.levels, number + 2);
+    const std::uint32_t weight = lmc == 0 ? level.tops : small_power(tree.arity, above);
     for (std::uint32_t i = 0; i < tree.switches_at(number); ++i) {
       std::uint16_t* const table = &tables.ports[std::size_t{tree.first_switch(number) + i} * tables.lids];
       for (std::uint32_t node = 0; node < nodes; ++node) {
         const std::uint16_t down = level.way_down(i, node);
         for (std::uint32_t offset = 0; offset < lids_each; ++offset) {
-          const std::uint32_t digits = lmc == 0 ? node : offset;
-          const std::uint32_t up = tree.arity + digits / level.tops % tree.arity;
+          const std::uint32_t digits = lids_each == roots ? offset : (node + offset) % roots;
+          const std::uint32_t up = tree.arity + digits / weight % tree.arity;
           table[tables.base[node] + offset] = down == kNoPort ? static_cast<std::uint16_t>(up) : down;
         }
       }

@@ -47,8 +47,9 @@ inline constexpr std::uint32_t kLargestUnicastLid = 0xbfff;
   return (node + 1) << lmc;
 }
 
-// Destination modulo k. Going up from level l, lmc = 0 takes the l-th digit (base arity) of the destination node; with more LIDs
-// it takes the digits of the LID's low lmc bits, so that each LID of a node has its own root. LIDs past the roots stay unknown.
+// Going up, a packet takes a digit (base arity) of its root's number at each level. With a LID for every root, that is the
+// number in the LID's low lmc bits; LIDs past the roots stay unknown. With fewer, offset o of node i takes root (i + o) modulo
+// their number: with one, destination modulo k.
 Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc);
 
 // Error bad_argument names the parameter.

@@ -14,6 +14,8 @@ class Decorator : public ir::Translator {
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return inner_.capabilities(); }
   [[nodiscard]] std::string remark() const override { return inner_.remark(); }
   [[nodiscard]] ir::Address address() const override { return inner_.address(); }
+  [[nodiscard]] ir::Location location() const override { return inner_.location(); }
+  void choose_path(ir::Peer peer, std::uint32_t offset) override { inner_.choose_path(peer, offset); }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
   void deallocate(const ir::ExposedMemory& memory) override { inner_.deallocate(memory); }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return inner_.expose(memory); }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <string>
 
 namespace heddle::translators {
 
@@ -13,7 +14,8 @@ constexpr std::align_val_t kAlignment{64};
 } // namespace
 
 MemoryTable::~MemoryTable() {
-  for (const auto& [key, memory] : allocated_) ::operator delete(memory, kAlignment);
+  for (const auto& [key, area] : areas_)
+    if (area.owned) ::operator delete(area.memory.data(), kAlignment);
 }
 
 Result<ir::ExposedMemory> MemoryTable::allocate(ir::MemoryKey key, std::size_t bytes) {
@@ -25,24 +27,26 @@ Result<ir::ExposedMemory> MemoryTable::allocate(ir::MemoryKey key, std::size_t b
                                  .fact = "no memory for " + std::to_string(bytes) + " bytes that peers can reach",
                                  .remedy = "lower ring_memory"});
   std::memset(data, 0, bytes);
-  allocated_[key] = data;
-  return ir::ExposedMemory{.memory = {data, bytes}, .place = expose(key, {data, bytes})};
+  areas_[key] = {.memory = {data, bytes}, .owned = true};
+  return ir::ExposedMemory{.memory = {data, bytes}, .place = {.key = key, .offset = 0}};
 }
 
 void MemoryTable::deallocate(const ir::ExposedMemory& memory) {
-  withdraw(memory.place.key);
-  if (allocated_.erase(memory.place.key) > 0) ::operator delete(memory.memory.data(), kAlignment);
+  const auto found = areas_.find(memory.place.key);
+  if (found == areas_.end()) return;
+  if (found->second.owned) ::operator delete(found->second.memory.data(), kAlignment);
+  areas_.erase(found);
 }
 
 ir::RemotePlace MemoryTable::expose(ir::MemoryKey key, std::span<std::byte> memory) {
-  exposed_[key] = memory;
+  areas_[key] = {.memory = memory};
   return {.key = key, .offset = 0};
 }
 
 std::byte* MemoryTable::reach(const ir::RemotePlace& place, std::uint64_t bytes) const {
-  const auto found = exposed_.find(place.key);
-  if (found == exposed_.end()) return nullptr;
-  const std::span<std::byte> memory = found->second;
+  const auto found = areas_.find(place.key);
+  if (found == areas_.end()) return nullptr;
+  const std::span<std::byte> memory = found->second.memory;
   if (place.offset > memory.size() || bytes > memory.size() - place.offset) return nullptr;
   return memory.data() + place.offset;
 }

@@ -5,10 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
-#include <vector>
+#include <unordered_map>
 
 namespace heddle::translators {
 
@@ -23,14 +21,17 @@ class MemoryTable {
   Result<ir::ExposedMemory> allocate(ir::MemoryKey key, std::size_t bytes);
   void deallocate(const ir::ExposedMemory& memory);
   ir::RemotePlace expose(ir::MemoryKey key, std::span<std::byte> memory);
-  void withdraw(ir::MemoryKey key) { exposed_.erase(key); }
-  [[nodiscard]] bool holds(ir::MemoryKey key) const { return exposed_.contains(key) || allocated_.contains(key); }
+  void withdraw(ir::MemoryKey key) { areas_.erase(key); }
+  [[nodiscard]] bool holds(ir::MemoryKey key) const { return areas_.contains(key); }
   // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
   [[nodiscard]] std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
 
  private:
-  std::map<ir::MemoryKey, std::span<std::byte>> exposed_;
-  std::map<ir::MemoryKey, std::byte*> allocated_;
+  struct Area {
+    std::span<std::byte> memory;
+    bool owned = false; // made by allocate
+  };
+  std::unordered_map<ir::MemoryKey, Area> areas_;
 };
 
 } // namespace heddle::translators

@@ -1,5 +1,7 @@
 #include "world/state.hpp"
 
+#include "collective/grouping.hpp"
+#include "context/paths.hpp"
 #include "context/state.hpp"
 #include "sim/description.hpp"
 #include "translators/simulated/infiniband/infiniband.hpp"
@@ -7,6 +9,7 @@
 #include "translators/simulated/tofu/tofu.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 namespace heddle::simulation {
@@ -16,11 +19,23 @@ namespace {
 using namespace translators::simulated;
 
 // Until something is tried again that nobody will tell of: twice as long each time that it was in vain.
-constexpr Time kFirstPatience = std::chrono::microseconds(1);
+constexpr Time kFirstPatience = std::chrono::microseconds(4); // about as long as a peer's transaction takes
+constexpr Time kShortPatience = std::chrono::microseconds(1); // where faults hold something back
 constexpr Time kLastPatience = std::chrono::microseconds(64);
 
 Error bad(std::string fact, std::string remedy = {}) {
   return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
+}
+
+Result<void> check_nodes(std::vector<std::uint32_t> nodes, std::uint32_t count) {
+  std::ranges::sort(nodes);
+  if (nodes.back() >= count)
+    return std::unexpected(
+        bad("node " + std::to_string(nodes.back()) + " is outside the fabric of " + std::to_string(count) + " nodes"));
+  const auto twice = std::ranges::adjacent_find(nodes);
+  if (twice != nodes.end())
+    return std::unexpected(bad("node " + std::to_string(*twice) + " is named twice", "name every node once"));
+  return {};
 }
 
 } // namespace
@@ -40,15 +55,20 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   auto fabric = sim::parse_fabric(setup.fabric);
   if (!fabric) return std::unexpected(std::move(fabric.error()));
   if (setup.peers_per_node == 0) return std::unexpected(bad("no peer on any node", "give at least 1 per node"));
-  const std::uint64_t places = std::uint64_t{fabric->nodes} * setup.peers_per_node;
+  std::vector<std::uint32_t> offered = setup.nodes;
+  if (offered.empty()) {
+    offered.resize(fabric->nodes);
+    std::iota(offered.begin(), offered.end(), 0U);
+  }
+  if (auto good = check_nodes(offered, fabric->nodes); !good) return std::unexpected(std::move(good.error()));
+  const std::uint64_t places = std::uint64_t{offered.size()} * setup.peers_per_node;
   const std::uint64_t peers = setup.peers == 0 ? places : setup.peers;
   if (peers > places)
-    return std::unexpected(bad(std::to_string(peers) + " peers do not fit on " + std::to_string(fabric->nodes) +
+    return std::unexpected(bad(std::to_string(peers) + " peers do not fit on " + std::to_string(offered.size()) +
                                    " nodes with " + std::to_string(setup.peers_per_node) + " on each",
                                "use a larger fabric or more peers per node"));
   std::vector<std::uint32_t> nodes;
-  for (std::uint64_t rank = 0; rank < peers; ++rank)
-    nodes.push_back(static_cast<std::uint32_t>(rank / setup.peers_per_node));
+  for (std::uint64_t rank = 0; rank < peers; ++rank) nodes.push_back(offered[rank / setup.peers_per_node]);
   for (const Setup::Death& death : setup.deaths)
     if (death.rank >= peers)
       return std::unexpected(bad("rank " + std::to_string(death.rank) + " cannot die: no such rank"));
@@ -65,12 +85,38 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   return state;
 }
 
-Result<std::unique_ptr<ir::Translator>> WorldState::make_translator(ir::Peer peer) {
+engine::Engine& WorldState::engine_of(Peer& peer) {
+  return peer.context_->state_->engine();
+}
+
+Result<std::unique_ptr<Simulated>> WorldState::make_translator(ir::Peer peer) {
   const std::string_view kind = std::string_view(setup_.fabric).substr(0, setup_.fabric.find(':'));
   if (kind == "infiniband") return std::make_unique<Infiniband>(interconnect_, peer);
   if (kind == "tofu") return std::make_unique<Tofu>(interconnect_, peer);
   if (kind == "rhinet") return std::make_unique<Rhinet>(interconnect_, peer);
   return std::unexpected(bad("no translator for a fabric of kind '" + std::string(kind) + "'"));
+}
+
+// Every process would come to the same plan: one is made for all.
+Result<void> WorldState::choose_paths(const base::Settings& settings) {
+  if (settings.topology.empty()) return {};
+  std::vector<ir::Location> locations;
+  for (const Process& process : processes_) locations.push_back(process.network->location());
+  if (!std::ranges::all_of(locations, &ir::Location::known))
+    return std::unexpected(bad("option topology: a fabric such as " + setup_.fabric + " has no paths to choose from"));
+  const auto paths = context::Paths::plan(settings.topology, settings.paths, locations);
+  if (!paths) return std::unexpected(paths.error());
+  for (std::uint32_t from = 0; from < size(); ++from)
+    for (std::uint32_t to = 0; to < size(); ++to)
+      processes_[from].network->choose_path(ir::Peer{to}, paths->offset(from, to));
+  return {};
+}
+
+std::vector<std::uint32_t> WorldState::numbered_nodes() const {
+  std::vector<std::uint64_t> nodes;
+  for (std::uint32_t rank = 0; rank < interconnect_.size(); ++rank)
+    nodes.push_back(interconnect_.node_of(ir::Peer{rank}));
+  return collective::number_nodes(nodes, nodes);
 }
 
 Result<void> WorldState::populate() {
@@ -98,10 +144,12 @@ Result<void> WorldState::populate() {
     process.peer->context_ = Context(std::move(*state));
     contacts[rank] = {.address = process.network->address(), .port = 1};
   }
+  if (auto chosen = choose_paths(options->settings); !chosen) return chosen;
+  const std::vector<std::uint32_t> nodes = numbered_nodes();
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     std::vector<engine::Contact> of_rank = contacts;
     of_rank[rank].port = 0; // messages to itself go by loopback
-    processes_[rank].peer->context_->state_->engine().set_contacts(std::move(of_rank));
+    processes_[rank].peer->context_->state_->set_peers(std::move(of_rank), nodes);
   }
   return {};
 }
@@ -123,10 +171,7 @@ Result<Outcome> WorldState::run(const Program& program) {
       if (!interconnect_.step()) return std::unexpected(stuck());
       continue;
     }
-    for (const std::uint32_t rank : touched) {
-      processes_[rank].looks_again = false;
-      advance(processes_[rank]);
-    }
+    for (const std::uint32_t rank : touched) advance(processes_[rank]);
   }
   outcome_.time = now();
   // What the last processes have sent still arrives.
@@ -144,16 +189,18 @@ Result<Outcome> WorldState::run(const Program& program) {
 void WorldState::advance(Process& process) {
   if (process.dead) return;
   Context::State& state = *process.peer->context_->state_;
+  look_again_if_due(process);
+  process.network->take_writers(writers_);
   for (;;) {
-    const std::size_t done = state.progress_all();
-    if (done > 0) process.patience = {};
+    const std::size_t done = state.progress_told(writers_);
+    writers_.clear();
     Peer::Wait* waiting = process.peer->waiting_;
     if (waiting != nullptr && waiting->over())
       resume(process);
     else if (done == 0)
       break;
   }
-  look_again_if_needed(process);
+  set_timer_if_needed(process);
 }
 
 void WorldState::resume(Process& process) {
@@ -180,14 +227,25 @@ void WorldState::note_end(Process& process) {
   }
 }
 
-void WorldState::look_again_if_needed(Process& process) {
-  const bool needed = process.peer->context_->state_->engine().must_try_again() ||
-                      (process.faulty != nullptr && (process.faulty->held() > 0 ||
-                                                     process.peer->context_->state_->engine().holds_commands()));
-  if (!needed || process.looks_again) return;
+// The engine counts calls between its tries; here it is called only when something happens, and the time has passed instead.
+void WorldState::look_again_if_due(Process& process) {
+  if (!process.looks_again || now() < process.looks_at) return;
+  process.looks_again = false;
+  engine_of(*process.peer).try_again_now();
+}
+
+// One timer at a time: events that come before it must not set more of them.
+void WorldState::set_timer_if_needed(Process& process) {
+  const bool tries_again = engine_of(*process.peer).must_try_again();
+  const bool held = process.faulty != nullptr &&
+                    (process.faulty->held() > 0 || engine_of(*process.peer).holds_commands());
+  if (!tries_again) process.patience = {};
+  if ((!tries_again && !held) || process.looks_again) return;
+  if (tries_again) process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);
+  const Time wait = held ? kShortPatience : process.patience;
   process.looks_again = true;
-  process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);
-  wake_at(*process.peer, now() + process.patience);
+  process.looks_at = now() + wait;
+  wake_at(*process.peer, process.looks_at);
 }
 
 void WorldState::kill_those_due() {

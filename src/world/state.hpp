@@ -1,9 +1,11 @@
 // What a simulated job consists of, and the loop that runs it: an event of the network, then whoever it concerned.
 #pragma once
 
+#include "base/options.hpp"
 #include "sim/packet_model.hpp"
 #include "translators/faulty/faulty.hpp"
 #include "translators/simulated/interconnect.hpp"
+#include "translators/simulated/simulated.hpp"
 #include "world/trace.hpp"
 
 #include <heddle/simulation.hpp>
@@ -11,6 +13,10 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace heddle::engine {
+class Engine;
+}
 
 namespace heddle::simulation {
 
@@ -24,15 +30,17 @@ class WorldState {
   [[nodiscard]] const Peer& peer(std::uint32_t rank) const { return *processes_[rank].peer; }
   void wake_at(const Peer& peer, Time time) { interconnect_.touch_at(ir::Peer{peer.rank()}, time); }
   Result<Outcome> run(const Program& program);
+  static engine::Engine& engine_of(Peer& peer);
 
  private:
   struct Process {
-    std::unique_ptr<ir::Translator> network;
+    std::unique_ptr<translators::simulated::Simulated> network;
     std::unique_ptr<translators::Faulty> faulty; // over it; none without faults
     std::unique_ptr<Peer> peer;
     std::optional<Task> task;
     Time waits_since{};
     bool looks_again = false; // a timer is set because something has to be tried again
+    Time looks_at{};          // when it fires
     Time patience{};          // until that timer, the last time
     bool dead = false;
     bool ended = false;
@@ -40,13 +48,17 @@ class WorldState {
 
   WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
   Result<void> populate();
-  Result<std::unique_ptr<ir::Translator>> make_translator(ir::Peer peer);
+  Result<void> choose_paths(const base::Settings& settings);
+  // The node of each process, numbered in the order of the network.
+  [[nodiscard]] std::vector<std::uint32_t> numbered_nodes() const;
+  Result<std::unique_ptr<translators::simulated::Simulated>> make_translator(ir::Peer peer);
 
   // Lets a process do all it can do now.
   void advance(Process& process);
   void resume(Process& process);
   void note_end(Process& process);
-  void look_again_if_needed(Process& process);
+  void look_again_if_due(Process& process);
+  void set_timer_if_needed(Process& process);
   void kill_those_due();
   [[nodiscard]] Error stuck() const;
 
@@ -56,6 +68,7 @@ class WorldState {
   std::vector<Setup::Death> deaths_; // by time, the next last
   std::unique_ptr<Trace> trace_;
   std::uint32_t running_ = 0;
+  std::vector<std::uint32_t> writers_; // of the process that is advanced
   Outcome outcome_;
 };
 

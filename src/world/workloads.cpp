@@ -1,7 +1,10 @@
 #include "world/workloads.hpp"
 
+#include "base/options.hpp"
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -13,6 +16,14 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kNames = {"ping-pong", "stream", "all-to-all", "halo", "random"};
 constexpr std::uint32_t kUnderWay = 16; // messages of a stream
+
+// Memory that all processes of an all-to-all share: nobody looks at what arrives, and each with its own would need blocks
+// for the square of their number.
+struct Buffers {
+  explicit Buffers(std::size_t bytes) : out(bytes), in(bytes) {}
+  std::vector<std::byte> out;
+  std::vector<std::byte> in;
+};
 
 // When the processes began and ended what is measured.
 struct Clock {
@@ -63,17 +74,8 @@ Task stream(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
   check(co_await peer.wait_all(requests));
 }
 
-Task exchange(Peer& peer, std::uint32_t to, std::uint32_t from, std::uint64_t bytes, std::vector<std::byte>& buffer) {
-  const std::array requests = {
-      checked(peer.context().receive({.source = Rank{from}, .tag = Tag{1}}, Layout(buffer.data() + bytes, bytes))),
-      checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(buffer.data(), bytes)))};
-  check(co_await peer.wait_all(requests));
-}
-
-Task all_to_all(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
-  for (std::uint32_t step = 1; step < peer.size(); ++step)
-    co_await exchange(peer, (peer.rank() + step) % peer.size(), (peer.rank() + peer.size() - step) % peer.size(), bytes,
-                      buffer);
+Task all_to_all(Peer& peer, Buffers& buffers) {
+  check((co_await peer.wait(checked(peer.context().start_alltoall(buffers.out, buffers.in)))).code);
 }
 
 struct Grid {
@@ -121,11 +123,11 @@ Task random_traffic(Peer& peer, const Job& job, std::uint32_t round, std::vector
   check(co_await peer.wait_all(requests));
 }
 
-Task one_round(Peer& peer, const Job& job, std::uint32_t round, std::vector<std::byte>& buffer) {
+Task one_round(Peer& peer, const Job& job, std::uint32_t round, std::vector<std::byte>& buffer, Buffers& shared) {
   switch (job.workload) {
     case Workload::ping_pong: return ping_pong(peer, buffer);
     case Workload::stream: return stream(peer, job.bytes, buffer);
-    case Workload::all_to_all: return all_to_all(peer, job.bytes, buffer);
+    case Workload::all_to_all: return all_to_all(peer, shared);
     case Workload::halo: return halo(peer, job.bytes, buffer);
     case Workload::random: return random_traffic(peer, job, round, buffer);
   }
@@ -144,18 +146,19 @@ std::uint64_t messages_of_a_round(const Job& job, std::uint32_t size) {
 }
 
 std::size_t buffer_bytes(const Job& job) {
+  if (job.workload == Workload::all_to_all) return 0;
   const std::size_t pieces = job.workload == Workload::stream ? kUnderWay : job.workload == Workload::halo ? 8 : 2;
   return job.workload == Workload::ping_pong ? job.bytes : pieces * job.bytes;
 }
 
-Task run_rounds(Peer& peer, const Job& job, Clock& clock) {
+Task run_rounds(Peer& peer, const Job& job, Clock& clock, Buffers& shared) {
   std::vector<std::byte> buffer(buffer_bytes(job));
   for (std::uint32_t round = 0; round <= job.rounds; ++round) { // the first makes the connections
     if (round == 1) {
       check((co_await peer.barrier()).code);
       clock.began(peer.now());
     }
-    co_await one_round(peer, job, round, buffer);
+    co_await one_round(peer, job, round, buffer, shared);
   }
   clock.ended(peer.now());
   check((co_await peer.barrier()).code);
@@ -167,11 +170,22 @@ std::span<const std::string_view> workload_names() {
   return kNames;
 }
 
+Options options_for(std::uint64_t processes) {
+  constexpr std::uint64_t kAllRings = std::uint64_t{1} << 29U;
+  constexpr std::uint64_t kSmallest = 1024;
+  constexpr std::uint64_t kEach = 2; // beside the ring, as much to put payloads from
+  const std::uint64_t fair = kAllRings / std::max<std::uint64_t>(kEach * processes * processes, 1);
+  Options options;
+  if (fair < base::Settings{}.ring_bytes) options.ring_bytes = std::max(std::bit_floor(fair), kSmallest);
+  return options;
+}
+
 Result<Measured> run_job(World& world, const Job& job) {
   if (world.size() < 2)
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a workload needs at least 2 processes"});
   Clock clock;
-  auto outcome = world.run([&](Peer& peer) { return run_rounds(peer, job, clock); });
+  Buffers shared(job.workload == Workload::all_to_all ? job.bytes * world.size() : 0);
+  auto outcome = world.run([&](Peer& peer) { return run_rounds(peer, job, clock, shared); });
   if (!outcome) return std::unexpected(std::move(outcome.error()));
   if (!outcome->errors.empty())
     return std::unexpected(Error{.code = ErrorCode::peer_failed, .fact = outcome->errors.front()});

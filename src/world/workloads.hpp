@@ -12,7 +12,7 @@ namespace heddle::simulation {
 enum class Workload : std::uint8_t {
   ping_pong,  // between the first and the last process
   stream,     // from the first to the last, many messages under way
-  all_to_all, // every process to every other, one step a partner
+  all_to_all, // the library's alltoall
   halo,       // with the four neighbours on a periodic grid, as square as the number of processes allows
   random,     // every process to others at random
 };
@@ -31,6 +31,10 @@ struct Measured {
   std::uint64_t bytes = 0; // of messages in that time
   Outcome outcome;
 };
+
+// Options for so many processes that all talk to each other: rings so small that all of them together stay within half
+// a gibibyte. Their memory is real, though the network is not.
+Options options_for(std::uint64_t processes);
 
 // Runs the job as the only program of the world. Error as World::run, and when a process fails.
 Result<Measured> run_job(World& world, const Job& job);

@@ -1,4 +1,5 @@
 // Simulated jobs: processes as coroutines on a simulated fabric, in virtual time.
+#include "engine/engine.hpp"
 #include "world/state.hpp"
 
 #include <utility>
@@ -9,23 +10,24 @@ Time Peer::now() const {
   return world_.now();
 }
 
+// Waits only look: whoever asks whether they are over has made progress before.
 bool Peer::RequestWait::over() {
-  completion_ = peer_.context().test(request_);
+  completion_ = WorldState::engine_of(peer_).take_completion(request_);
   return completion_.has_value();
 }
 
 bool Peer::AllWait::over() {
   while (!left_.empty()) {
-    const auto completion = peer_.context().test(left_.front());
-    if (!completion) return false;
-    if (first_ == ErrorCode::ok) first_ = completion->code;
+    const auto code = WorldState::engine_of(peer_).take_code(left_.front());
+    if (!code) return false;
+    if (first_ == ErrorCode::ok) first_ = *code;
     left_ = left_.subspan(1);
   }
   return true;
 }
 
 bool Peer::EventWait::over() {
-  count_ = peer_.context().poll(events_);
+  count_ = WorldState::engine_of(peer_).take_events(events_);
   return count_ > 0;
 }
 

@@ -1,10 +1,12 @@
 // Survivors of a killed process: what each does until it learns of the death depends on the first argument.
 //   barrier      passes barriers
+//   alltoall     exchanges blocks of all sizes with all others
 //   sleep        sleeps until an event comes
 //   rendezvous   exchanges messages of 2 MiB with all others
 //   eager        exchanges messages of 64 bytes with all others
 // Then the survivors exchange messages in a ring among themselves, and leave.
 #include "tests/job/member.hpp"
+#include "tests/traffic/exchange.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,6 +27,8 @@ class Survivor {
     while (dead_ < 0) {
       if (what == "barrier")
         pass_barrier();
+      else if (what == "alltoall")
+        pass_exchange();
       else if (what == "sleep")
         look(60s);
       else
@@ -82,6 +86,18 @@ class Survivor {
     while (dead_ < 0) look(60s);
   }
 
+  // Small and large in turn, so that some are under way whatever way they take.
+  void pass_exchange() {
+    ExchangeRound round({.seed = 1, .size = size_, .largest = 300'000}, exchanges_++, rank_);
+    const ErrorCode code = context_.wait(demand(round.start(context_), "start of an all-to-all")).code;
+    if (code == ErrorCode::ok) {
+      demand(round.verdict().empty(), round.verdict());
+      return;
+    }
+    demand(code == ErrorCode::peer_failed, "an all-to-all ended with " + std::string(to_string(code)));
+    while (dead_ < 0) look(60s);
+  }
+
   // With all others at once. Only the dead one's operations may fail, and what is left to others after it is drained by
   // cancelling, since they may have stopped already.
   void exchange(std::uint64_t bytes) {
@@ -131,6 +147,7 @@ class Survivor {
   std::uint32_t rank_;
   std::uint32_t size_;
   int dead_ = -1;
+  std::uint64_t exchanges_ = 0;
   std::uint32_t failed_peer_ = 0;
 };
 
@@ -139,7 +156,7 @@ class Survivor {
 
 int main(int argc, char** argv) {
   using namespace heddle::tests;
-  if (argc < 2) give_up("arguments: barrier, sleep, rendezvous or eager");
+  if (argc < 2) give_up("arguments: barrier, alltoall, sleep, rendezvous or eager");
   say("pid " + std::to_string(::getpid()) + " of rank " + std::getenv("HEDDLE_RANK") + " at " +
       std::getenv("HEDDLE_STORE"));
   auto context = demand(heddle::Context::join(), "join");

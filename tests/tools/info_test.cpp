@@ -131,7 +131,7 @@ TEST(Info, NamesTheNearestOption) {
 }
 
 TEST(Info, RefusesABadValueWithWhatWasExpected) {
-  expect_refused(heddle({"info"}, {{"HEDDLE_RING_BYTES", "5000"}}), "expected a power of two from 4KiB to 1GiB");
+  expect_refused(heddle({"info"}, {{"HEDDLE_RING_BYTES", "5000"}}), "expected a power of two from 1KiB to 1GiB");
   expect_refused(heddle({"info"}, {{"HEDDLE_TRANSLATORS", "carrier-pigeon"}}), "use some of: shm");
   expect_refused(heddle({"info"}, {{"HEDDLE_FILE", "/does/not/exist.toml"}}), "/does/not/exist.toml");
 }

@@ -43,11 +43,19 @@ std::vector<std::string> cut_program(const CLI::App& run, std::vector<std::strin
   return {};
 }
 
-int unknown_command(CLI::App& program, const std::string& name) {
+// The command among those of `parent`, or null where none has that name.
+CLI::App* find_command(CLI::App& parent, const std::string& name) {
+  const auto commands = parent.get_subcommands({});
+  const auto found = std::ranges::find(commands, name, [](CLI::App* command) { return command->get_name(); });
+  return found == commands.end() ? nullptr : *found;
+}
+
+// `below` is the command that has no such subcommand; empty for the program itself.
+int unknown_command(CLI::App& parent, const std::string& below, const std::string& name) {
   std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : parent.get_subcommands({})) names.push_back(command->get_name());
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return bad_usage("", fmt::format("no command is called '{}', did you mean {}?", name, base::nearest(name, views)));
+  return bad_usage(below, fmt::format("no command is called '{}', did you mean {}?", name, base::nearest(name, views)));
 }
 
 int run_program(std::vector<std::string> arguments) {
@@ -58,10 +66,13 @@ int run_program(std::vector<std::string> arguments) {
   Invocation invocation;
   for (const AddSubcommand add : kSubcommands) add(program, invocation);
   if (!arguments.empty() && !arguments.front().starts_with("-")) {
-    const auto commands = program.get_subcommands({});
-    const auto chosen = std::ranges::find(commands, arguments.front(), [](CLI::App* a) { return a->get_name(); });
-    if (chosen == commands.end()) return unknown_command(program, arguments.front());
-    if (arguments.front() == "run") invocation.program = cut_program(**chosen, arguments);
+    CLI::App* chosen = find_command(program, arguments.front());
+    if (chosen == nullptr) return unknown_command(program, "", arguments.front());
+    const bool names_another =
+        !chosen->get_subcommands({}).empty() && arguments.size() > 1 && !arguments[1].starts_with("-");
+    if (names_another && find_command(*chosen, arguments[1]) == nullptr)
+      return unknown_command(*chosen, chosen->get_name(), arguments[1]);
+    if (arguments.front() == "run") invocation.program = cut_program(*chosen, arguments);
   }
   try {
     std::ranges::reverse(arguments); // as CLI11 wants them

@@ -91,25 +91,13 @@ class Pair {
   Pages buffer_;
 };
 
-// Every process sends its block to every other, at distance 1, 2, ..., and receives from the mirror.
+// A block from every process to every process.
 class AllToAll {
  public:
   AllToAll(Context& context, std::uint64_t bytes)
-      : context_(context), bytes_(bytes), out_(pages(bytes)), in_(pages(bytes)) {}
+      : context_(context), bytes_(bytes * context.size()), out_(pages(bytes_)), in_(pages(bytes_)) {}
 
-  ErrorCode exchange() {
-    const std::uint32_t size = context_.size();
-    const auto rank = static_cast<std::uint32_t>(context_.rank());
-    for (std::uint32_t distance = 1; distance < size; ++distance) {
-      const Rank from{(rank + size - distance) % size};
-      const auto received = context_.receive({.source = from, .tag = kTag}, Layout(in_.get(), bytes_));
-      const auto sent = context_.send(Rank{(rank + distance) % size}, kTag, ConstLayout(out_.get(), bytes_));
-      if (!received || !sent) return !received ? received.error().code : sent.error().code;
-      const std::array requests{*received, *sent};
-      if (const ErrorCode code = context_.wait_all(requests); code != ErrorCode::ok) return code;
-    }
-    return ErrorCode::ok;
-  }
+  Result<void> exchange() { return context_.alltoall({out_.get(), bytes_}, {in_.get(), bytes_}); }
 
  private:
   Context& context_;
@@ -194,7 +182,7 @@ Result<Figure> measure_alltoall(Context& context, std::uint64_t bytes, const Eff
     if (const auto ready = context.barrier(); !ready) return std::unexpected(ready.error());
     const std::uint64_t start = base::steady_ns();
     for (std::uint64_t i = 0; i < count; ++i)
-      if (const ErrorCode code = exchange.exchange(); code != ErrorCode::ok) return std::unexpected(interrupted(code));
+      if (const auto exchanged = exchange.exchange(); !exchanged) return std::unexpected(exchanged.error());
     if (const auto done = context.barrier(); !done) return std::unexpected(done.error());
     return seconds_since(start) * 1e6 / static_cast<double>(count);
   });

@@ -39,9 +39,10 @@ struct Reproduction {
 
 std::string to_svg(const Chart& chart); // reproduce_chart.cpp
 
-Result<Reproduction> reproduce_fat_tree();    // reproduce_fat_tree.cpp
-Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
-Result<Reproduction> reproduce_rhinet();      // reproduce_rhinet.cpp
-Result<Reproduction> reproduce_scheduling();  // reproduce_scheduling.cpp
+Result<Reproduction> reproduce_fat_tree();            // reproduce_fat_tree.cpp
+Result<void> add_fat_tree_packets(Reproduction& all); // reproduce_fat_tree_packets.cpp
+Result<Reproduction> reproduce_portability();         // reproduce_portability.cpp
+Result<Reproduction> reproduce_rhinet();              // reproduce_rhinet.cpp
+Result<Reproduction> reproduce_scheduling();          // reproduce_scheduling.cpp
 
 } // namespace heddle::tool

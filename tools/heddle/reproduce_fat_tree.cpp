@@ -1,5 +1,6 @@
 // The two reports on all-to-all over fat-tree InfiniBand: 30 nodes on a 6-ary-2-tree, 1,000 random sets of 16 of them, and nodes
-// in a row. Theirs are measurements, ours the model of src/routing/alltoall_model.hpp.
+// in a row. Theirs are measurements, ours the model of src/routing/alltoall_model.hpp; for some of the sets, packets, too
+// (reproduce_fat_tree_packets.cpp).
 #include "reproduce.hpp"
 
 #include "routing/sweep.hpp"
@@ -103,6 +104,7 @@ Result<Reproduction> reproduce_fat_tree() {
   Reproduction all;
   add_random_sets(all, *results);
   if (auto added = add_nodes_in_a_row(all, *network); !added) return std::unexpected(added.error());
+  if (auto added = add_fat_tree_packets(all); !added) return std::unexpected(added.error());
   return all;
 }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <map>
+
 namespace heddle::tool {
 namespace {
 
@@ -51,13 +53,24 @@ void print_stages(const routing::Pattern& pattern, const routing::LoadReport& re
   }
 }
 
-void print_text(const LoadArguments& arguments, const routing::Network& network, const routing::Pattern& pattern,
-                const routing::LoadReport& report) {
+// What fewer LIDs than ways still promise (Galvin's theorem; src/routing/list_colouring.hpp).
+std::string guarantee(const routing::Network& network, const routing::Job& job) {
+  std::map<routing::SwitchIndex, std::uint32_t> on_leaf;
+  std::uint32_t most = 0;
+  for (const routing::SwitchIndex leaf : job.leaves) most = std::max(most, ++on_leaf[leaf]);
+  return fmt::format(
+      "colouring has surely no hot spot while no leaf has more than {} nodes of the job; here one has {}",
+      network.lids.per_host(), most);
+}
+
+void print_text(const LoadArguments& arguments, const routing::Network& network, const routing::Job& job,
+                const routing::Pattern& pattern, const routing::LoadReport& report) {
   constexpr std::size_t kMostNamed = 40;
   fmt::print("{}, {} nodes, method {}, pattern {}: largest load {}, no choice of paths below {}\n",
              name_of(arguments.fabric), pattern.nodes(), arguments.job.method, pattern.name(), report.overall(),
              report.overall_bound());
   if (!network.lids.limit.empty()) fmt::print("limit: {}\n", network.lids.limit);
+  if (!network.lids.limit.empty() && network.fabric.levels == 2) fmt::print("{}\n", guarantee(network, job));
   print_stages(pattern, report);
   fmt::print("{} hot spots\n", report.hot_spots.empty() ? "no" : std::to_string(report.hot_spots.size()));
   const routing::Links links(network.fabric);
@@ -82,7 +95,7 @@ int run_one_job(const LoadArguments& arguments, const routing::Network& network)
   if (arguments.json)
     print_json(network, *pattern, *report);
   else
-    print_text(arguments, network, *pattern, *report);
+    print_text(arguments, network, *job, *pattern, *report);
   return report->hot_spots.empty() ? 0 : 1;
 }
 

@@ -1,6 +1,8 @@
 // heddle sim: a workload of the library on a simulated fabric, in virtual time.
 #include "base/nearest.hpp"
 #include "base/size_text.hpp"
+#include "routing/job.hpp"
+#include "sim/description.hpp"
 #include "subcommands.hpp"
 #include "world/workloads.hpp"
 
@@ -27,6 +29,8 @@ struct SimArguments {
   std::string trace;
   std::uint32_t peers = 0;
   std::uint32_t per_node = 1;
+  std::string nodes;
+  std::string paths;
   std::uint32_t rounds = 10;
   std::uint64_t seed = 1;
   bool json = false;
@@ -54,20 +58,32 @@ Result<Workload> workload_named(const std::string& name) {
             .fact = fmt::format("no workload is called '{}', did you mean {}?", name, base::nearest(name, names))});
 }
 
-// Where many processes talk to all others, small rings: their memory is real, though the network is not.
-Options options_for(const SimArguments& arguments, Workload workload) {
-  Options options;
-  const bool with_all = workload == Workload::all_to_all || workload == Workload::random;
-  if (with_all && (arguments.peers == 0 || arguments.peers > 64)) options.ring_bytes = 4096;
-  return options;
+// The tree of infiniband:TREE,name=value...
+std::string tree_of(const std::string& fabric) {
+  const std::size_t begin = fabric.find(':') + 1;
+  return fabric.substr(begin, fabric.find(',', begin) - begin);
 }
 
 Result<Row> measure(const SimArguments& arguments, const Job& job) {
-  const simulation::Setup setup{.fabric = arguments.fabric,
-                                .peers = arguments.peers,
-                                .peers_per_node = arguments.per_node,
-                                .options = options_for(arguments, job.workload),
-                                .trace = arguments.trace};
+  const auto fabric = sim::parse_fabric(arguments.fabric);
+  if (!fabric) return std::unexpected(fabric.error());
+  const std::uint64_t processes =
+      arguments.peers != 0 ? arguments.peers : std::uint64_t{fabric->nodes} * arguments.per_node;
+  const bool with_all = job.workload == Workload::all_to_all || job.workload == Workload::random;
+  simulation::Setup setup{.fabric = arguments.fabric,
+                          .peers = arguments.peers,
+                          .peers_per_node = arguments.per_node,
+                          .options = with_all ? simulation::options_for(processes) : Options{},
+                          .trace = arguments.trace};
+  if (!arguments.nodes.empty()) {
+    auto nodes = routing::parse_node_list(arguments.nodes);
+    if (!nodes) return std::unexpected(std::move(nodes.error()));
+    setup.nodes = std::move(*nodes);
+  }
+  if (!arguments.paths.empty()) {
+    setup.options.topology = tree_of(arguments.fabric);
+    setup.options.paths = arguments.paths;
+  }
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
   auto measured = simulation::run_job(*world, job);
@@ -139,6 +155,11 @@ void add_sim(CLI::App& program, Invocation& invocation) {
   sim->add_option("--bytes", arguments->bytes, "Sizes of the messages")->capture_default_str()->type_name("LIST");
   sim->add_option("--peers,-n", arguments->peers, "Processes; 0: one on each place")->capture_default_str();
   sim->add_option("--per-node", arguments->per_node, "Processes on each node")->capture_default_str();
+  sim->add_option("--nodes", arguments->nodes, "Nodes of the fabric to run on, such as 0-5,9; default: all")
+      ->type_name("LIST");
+  sim->add_option("--paths", arguments->paths,
+                  "Plan paths for the job: conventional, node, pair or colouring (infiniband with lmc)")
+      ->type_name("METHOD");
   sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1'000'000U));

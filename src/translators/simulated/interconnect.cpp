@@ -197,6 +197,7 @@ void Interconnect::land(Flight& flight, Simulated& target) {
       if (to == nullptr || !put_is_sound(command, to)) return;
       if (flight.holds_data) command.local = flight.copy.data();
       execute_put(command, to);
+      target.note_writer(flight.from);
       touch(command.peer);
       break;
     }

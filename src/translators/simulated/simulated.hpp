@@ -39,6 +39,13 @@ class Simulated : public ir::Translator {
   std::size_t submit(std::span<const ir::Command> commands) final;
   std::size_t poll(std::span<ir::Event> events) final { return events_.pop(events); }
 
+  // Peers that have written to memory here since the last call; one may be named twice. Where the network announces
+  // writes, none: their events say so. Knowledge of the simulation, not of a network: it spares looking at all rings.
+  void take_writers(std::vector<std::uint32_t>& into) {
+    into.clear();
+    std::swap(into, writers_);
+  }
+
  protected:
   Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabilities& capabilities);
 
@@ -86,6 +93,11 @@ class Simulated : public ir::Translator {
   void refuse(const ir::Command& command, ir::Status status);
   void report(const ir::Event& event);
   void announce(ir::Peer from, const ir::Command& command);
+  void note_writer(ir::Peer from) {
+    const auto rank = static_cast<std::uint32_t>(from);
+    if (capabilities_.announces_writes || (!writers_.empty() && writers_.back() == rank)) return;
+    writers_.push_back(rank);
+  }
 
   Interconnect& interconnect_;
   ir::Peer self_;
@@ -100,6 +112,7 @@ class Simulated : public ir::Translator {
   std::uint16_t last_engine_ = 0;
   std::uint32_t to_hand_over_ = 0; // commands whose turn has not come
   sim::Picoseconds handed_over_{0}; // when the last one is
+  std::vector<std::uint32_t> writers_; // since the last take_writers
   EventList events_;
 };
 

@@ -1,5 +1,6 @@
 #include "translators/simulated/infiniband/infiniband.hpp"
 
+#include <bit>
 #include <string>
 
 namespace heddle::translators::simulated {
@@ -62,17 +63,11 @@ Result<ir::MemoryKey> Infiniband::learn(ir::Peer peer, const ir::Address& addres
   return card.bootstrap;
 }
 
-Result<void> Infiniband::choose_path(ir::Peer peer, std::uint32_t lid_offset) {
-  Known& known = known_[static_cast<std::uint32_t>(peer)];
-  if (lid_offset >= known.lids)
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "LID offset " + std::to_string(lid_offset) + " of peer " +
-                                         std::to_string(static_cast<std::uint32_t>(peer)) + ", which has " +
-                                         std::to_string(known.lids) + " LIDs",
-                                 .remedy = "attach the peer first, and raise lmc for more LIDs",
-                                 .peer = static_cast<std::int64_t>(peer)});
-  known.offset = lid_offset;
-  return {};
+ir::Location Infiniband::location() const {
+  // The first node's first LID is 2^lmc.
+  const sim::Tables& tables = interconnect().network().fabric().tables;
+  return {.base_lid = tables.base[interconnect().node_of(self())],
+          .lmc = static_cast<std::uint32_t>(std::countr_zero(tables.base.front()))};
 }
 
 Result<ir::Endpoint> Infiniband::prepare_endpoint(ir::Peer peer) {
@@ -84,6 +79,8 @@ Result<void> Infiniband::connect_endpoint(ir::Peer peer, const ir::Endpoint& end
   Known& known = known_[static_cast<std::uint32_t>(peer)];
   if (pair.lid != known.lid || pair.number != static_cast<std::uint32_t>(self()) + 1)
     return std::unexpected(senseless(peer, "the queue pair"));
+  if (known.offset >= known.lids)
+    return std::unexpected(senseless(peer, "the path chosen to one of " + std::to_string(known.lids) + " LIDs"));
   known.ready = true;
   return {};
 }
@@ -98,9 +95,12 @@ sim::Heading Infiniband::heading_to(ir::Peer peer, std::uint32_t path) const {
 
 Way Infiniband::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
   const Known& known = known_[static_cast<std::uint32_t>(peer)];
+  // Each process has a send queue of its own. A peer that is only answered is known by its node. What comes before the
+  // connection goes to the first LID, as on a real subnet, where the path chosen is a property of the queue pair; a planned
+  // command names its own.
   const bool named = !answer && command.receive_engine < known.lids;
-  // Each process has a send queue of its own. A peer that is only answered is known by its node.
-  return {.lid = known.lid == 0 ? 0 : known.lid + (named ? command.receive_engine : known.offset),
+  const std::uint32_t offset = known.ready ? (named ? command.receive_engine : known.offset) : 0;
+  return {.lid = known.lid == 0 ? 0 : known.lid + offset,
           .send_engine = static_cast<std::uint16_t>(static_cast<std::uint32_t>(self()) % capabilities().engines)};
 }
 

@@ -18,8 +18,10 @@ class Infiniband final : public Simulated {
   [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override {
     return known_[static_cast<std::uint32_t>(peer)].lids;
   }
-  // Which of an attached peer's LIDs packets to it carry, and with that which path they take.
-  Result<void> choose_path(ir::Peer peer, std::uint32_t lid_offset);
+  [[nodiscard]] ir::Location location() const override;
+  void choose_path(ir::Peer peer, std::uint32_t offset) override {
+    known_[static_cast<std::uint32_t>(peer)].offset = offset;
+  }
 
  protected:
   [[nodiscard]] ir::MemoryKey key_for(std::uint64_t serial) const override;
@@ -41,8 +43,8 @@ class Infiniband final : public Simulated {
   struct Known {
     std::uint32_t lid = 0; // the peer's first
     std::uint32_t lids = 0;
-    std::uint32_t offset = 0;
-    bool ready = false; // queue pair connected
+    std::uint32_t offset = 0; // of the LID that the queue pair is made with
+    bool ready = false;       // queue pair connected
   };
   [[nodiscard]] Card own_card() const;
 

@@ -1,0 +1,97 @@
+// One all-to-all under way, by either algorithm.
+#pragma once
+
+#include "collective/blocks.hpp"
+#include "collective/grouping.hpp"
+#include "collective/transfers.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace heddle::collective {
+
+class ExchangePlan {
+ public:
+  ExchangePlan(engine::Engine& engine, Tag tag) : transfers_(engine, tag) {}
+  virtual ~ExchangePlan() = default;
+  ExchangePlan(const ExchangePlan&) = delete;
+  ExchangePlan& operator=(const ExchangePlan&) = delete;
+
+  // Starts and ends what it can; returns how many steps were made. After give_up nothing more is started.
+  std::size_t advance() { return given_up_ ? transfers_.settle() : work(); }
+  // Everything has ended: the memory is the caller's again.
+  [[nodiscard]] bool over() const { return transfers_.all_ended() && (given_up_ || all_started()); }
+  // A process is gone for good.
+  void give_up() {
+    given_up_ = true;
+    transfers_.note(ErrorCode::peer_failed);
+    transfers_.give_up();
+  }
+
+  [[nodiscard]] ErrorCode code() const { return transfers_.code(); }
+  [[nodiscard]] virtual std::uint64_t received() const = 0; // bytes, the process's own block included
+
+ protected:
+  virtual std::size_t work() = 0;
+  [[nodiscard]] virtual bool all_started() const = 0;
+  Transfers transfers_;
+
+ private:
+  bool given_up_ = false;
+};
+
+// The 2-level ring (grouping.hpp): every block travels once, straight to its process.
+class RingExchange final : public ExchangePlan {
+ public:
+  // The grouping outlives it.
+  RingExchange(engine::Engine& engine, Tag tag, const Grouping& grouping, ConstBlockView out, BlockView in);
+  [[nodiscard]] std::uint64_t received() const override { return own_bytes_ + transfers_.received(); }
+
+ private:
+  std::size_t work() override;
+  [[nodiscard]] bool all_started() const override { return next_step_ == grouping_.steps(); }
+  [[nodiscard]] bool may_start() const;
+  void start_step();
+
+  engine::Engine& engine_;
+  const Grouping& grouping_;
+  std::uint32_t rank_;
+  ConstBlockView out_;
+  BlockView in_;
+  std::uint64_t own_bytes_ = 0;
+  std::uint64_t next_step_ = 1; // step 0 is a copy
+};
+
+// Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997. Blocks of equal
+// size travel together: in round k, those whose distance to go has bit k set go 2^k ranks further. ceil(log2 n) messages of
+// half the blocks each, instead of n - 1 of one block.
+class BruckExchange final : public ExchangePlan {
+ public:
+  BruckExchange(engine::Engine& engine, Tag tag, ConstBlockView out, BlockView in);
+  [[nodiscard]] std::uint64_t received() const override;
+
+ private:
+  std::size_t work() override;
+  [[nodiscard]] bool all_started() const override { return delivered_; }
+  void start_round();
+  void unpack();
+  void deliver();
+  template <typename Visit>
+  void visit_travellers(Visit&& visit) const;
+
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  BlockView in_;
+  std::uint64_t each_;
+  std::vector<std::byte> blocks_; // [distance still to go, when it was sent]
+  std::vector<std::byte> packed_; // those that travel in this round
+  std::vector<std::byte> arrived_;
+  std::uint32_t distance_ = 0; // of the round under way; 0: none yet
+  bool delivered_ = false;
+};
+
+// Whether Bruck's algorithm is expected to take less time for blocks of that size between so many processes. A pure function
+// of what all processes know, so that all choose alike.
+bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes);
+
+} // namespace heddle::collective

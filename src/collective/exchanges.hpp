@@ -1,0 +1,56 @@
+// All-to-all between the processes of a job: non-blocking plans that progress works off, as barriers are.
+//
+// When a process has died, nobody can know which of the others will still take part. So a plan under way takes back the
+// receives that nothing has matched, starts nothing more, and ends with peer_failed when what it had started has ended; and
+// every process from then on receives, into nothing, whatever still comes of exchanges: whoever has sent it waits for that.
+#pragma once
+
+#include "collective/exchange_plan.hpp"
+
+#include <heddle/collective.hpp>
+#include <heddle/heddle.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace heddle::collective {
+
+class Exchanges {
+ public:
+  Exchanges(engine::Engine& engine, Grouping grouping) : engine_(engine), grouping_(std::move(grouping)) {}
+
+  // All processes start theirs in the same order. Error bad_argument: nothing has happened, and the next counts as this one.
+  Result<Request> start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify);
+  Result<Request> start(const ConstBlocks& out, const Blocks& in, Notify notify);
+
+  // Works off what can be. Returns how many steps were made.
+  std::size_t progress() { return idle_ ? 0 : advance_all(); }
+
+  // A process is gone for good: all exchanges end with peer_failed, those to come at once.
+  void peer_failed();
+  // An exchange was cut short here: others may still send what belonged to it.
+  [[nodiscard]] bool cut_short() const { return cut_short_; }
+
+ private:
+  struct Running {
+    Request request;
+    std::unique_ptr<ExchangePlan> plan;
+  };
+  template <typename Make>
+  Request begin(Notify notify, Make&& make);
+  std::size_t advance_all();
+  std::size_t swallow();
+
+  engine::Engine& engine_;
+  Grouping grouping_;
+  std::vector<Running> running_;
+  std::uint64_t number_ = 0;
+  bool idle_ = true;
+  bool failed_ = false;
+  bool cut_short_ = false;
+  Request swallowing_; // the receive into nothing, once failed
+};
+
+} // namespace heddle::collective

@@ -1,0 +1,55 @@
+// The messages of one plan that are under way, and what has become of those that are not.
+#pragma once
+
+#include "engine/engine.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace heddle::collective {
+
+class Transfers {
+ public:
+  Transfers(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) {}
+
+  // A partner that is known to have failed is an outcome like any other: the plan goes on with those that live.
+  void send(std::uint32_t to, std::span<const std::byte> data);
+  void receive(std::uint32_t from, std::span<std::byte> into);
+
+  // Looks at those under way; returns how many have ended since.
+  std::size_t settle();
+  [[nodiscard]] bool all_ended() const { return under_way_.empty(); }
+  // Whether a few more may be started: enough that small messages do not wait for each other's latency, few enough that
+  // large ones keep the step that their paths were chosen for.
+  [[nodiscard]] bool room() const;
+
+  // Receives that no message has matched are taken back. The others, and sends, still end by themselves.
+  void give_up();
+
+  [[nodiscard]] ErrorCode code() const { return code_; }          // the first that was not ok
+  [[nodiscard]] std::uint64_t received() const { return bytes_; } // by receives that have ended
+  void note(ErrorCode code) {
+    if (code_ == ErrorCode::ok) code_ = code;
+  }
+
+ private:
+  static constexpr std::size_t kMostMessages = 32; // sends and receives together
+  static constexpr std::uint64_t kMostBytes = 128 << 10;
+
+  struct Message {
+    Request request;
+    std::uint64_t bytes = 0;
+    bool receives = false;
+  };
+  void add(const Result<Request>& request, std::uint64_t bytes, bool receives);
+
+  engine::Engine& engine_;
+  Tag tag_;
+  std::vector<Message> under_way_;
+  std::uint64_t bytes_under_way_ = 0;
+  std::uint64_t bytes_ = 0;
+  ErrorCode code_ = ErrorCode::ok;
+};
+
+} // namespace heddle::collective

@@ -1,0 +1,90 @@
+#include "context/paths.hpp"
+
+#include "routing/ibnetdiscover.hpp"
+#include "routing/methods.hpp"
+#include "routing/tree.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace heddle::context {
+
+namespace {
+
+Error wrong(const std::string& option, std::string fact, std::string remedy) {
+  return {
+      .code = ErrorCode::bad_option, .fact = "option " + option + ": " + std::move(fact), .remedy = std::move(remedy)};
+}
+
+Error of_option(const std::string& option, const Error& error) {
+  return wrong(option, error.fact, error.remedy);
+}
+
+Result<routing::Fabric> open_fabric(const std::string& topology) {
+  // No file is taken for a tree: a tree's name is a number and then this.
+  if (topology.find("-ary-") != std::string::npos && topology.find('/') == std::string::npos) {
+    const auto shape = routing::parse_tree(topology);
+    if (!shape) return std::unexpected(shape.error());
+    return routing::build_tree(*shape);
+  }
+  std::ifstream file(topology, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty())
+    return std::unexpected(Error{.fact = "'" + topology + "' is no tree, and no file that can be read",
+                                 .remedy = "give a tree such as 6-ary-2-tree:30, or what ibnetdiscover printed"});
+  return routing::parse_ibnetdiscover(text.str());
+}
+
+// The host that each process is on.
+Result<std::vector<routing::HostIndex>> find_hosts(const routing::Network& network, const std::string& topology,
+                                                   std::span<const ir::Location> locations) {
+  std::vector<routing::HostIndex> hosts;
+  for (std::size_t rank = 0; rank < locations.size(); ++rank) {
+    const ir::Location& location = locations[rank];
+    const std::uint32_t host = (location.base_lid >> network.lids.lmc) - 1;
+    const bool there = location.lmc == network.lids.lmc && host < network.lids.hosts &&
+                       network.lids.lid(host, 0) == location.base_lid && network.fabric.hosts[host].present;
+    if (!there)
+      return std::unexpected(wrong("topology",
+                                   "rank " + std::to_string(rank) + " has LID " + std::to_string(location.base_lid) +
+                                       " with lmc " + std::to_string(location.lmc) + ", which no host of " + topology +
+                                       " has",
+                                   "give the fabric that the job runs on, with the LIDs of `heddle route tables`"));
+    hosts.push_back(host);
+  }
+  return hosts;
+}
+
+} // namespace
+
+Result<Paths> Paths::plan(const std::string& topology, const std::string& method,
+                          std::span<const ir::Location> locations) {
+  const auto way = routing::parse_method(method);
+  if (!way) return std::unexpected(of_option("paths", way.error()));
+  auto fabric = open_fabric(topology);
+  if (!fabric) return std::unexpected(of_option("topology", fabric.error()));
+  const auto network = routing::make_network(std::move(*fabric), locations.empty() ? 0 : locations.front().lmc);
+  if (!network) return std::unexpected(of_option("topology", network.error()));
+  const auto host_of = find_hosts(*network, topology, locations);
+  if (!host_of) return std::unexpected(host_of.error());
+  std::vector<routing::HostIndex> hosts = *host_of;
+  std::ranges::sort(hosts);
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  const auto job = routing::make_job(network->fabric, hosts);
+  if (!job) return std::unexpected(of_option("topology", job.error()));
+  const auto selection = routing::select(*network, *job, *way, routing::Pattern::shift(job->nodes()));
+  if (!selection) return std::unexpected(of_option("paths", selection.error()));
+
+  Paths paths;
+  paths.nodes_ = job->nodes();
+  for (const routing::HostIndex host : *host_of)
+    paths.node_of_.push_back(
+        static_cast<std::uint32_t>(std::ranges::lower_bound(job->hosts, host) - job->hosts.begin()));
+  for (std::uint32_t s = 0; s < paths.nodes_; ++s)
+    for (std::uint32_t d = 0; d < paths.nodes_; ++d) paths.offsets_.push_back(selection->offset(s, d));
+  return paths;
+}
+
+} // namespace heddle::context

@@ -1,0 +1,35 @@
+// Which of a peer's LIDs each process of a job uses: planned for the whole job at join, from what all have published.
+// The plan is the same in every process, because all plan from the same.
+#pragma once
+
+#include "ir/translator.hpp"
+
+#include <heddle/error.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heddle::context {
+
+class Paths {
+ public:
+  // `topology` is a tree's name or the path of a file as ibnetdiscover prints it; hosts have the LIDs that `heddle route tables`
+  // gives them. Error bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read,
+  // processes whose LIDs are not the topology's.
+  static Result<Paths> plan(const std::string& topology, const std::string& method,
+                            std::span<const ir::Location> locations);
+
+  // Of the destination's LID.
+  [[nodiscard]] std::uint32_t offset(std::uint32_t from, std::uint32_t to) const {
+    return offsets_[std::size_t{node_of_[from]} * nodes_ + node_of_[to]];
+  }
+
+ private:
+  std::uint32_t nodes_ = 0;
+  std::vector<std::uint32_t> node_of_; // [rank] -> node of the job, in the order of the network
+  std::vector<std::uint8_t> offsets_;  // [source node * nodes + destination node]
+};
+
+} // namespace heddle::context

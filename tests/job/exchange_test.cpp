@@ -1,0 +1,39 @@
+// All-to-all between real processes.
+#include "tests/job/job.hpp"
+
+namespace heddle::tests {
+namespace {
+
+struct Case {
+  const char* name;
+  std::uint32_t processes;
+  const char* largest;
+  Command::Variables options;
+};
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.name;
+}
+
+class Exchange : public testing::TestWithParam<Case> {};
+
+TEST_P(Exchange, BringsEveryBlockToItsPlace) {
+  const std::string rounds = std::to_string(std::max<std::uint64_t>(12 / kSlowdown, 2));
+  for (const std::uint64_t seed : new_seeds(2)) {
+    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    run_job({.processes = GetParam().processes,
+             .program = "exchange_program",
+             .arguments = {std::to_string(seed), rounds, GetParam().largest},
+             .options = GetParam().options});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, Exchange,
+    testing::Values(Case{"OfOne", 1, "100000", {}}, Case{"OfTwo", 2, "1000000", {}}, Case{"OfFive", 5, "300000", {}},
+                    Case{"OfThirteen", 13, "60000", {}},
+                    Case{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_CROSS_MEMORY", "off"}}},
+                    Case{"OnSharedRings", 6, "20000", {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}}),
+    [](const auto& given) { return std::string(given.param.name); });
+
+} // namespace
+} // namespace heddle::tests
