@@ -117,8 +117,8 @@ struct Atomic {
   enum class Kind : std::uint8_t { add, swap, compare_and_swap, bit_and, bit_or, bit_xor };
   Kind kind = Kind::add;
   std::uint64_t operand = 0;
-  std::uint64_t expected = 0;  // compare_and_swap: the operand is stored where the word equals this
-  std::uint32_t bytes = 8;     // 4 or 8
+  std::uint64_t expected = 0; // compare_and_swap: the operand is stored where the word equals this
+  std::uint32_t bytes = 8;    // 4 or 8
   static Atomic add(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::add, value, 0, bytes}; }
   static Atomic swap(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::swap, value, 0, bytes}; }
   static Atomic compare_and_swap(std::uint64_t expected, std::uint64_t value, std::uint32_t bytes = 8) {

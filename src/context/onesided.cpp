@@ -39,8 +39,8 @@ void OneSided::push(const Place& to, std::span<const std::byte> data, Status& st
 
 void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
                     Notice notice) {
-  state_.engine().primitives().push(
-      {.place = to, .local = unconst(data), .selection = selection, .notice = notice}, status);
+  state_.engine().primitives().push({.place = to, .local = unconst(data), .selection = selection, .notice = notice},
+                                    status);
 }
 
 ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const Selection& selection, Notice notice) {

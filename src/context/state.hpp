@@ -41,7 +41,8 @@ class Context::State {
 
   // One round of work. Returns how much was done.
   std::size_t progress() {
-    const std::size_t done = engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+    const std::size_t done =
+        engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
     if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
       look_around();
     return done;

@@ -110,7 +110,9 @@ class Engine final : private LinkHost, private OneSidedHost {
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
   [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
   void set_prepared_host(PreparedHost* host) { prepared_host_ = host; }
-  [[nodiscard]] bool has_failed(std::uint32_t rank) const { return links_[rank] != nullptr && links_[rank]->failed(); }
+  [[nodiscard]] bool has_failed(std::uint32_t rank) const override {
+    return links_[rank] != nullptr && links_[rank]->failed();
+  }
   [[nodiscard]] const Limits& limits() const { return core_.limits; }
 
   // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
@@ -242,9 +244,6 @@ class Engine final : private LinkHost, private OneSidedHost {
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
   // OneSidedHost
-  [[nodiscard]] bool has_failed(std::uint32_t rank) const override {
-    return links_[rank] != nullptr && links_[rank]->failed();
-  }
   [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const override { return ports_; }
 
   // Checks everything, and connects first where that is missing.

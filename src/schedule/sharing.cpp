@@ -103,7 +103,8 @@ class Planner {
     return best;
   }
   void add_load(std::uint32_t request, double times) {
-    for (const std::uint32_t link : problem_.path(request, path_[request])) load_[link] += times * time_on(link, request);
+    for (const std::uint32_t link : problem_.path(request, path_[request]))
+      load_[link] += times * time_on(link, request);
   }
   [[nodiscard]] double bytes_of(std::uint32_t request) const {
     return static_cast<double>(problem_.requests[request].bytes);

@@ -32,7 +32,7 @@ class Network final : public PacketModel {
   static Result<Network> make(Fabric fabric);
 
   [[nodiscard]] const Fabric& fabric() const override { return fabric_; }
-  [[nodiscard]] const Wiring& wiring() const { return wiring_; }
+  [[nodiscard]] const Wiring& wiring() const override { return wiring_; }
   [[nodiscard]] Picoseconds now() const override { return now_; }
 
   void listen(Listener* listener) override { listener_ = listener; }

@@ -39,6 +39,7 @@ class PacketModel {
   virtual ~PacketModel() = default;
 
   [[nodiscard]] virtual const Fabric& fabric() const = 0;
+  [[nodiscard]] virtual const Wiring& wiring() const = 0;
   [[nodiscard]] virtual Picoseconds now() const = 0;
   virtual void listen(Listener* listener) = 0; // not owned; null = nobody
   virtual void record(Recorder* recorder) = 0; // not owned; null = no trace

@@ -237,8 +237,8 @@ void WorldState::look_again_if_due(Process& process) {
 // One timer at a time: events that come before it must not set more of them.
 void WorldState::set_timer_if_needed(Process& process) {
   const bool tries_again = engine_of(*process.peer).must_try_again();
-  const bool held = process.faulty != nullptr &&
-                    (process.faulty->held() > 0 || engine_of(*process.peer).holds_commands());
+  const bool held =
+      process.faulty != nullptr && (process.faulty->held() > 0 || engine_of(*process.peer).holds_commands());
   if (!tries_again) process.patience = {};
   if ((!tries_again && !held) || process.looks_again) return;
   if (tries_again) process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);

@@ -104,8 +104,8 @@ TEST_P(PatternOn, CarriesLayoutsInPieces) {
 }
 
 TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
-  auto world = World::create(
-      {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = 3, .at = std::chrono::milliseconds(50)}}});
+  auto world =
+      World::create({.fabric = GetParam(), .peers = 4, .deaths = {{.rank = 3, .at = std::chrono::milliseconds(50)}}});
   ASSERT_TRUE(world) << world.error().message();
   expect_no_errors(world->run([](Peer& peer) -> Task {
     std::vector<std::byte> out(100);
@@ -166,8 +166,10 @@ TEST(PatternErrors, FailEverywhereWhenAPartDoesNotFit) {
   const Case cases[] = {
       {"exposes no memory as area 9", [](auto& p, auto& m) { check(p.put(Rank{1}, Tag{9}, 0, ConstLayout(m))); }},
       {"ends beyond area 5", [](auto& p, auto& m) { check(p.put(Rank{1}, Tag{5}, 1, ConstLayout(m))); }},
-      {"has no receive for the send of tag 3", [](auto& p, auto& m) { check(p.send(Rank{1}, Tag{3}, ConstLayout(m))); }},
-      {"sends nothing for the receive of tag 4", [](auto& p, auto& m) { check(p.receive(Rank{1}, Tag{4}, Layout(m))); }},
+      {"has no receive for the send of tag 3",
+       [](auto& p, auto& m) { check(p.send(Rank{1}, Tag{3}, ConstLayout(m))); }},
+      {"sends nothing for the receive of tag 4",
+       [](auto& p, auto& m) { check(p.receive(Rank{1}, Tag{4}, Layout(m))); }},
   };
   for (const Case& each : cases) {
     auto world = World::create({.fabric = "tofu:1x1x1", .peers = 3});

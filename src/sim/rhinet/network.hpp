@@ -52,6 +52,7 @@ class RhinetNetwork final : public PacketModel {
   static Result<std::unique_ptr<RhinetNetwork>> make(Fabric fabric, const std::vector<std::uint32_t>& unplugged = {});
 
   [[nodiscard]] const Fabric& fabric() const override { return fabric_; }
+  [[nodiscard]] const Wiring& wiring() const override { return wiring_; }
   [[nodiscard]] Picoseconds now() const override { return now_; }
   void listen(Listener* listener) override { listener_ = listener; }
   void record(Recorder* recorder) override { recorder_ = recorder; }

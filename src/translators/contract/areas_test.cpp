@@ -89,5 +89,4 @@ TEST_P(AreasContract, GiveAWindowWhoseStoresArePuts) {
 
 } // namespace
 
-
 } // namespace heddle::translators::contract
