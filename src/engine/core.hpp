@@ -22,7 +22,16 @@ struct Limits {
 };
 
 // What a command's event is about; the cookie's top byte. The rest is a rank, an operation's index or an assist's number.
-enum class CookieKind : std::uint64_t { lock = 1, directory, claim, read, assist_claim, assist_copy, transfer, lock_step };
+enum class CookieKind : std::uint64_t {
+  lock = 1,
+  directory,
+  claim,
+  read,
+  assist_claim,
+  assist_copy,
+  transfer,
+  lock_step
+};
 constexpr std::uint64_t make_cookie(CookieKind kind, std::uint64_t number) {
   return (static_cast<std::uint64_t>(kind) << 56U) | number;
 }

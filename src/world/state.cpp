@@ -182,8 +182,8 @@ void WorldState::note_end(Process& process) {
 
 void WorldState::look_again_if_needed(Process& process) {
   const bool needed = process.peer->context_->state_->engine().must_try_again() ||
-                      (process.faulty != nullptr && (process.faulty->held() > 0 ||
-                                                     process.peer->context_->state_->engine().holds_commands()));
+                      (process.faulty != nullptr &&
+                       (process.faulty->held() > 0 || process.peer->context_->state_->engine().holds_commands()));
   if (!needed || process.looks_again) return;
   process.looks_again = true;
   process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);

@@ -75,16 +75,15 @@ class OneSidedEngine : public testing::TestWithParam<Manner> {
   std::unique_ptr<Cluster> cluster;
 };
 
-INSTANTIATE_TEST_SUITE_P(Manners, OneSidedEngine,
-                         testing::Values(Manner{"Plain", {}}, Manner{"Late", {.late_percent = 40}},
-                                         Manner{"BackPressure", {.refuse_percent = 30, .late_percent = 20}},
-                                         Manner{"Network",
-                                                {.processor_copies = false,
-                                                 .inline_bytes = 64,
-                                                 .largest_transfer = 1000,
-                                                 .late_percent = 30}},
-                                         Manner{"Announcing", {.announcing = true, .late_percent = 30}}),
-                         [](const auto& given) { return std::string(given.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Manners, OneSidedEngine,
+    testing::Values(Manner{"Plain", {}}, Manner{"Late", {.late_percent = 40}},
+                    Manner{"BackPressure", {.refuse_percent = 30, .late_percent = 20}},
+                    Manner{
+                        "Network",
+                        {.processor_copies = false, .inline_bytes = 64, .largest_transfer = 1000, .late_percent = 30}},
+                    Manner{"Announcing", {.announcing = true, .late_percent = 30}}),
+    [](const auto& given) { return std::string(given.param.name); });
 
 TEST_P(OneSidedEngine, PushesAndPulls) {
   build(3);
@@ -192,7 +191,8 @@ TEST_P(OneSidedEngine, MovesStridesBitmapsTwinsAndDiffs) {
   const std::vector<std::uint64_t> bits{0x5555'5555'5555'5555ULL, 0xf0ULL};
   EXPECT_EQ(push(0, {Rank{1}, kArea, 2048}, data, Selection::bitmap(bits, 8)), ErrorCode::ok);
   for (std::size_t word = 0; word < 128; ++word)
-    if ((bits[word / 64] >> (word % 64) & 1U) != 0) std::memcpy(model.data() + 2048 + word * 8, data.data() + word * 8, 8);
+    if ((bits[word / 64] >> (word % 64) & 1U) != 0)
+      std::memcpy(model.data() + 2048 + word * 8, data.data() + word * 8, 8);
   EXPECT_EQ(std::memcmp(memory.data(), model.data(), 4096), 0);
 
   std::vector<std::byte> copy(4096);

@@ -96,7 +96,8 @@ void outlive(Context& context) {
   const Place done{kHome, kData, sizeof(Guarded)};
   demand(context.one_sided().atomic(done, Atomic::add(1)), "atomic");
   std::array<Event, 1> none;
-  while (context.rank() == kHome && demand(context.one_sided().atomic(done, Atomic::add(0)), "atomic") + 1 < context.size())
+  while (context.rank() == kHome &&
+         demand(context.one_sided().atomic(done, Atomic::add(0)), "atomic") + 1 < context.size())
     context.wait_events(none, std::chrono::milliseconds(1));
 }
 

@@ -43,7 +43,8 @@ class Member {
   void run(std::uint64_t rounds) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
       for (int i = 0; i < 20; ++i) act();
-      demand(one_sided_.wait(status_) == ErrorCode::ok, "an operation failed: " + std::string(to_string(status_.code())));
+      demand(one_sided_.wait(status_) == ErrorCode::ok,
+             "an operation failed: " + std::string(to_string(status_.code())));
       check_pulls();
       kept_.clear();
       demand(context_.barrier(), "barrier");
@@ -73,7 +74,8 @@ class Member {
     const unsigned which = below(2) == 0 ? 0 : 1;
     std::vector<std::byte>& model = models_[which][to];
     const std::uint64_t offset = below(kStripe / 8) * 8;
-    const std::uint64_t bytes = 1 + below(below(4) == 0 ? kStripe - offset : std::min<std::uint64_t>(64, kStripe - offset));
+    const std::uint64_t bytes =
+        1 + below(below(4) == 0 ? kStripe - offset : std::min<std::uint64_t>(64, kStripe - offset));
     const Place place{Rank{to}, which == 0 ? kAllocated : kExposed, rank_ * kStripe + offset};
     switch (below(7)) {
       case 0:
@@ -111,7 +113,8 @@ class Member {
     kept.bits.resize(bytes / 8 / 64 + 1);
     for (std::uint64_t& word : kept.bits) word = random_() & random_();
     for (std::uint64_t i = 0; i < bytes / 8; ++i)
-      if ((kept.bits[i / 64] >> (i % 64) & 1U) != 0) std::memcpy(model.data() + offset + i * 8, kept.data.data() + i * 8, 8);
+      if ((kept.bits[i / 64] >> (i % 64) & 1U) != 0)
+        std::memcpy(model.data() + offset + i * 8, kept.data.data() + i * 8, 8);
     one_sided_.push(place, kept.data, status_, Selection::bitmap(kept.bits, 8));
   }
   void push_stride(const Place& place, std::vector<std::byte>& model, std::uint64_t offset) {
@@ -158,8 +161,8 @@ class Member {
         std::vector<std::byte> found(kStripe);
         demand(one_sided_.pull({Rank{to}, which == 0 ? kAllocated : kExposed, rank_ * kStripe}, found) == ErrorCode::ok,
                "pull");
-        demand(found == models_[which][to], "stripe " + std::to_string(rank_) + " of rank " + std::to_string(to) +
-                                                " differs from the model");
+        demand(found == models_[which][to],
+               "stripe " + std::to_string(rank_) + " of rank " + std::to_string(to) + " differs from the model");
       }
     demand(context_.barrier(), "barrier");
   }

@@ -14,15 +14,19 @@ int main(int argc, char** argv) {
   auto region = demand(heddle::SharedRegion::create(context, heddle::AreaId{5}, kWords * 4), "region");
   const std::span words(reinterpret_cast<std::uint32_t*>(region.memory().data()), kWords);
   const auto rank = static_cast<std::uint32_t>(context.rank());
-  const auto value = [](std::uint64_t round, std::size_t i) { return static_cast<std::uint32_t>(round * 7919 + i * 31); };
+  const auto value = [](std::uint64_t round, std::size_t i) {
+    return static_cast<std::uint32_t>(round * 7919 + i * 31);
+  };
   for (std::uint64_t round = 1; round <= number(argv[1]); ++round) {
     for (std::size_t i = rank; rank < 2 && i < kWords; i += 2) words[i] = value(round, i);
     demand(region.barrier() == heddle::ErrorCode::ok, "barrier");
     for (std::size_t i = 0; i < kWords; ++i)
-      demand(words[i] == value(round, i), "word " + std::to_string(i) + " of round " + std::to_string(round) + " is lost");
+      demand(words[i] == value(round, i),
+             "word " + std::to_string(i) + " of round " + std::to_string(round) + " is lost");
     demand(region.barrier() == heddle::ErrorCode::ok, "barrier");
   }
   const auto pushed = region.traffic().pushed;
-  demand(rank < 2 ? pushed > 0 && pushed <= number(argv[1]) * kWords * 2 + 8 : pushed == 0, "it sent what it had not changed");
+  demand(rank < 2 ? pushed > 0 && pushed <= number(argv[1]) * kWords * 2 + 8 : pushed == 0,
+         "it sent what it had not changed");
   return 0;
 }

@@ -137,7 +137,8 @@ TEST_P(OneSidedFabric, LocksExcludeAndAreFair) {
   ASSERT_EQ(order.size(), 60U);
   // Held long enough for all others to queue up: after a start nobody gets it twice while another waits.
   for (std::size_t i = 12; i + 12 < order.size(); i += 6) {
-    std::vector<int> turn(order.begin() + static_cast<std::ptrdiff_t>(i), order.begin() + static_cast<std::ptrdiff_t>(i) + 6);
+    std::vector<int> turn(order.begin() + static_cast<std::ptrdiff_t>(i),
+                          order.begin() + static_cast<std::ptrdiff_t>(i) + 6);
     std::sort(turn.begin(), turn.end());
     EXPECT_EQ(turn, (std::vector<int>{0, 1, 2, 3, 4, 5})) << i;
   }
@@ -149,7 +150,8 @@ TEST_P(OneSidedFabric, LocksOutliveTheDead) {
   std::array<int, 5> rounds{};
   expect_well({.fabric = GetParam(),
                .peers = 5,
-               .deaths = {{.rank = 1, .at = std::chrono::microseconds(700)}, {.rank = 3, .at = std::chrono::microseconds(1900)}}},
+               .deaths = {{.rank = 1, .at = std::chrono::microseconds(700)},
+                          {.rank = 3, .at = std::chrono::microseconds(1900)}}},
               [&](Peer& peer) -> Task {
                 OneSided& one_sided = peer.context().one_sided();
                 if (peer.rank() == 0) demand(one_sided.create_lock(kLock).has_value(), "create");

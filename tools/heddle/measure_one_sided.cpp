@@ -119,14 +119,16 @@ struct Row {
 Row row_of(OneSidedPair& pair, Measure what, std::uint64_t bytes, const Effort& effort) {
   const std::uint64_t trips = effort.round_trips;
   const std::uint64_t window = bytes >= kShortWindowFrom ? kShortWindow : kWindow;
-  const std::uint64_t windows = what == Measure::push_rate
-                                    ? effort.windows
-                                    : std::max<std::uint64_t>(effort.volume / std::max<std::uint64_t>(bytes * window, 1), 1);
+  const std::uint64_t windows =
+      what == Measure::push_rate
+          ? effort.windows
+          : std::max<std::uint64_t>(effort.volume / std::max<std::uint64_t>(bytes * window, 1), 1);
   const auto each = static_cast<double>(trips);
   const auto pushes = static_cast<double>(windows * window);
   const auto stream = [&pair, windows, window] { return pair.stream(windows, window); };
   if (what == Measure::push)
-    return {.work = [&pair, trips] { return pair.ping_pong(trips); }, .operations = 2 * each, .scale = 1e6, .both = true};
+    return {
+        .work = [&pair, trips] { return pair.ping_pong(trips); }, .operations = 2 * each, .scale = 1e6, .both = true};
   if (what == Measure::push_rate) return {.work = stream, .operations = pushes, .is_rate = true};
   if (what == Measure::push_bandwidth)
     return {.work = stream, .operations = pushes, .scale = static_cast<double>(bytes) * 1e-6, .is_rate = true};

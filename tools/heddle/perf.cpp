@@ -167,7 +167,8 @@ void add_perf(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<PerfArguments>();
   CLI::App* perf =
       program.add_subcommand("perf", "Measure messages between processes, under heddle run or in a job of its own");
-  perf->add_option("what", arguments->what, "latency, rate, bandwidth, alltoall, push, push-rate, push-bandwidth, pull, fetch-add or lock")
+  perf->add_option("what", arguments->what,
+                   "latency, rate, bandwidth, alltoall, push, push-rate, push-bandwidth, pull, fetch-add or lock")
       ->required()
       ->check(CLI::IsMember(kMeasures).description(""))
       ->type_name("WHAT");

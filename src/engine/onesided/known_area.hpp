@@ -30,12 +30,12 @@ struct KnownArea {
   std::uint32_t index = 0; // among the known areas
   State state = State::unknown;
   bool atomics = false;
-  std::uint64_t bytes = 0;   // 0 while not open
-  ir::AreaWindow window;     // none while not open
-  Link* link = nullptr;      // while asked or open
+  std::uint64_t bytes = 0; // 0 while not open
+  ir::AreaWindow window;   // none while not open
+  Link* link = nullptr;    // while asked or open
   ir::RemotePlace place;
-  TransferList waiting;      // for the key
-  LockSeat seat;             // where it is a lock
+  TransferList waiting; // for the key
+  LockSeat seat;        // where it is a lock
 
   // An area of this process itself has no gate of the network's: these two are it.
   std::atomic<std::uint64_t> own_live{0};

@@ -103,24 +103,24 @@ LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::u
 // What this process has of a lock.
 struct LockSeat {
   enum class State : std::uint8_t {
-    away,      // nothing
-    taking,    // asked for a ticket
-    trying,    // try_lock: asked for a ticket if the lock is free
-    looking,   // has a ticket, looks whether it is served
-    waiting,   // until it is told
-    asking,    // is served, asks whether somebody died
+    away,    // nothing
+    taking,  // asked for a ticket
+    trying,  // try_lock: asked for a ticket if the lock is free
+    looking, // has a ticket, looks whether it is served
+    waiting, // until it is told
+    asking,  // is served, asks whether somebody died
     held,
-    leaving,   // serves the next ticket
-    naming,    // asks who that is
+    leaving, // serves the next ticket
+    naming,  // asks who that is
   };
   State state = State::away;
-  bool alert = false;     // the dead may be before it: looks again and again
+  bool alert = false;      // the dead may be before it: looks again and again
   bool inspecting = false; // a reading or what follows from it is under way
   std::uint32_t ticket = 0;
   std::uint32_t generation = 0; // of its use: answers to an earlier one are ignored
   Status* status = nullptr;
-  std::uint64_t word = 0;                // what a read brings; the state that try_lock or pass_over expects
-  std::vector<std::uint64_t> reading;    // of the whole lock
+  std::uint64_t word = 0;             // what a read brings; the state that try_lock or pass_over expects
+  std::vector<std::uint64_t> reading; // of the whole lock
   std::vector<std::uint64_t> before;
 };
 

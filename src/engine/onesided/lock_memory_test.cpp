@@ -82,7 +82,7 @@ TEST(LockMemory, ADeadWaiterIsPassedOverInItsTurnAndDoesNotCount) {
 TEST(LockMemory, ATicketNobodyClaimsIsADeadOnesWhenNoLivingTriesAny) {
   const auto memory = Memory().state(7, 5).claim(6, 1).trying(2);
   EXPECT_EQ(judge(memory, memory, 6, {2}).kind, Kind::pass_over);
-  EXPECT_EQ(judge(memory, memory, 6, {}).kind, Kind::stay_alert);   // rank 2 is slow
+  EXPECT_EQ(judge(memory, memory, 6, {}).kind, Kind::stay_alert); // rank 2 is slow
   const auto two = Memory().state(7, 5).claim(6, 1).trying(2).trying(3);
   EXPECT_EQ(judge(two, two, 6, {2}).kind, Kind::stay_alert); // it may be rank 3's
 }

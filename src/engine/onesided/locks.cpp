@@ -39,9 +39,9 @@ ir::Command Locks::command(KnownArea& area, std::uint64_t offset, Step step) con
   ir::Command command;
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{area.rank};
-  command.cookie = make_cookie(
-      CookieKind::lock_step, (std::uint64_t{area.index} << (kUseBits + kStepBits)) |
-                                 ((area.seat.generation & kUseMask) << kStepBits) | static_cast<std::uint64_t>(step));
+  command.cookie = make_cookie(CookieKind::lock_step, (std::uint64_t{area.index} << (kUseBits + kStepBits)) |
+                                                          ((area.seat.generation & kUseMask) << kStepBits) |
+                                                          static_cast<std::uint64_t>(step));
   command.remote = area.place.at(offset);
   command.bytes = 0;
   command.head_bytes = 0;
@@ -210,8 +210,7 @@ void Locks::tried(KnownArea& area, std::uint64_t old) {
   const LockState state = LockState::unpack(old);
   area.seat.word = old;
   if (state.next == state.serving) { // free, but in another state than thought
-    if (std::uint64_t again = 0;
-        swap(area, LockLayout::kState, old, old + LockState::kTakeTicket, Step::main, again))
+    if (std::uint64_t again = 0; swap(area, LockLayout::kState, old, old + LockState::kTakeTicket, Step::main, again))
       tried(area, again);
     return;
   }
@@ -415,7 +414,8 @@ void Locks::judge(KnownArea& area) {
     case LockVerdict::Kind::stay_alert: seat.inspecting = false; return;
     case LockVerdict::Kind::pass_over:
       seat.word = seat.reading[LockLayout::kState / sizeof(std::uint64_t)];
-      ground_.core.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
+      ground_.core.recorder.record("lock passes over the dead", area.rank, area.id,
+                                   LockState::unpack(seat.word).serving);
       if (verdict.held)
         raise_deaths(area);
       else

@@ -68,8 +68,8 @@ Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory,
 
 Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
   const auto ports = ground_.host.ports();
-  const bool whole_words = reinterpret_cast<std::uintptr_t>(area.memory.data()) % kRounding == 0 &&
-                           area.memory.size() % kRounding == 0;
+  const bool whole_words =
+      reinterpret_cast<std::uintptr_t>(area.memory.data()) % kRounding == 0 && area.memory.size() % kRounding == 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (i == except) continue;
     const ir::Capabilities& capabilities = ports[i]->queue->capabilities();

@@ -45,9 +45,8 @@ std::optional<std::uint64_t> extent(const Selection& selection, std::uint64_t by
 bool PieceCursor::next(Piece& piece, std::uint64_t most) {
   if (rest_.bytes == 0 && !find(rest_)) return false;
   piece = {.local = rest_.local, .remote = rest_.remote, .bytes = std::min(most, rest_.bytes)};
-  rest_ = {.local = rest_.local + piece.bytes,
-           .remote = rest_.remote + piece.bytes,
-           .bytes = rest_.bytes - piece.bytes};
+  rest_ = {
+      .local = rest_.local + piece.bytes, .remote = rest_.remote + piece.bytes, .bytes = rest_.bytes - piece.bytes};
   selected_ += piece.bytes;
   return true;
 }

@@ -37,9 +37,7 @@ class PieceCursor {
   bool find_block(Piece& piece);
   bool find_words(Piece& piece);
   bool find_changes(Piece& piece);
-  [[nodiscard]] bool chosen(std::uint64_t word) const {
-    return (selection_.bits[word / 64] >> (word % 64) & 1U) != 0;
-  }
+  [[nodiscard]] bool chosen(std::uint64_t word) const { return (selection_.bits[word / 64] >> (word % 64) & 1U) != 0; }
   [[nodiscard]] std::uint64_t skip_equal(std::uint64_t from) const;
   [[nodiscard]] bool differs(std::uint64_t at) const;
 

@@ -140,11 +140,8 @@ ErrorCode Primitives::open_own(KnownArea& area) {
   area.bytes = own->memory.size();
   area.atomics = own->atomics.front();
   area.own_live.store(kOwnKey, std::memory_order_relaxed);
-  area.window = {.memory = own->memory.data(),
-                 .live = &area.own_live,
-                 .key = kOwnKey,
-                 .inside = &area.own_inside,
-                 .mark = 1};
+  area.window = {
+      .memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1};
   return ErrorCode::ok;
 }
 
@@ -275,8 +272,7 @@ std::size_t Primitives::progress() {
 std::string Primitives::waiting_for() {
   std::string text;
   for (KnownArea& area : ground_.known.all()) {
-    const std::string where =
-        "area " + std::to_string(area.id) + " of rank " + std::to_string(area.rank);
+    const std::string where = "area " + std::to_string(area.id) + " of rank " + std::to_string(area.rank);
     if (area.waiting.head != nullptr) text += "one-sided operation on " + where + ": waits for the owner's key\n";
     if (area.seat.status != nullptr)
       text += "lock in " + where + ": ticket " + std::to_string(area.seat.ticket) +

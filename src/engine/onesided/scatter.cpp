@@ -22,7 +22,8 @@ bool Transfers::better_scattered(const Transfer& transfer) {
   const Link& link = *transfer.area->link;
   if (transfer.kind != Transfer::Kind::push || link.queue().capabilities().processor_copies) return false;
   const auto reach = extent(transfer.selection, transfer.local.size());
-  if (transfer.selection.kind == Selection::Kind::all || *reach > std::numeric_limits<std::uint32_t>::max()) return false;
+  if (transfer.selection.kind == Selection::Kind::all || *reach > std::numeric_limits<std::uint32_t>::max())
+    return false;
   if (link.largest_payload < sizeof(AreaScatter) + sizeof(ScatterRun) + kPutWorth) return false;
   PieceCursor cursor(transfer.selection, transfer.local);
   std::uint64_t pieces = 0;
@@ -50,8 +51,7 @@ void Transfers::pack(Transfer& transfer) {
 
 bool Transfers::scatter(Transfer& transfer) {
   KnownArea& area = *transfer.area;
-  const AreaScatter head{
-      .id = area.id, .key = transfer.key, .offset = transfer.offset, .transfer = transfer.index};
+  const AreaScatter head{.id = area.id, .key = transfer.key, .offset = transfer.offset, .transfer = transfer.index};
   while (transfer.code == ErrorCode::ok && (transfer.more || !transfer.packed.empty())) {
     if (transfer.packed.empty()) pack(transfer);
     if (!ground_.outbox.write(*area.link, {.kind = RecordKind::area_scatter,

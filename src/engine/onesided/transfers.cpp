@@ -113,10 +113,7 @@ void Transfers::move_through_window(Transfer& transfer) {
       base::copy_bytes(memory + piece.remote, local, piece.bytes);
   }
   area.window.leave();
-  if (is_pull)
-    keep_twin(transfer);
-  else
-    OneSidedGround::wake(area);
+  if (is_pull) keep_twin(transfer);
   give_notice(transfer);
   finish(transfer, ErrorCode::ok);
 }
@@ -195,7 +192,8 @@ void Transfers::command_ended(const ir::Event& event) {
   }
   --transfer.in_flight;
   if (event.status != ir::Status::ok) transfer.code = code_of(event.status);
-  const bool still_open = area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == transfer.key;
+  const bool still_open =
+      area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == transfer.key;
   if (transfer.more && transfer.code == ErrorCode::ok && !still_open)
     transfer.code = area.link->failed() ? ErrorCode::peer_failed : ErrorCode::revoked_area;
   post_pieces(transfer);

@@ -15,7 +15,7 @@ struct Transfer {
 
   std::uint32_t index = 0; // in the pool
   Kind kind{};
-  bool more = false;       // `piece` is still to be posted
+  bool more = false; // `piece` is still to be posted
   ErrorCode code{};
   KnownArea* area = nullptr;
   Status* status = nullptr;
@@ -28,9 +28,9 @@ struct Transfer {
   Selection selection;
   PieceCursor cursor;
   Piece piece;
-  bool scattered = false;       // goes in records that the owner puts into place
+  bool scattered = false;        // goes in records that the owner puts into place
   std::vector<std::byte> packed; // a record's runs that wait for room
-  std::uint32_t in_flight = 0;  // commands and records whose answer is not here
+  std::uint32_t in_flight = 0;   // commands and records whose answer is not here
   std::uint32_t unsignalled = 0; // puts since the last that asked for an event
   Atomic atomic;
   std::uint64_t word = 0; // the 8 bytes around an atomic's word as last seen

@@ -90,7 +90,8 @@ void OwnAreas::close(std::uint64_t key) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   for (std::uint32_t rank = 0; rank < processes_; ++rank) {
     const std::atomic<std::uint64_t>& process = inside()[rank].process;
-    for (std::uint64_t found = 0; (found = process.load(std::memory_order_acquire)) != 0 && !gone(found);) ::sched_yield();
+    for (std::uint64_t found = 0; (found = process.load(std::memory_order_acquire)) != 0 && !gone(found);)
+      ::sched_yield();
   }
 }
 
@@ -109,7 +110,6 @@ PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, st
                        .key = key,
                        .inside = &inside[own_rank].process,
                        .mark = static_cast<std::uint64_t>(::getpid()),
-                       .asleep = &main.header().asleep,
                        .fenced = fenced},
             .bytes = entry.bytes,
             .address = entry.address};

@@ -57,8 +57,8 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 } // namespace
 
 Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
-  auto segment = Segment::create(kFixedBytes + config.ring_memory + config.size * kBytesPerPeer +
-                                 area_table_bytes(config.size));
+  auto segment =
+      Segment::create(kFixedBytes + config.ring_memory + config.size * kBytesPerPeer + area_table_bytes(config.size));
   if (!segment) return std::unexpected(segment.error());
   std::unique_ptr<Shm> shm(new Shm(config, std::move(*segment)));
   const bool readable = shm->capabilities_.reads_any_memory;
