@@ -137,8 +137,9 @@ struct Atomic {
 // job, a selection or word that makes no sense), unsupported (atomics on memory where the network has none).
 //
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
-// has answered. All later ones need nothing of the owner's processor.
-// Pushes of one process to one peer land in the order of the calls. An aligned push of up to 8 bytes lands at once.
+// has answered. Later ones need nothing of the owner's processor, except pushes of many small pieces over a network.
+// Plain pushes of one process to one peer land in the order of the calls; those with a selection may be overtaken by later
+// ones. An aligned push of up to 8 bytes lands at once. A push wakes nobody who sleeps in a wait; its notice does.
 class OneSided {
  public:
   // --- Areas. ---

@@ -2,6 +2,7 @@
 // once the owner has closed the area, and the owner waits until nobody is inside before it takes the memory away.
 // The bracket costs two stores to a word that only this process writes, and one look at a word that hardly ever changes; the
 // owner pays for the ordering, with one barrier in every process, when it closes (see the translator).
+// Stores wake nobody: a process that sleeps until something happens is woken by the record of a notice or of a lock.
 #pragma once
 
 #include "ir/command.hpp"
@@ -18,9 +19,7 @@ struct AreaWindow {
   std::uint64_t key = 0;
   std::atomic<std::uint64_t>* inside = nullptr; // not 0 while this process is inside
   std::uint64_t mark = 0;                       // what this process writes there: who it is
-  const std::atomic<std::uint32_t>* asleep =
-      nullptr;         // not 0 after a store: the peer is to be woken; null: it cannot be asleep
-  bool fenced = false; // the owner has no barrier for all: each access brings its own
+  bool fenced = false;                          // the owner has no barrier for all: each access brings its own
 
   [[nodiscard]] bool exists() const { return memory != nullptr; }
 

@@ -38,6 +38,11 @@ TEST(OneSidedJob, KeepsInterleavedWordsOfTwoWriters) {
              .run_options = {}});
 }
 
+TEST(OneSidedJob, AllocatesNothingOnceWarm) {
+  run_job(
+      {.program = "hot_program", .arguments = {std::to_string(20'000 / kSlowdown)}, .options = {}, .run_options = {}});
+}
+
 TEST(OneSidedJob, SharesALockFairly) {
   const std::string output = run_job(
       {.processes = 16, .program = "lock_program", .arguments = {"share", "1"}, .options = {}, .run_options = {}});

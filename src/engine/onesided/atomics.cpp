@@ -82,7 +82,6 @@ void Transfers::do_atomic(Transfer& transfer) {
     transfer.status->set_value(bytes == kWord ? apply_here<std::uint64_t>(transfer.atomic, at)
                                               : apply_here<std::uint32_t>(transfer.atomic, at));
     area.window.leave();
-    OneSidedGround::wake(area);
     finish(transfer, ErrorCode::ok);
   } else {
     forget(area);

@@ -34,12 +34,6 @@ struct OneSidedGround {
     outbox.write_control(link, kind, body);
     host.pump_later(link);
   }
-  // After a store into a window.
-  static void wake(const KnownArea& area) {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (area.window.asleep != nullptr && area.window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
-      area.link->queue().translator().wake(ir::Peer{area.rank});
-  }
 };
 
 } // namespace heddle::engine

@@ -33,7 +33,6 @@ class Primitives {
     std::atomic_thread_fence(std::memory_order_release); // after what was pushed before
     base::copy_bytes(area->window.memory + to.offset, data.data(), data.size());
     area->window.leave();
-    OneSidedGround::wake(*area);
     return true;
   }
   [[nodiscard]] bool pull_now(const Place& from, std::span<std::byte> into) {

@@ -113,10 +113,7 @@ void Transfers::move_through_window(Transfer& transfer) {
       base::copy_bytes(memory + piece.remote, local, piece.bytes);
   }
   area.window.leave();
-  if (is_pull)
-    keep_twin(transfer);
-  else
-    OneSidedGround::wake(area);
+  if (is_pull) keep_twin(transfer);
   give_notice(transfer);
   finish(transfer, ErrorCode::ok);
 }

@@ -110,7 +110,6 @@ PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, st
                        .key = key,
                        .inside = &inside[own_rank].process,
                        .mark = static_cast<std::uint64_t>(::getpid()),
-                       .asleep = &main.header().asleep,
                        .fenced = fenced},
             .bytes = entry.bytes,
             .address = entry.address};
