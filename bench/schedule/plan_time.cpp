@@ -16,7 +16,8 @@ Problem large_problem(std::uint32_t requests) {
   std::mt19937_64 dice(1);
   Problem problem{.resources = kTofuLike, .link_rates = std::vector<double>(40, kTofuLinkRate)};
   while (problem.size() < requests) {
-    const std::uint32_t links[] = {static_cast<std::uint32_t>(dice() % 20), static_cast<std::uint32_t>(20 + dice() % 20)};
+    const std::uint32_t links[] = {static_cast<std::uint32_t>(dice() % 20),
+                                   static_cast<std::uint32_t>(20 + dice() % 20)};
     problem.add({.bytes = 1024 + dice() % 100'000,
                  .receiver = static_cast<std::uint32_t>(dice() % 30),
                  .direction = static_cast<std::uint32_t>(dice() % 8)},

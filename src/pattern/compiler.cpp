@@ -80,7 +80,8 @@ void Compiler::pair_up_within() {
       const Declared& other = plan_.items[in];
       if (other.kind != wanted || other.tag != item.tag || (wanted == Kind::receive && paired_[in])) continue;
       if (wanted == Kind::receive && other.rank != engine_.rank()) continue;
-      const bool fits = item.offset <= other.target.bytes() && item.source.bytes() <= other.target.bytes() - item.offset;
+      const bool fits =
+          item.offset <= other.target.bytes() && item.source.bytes() <= other.target.bytes() - item.offset;
       verdict = fits ? Verdict::fine : wanted == Kind::receive ? Verdict::too_long : Verdict::beyond_end;
       if (!fits) break;
       paired_[in] = true;
@@ -92,11 +93,9 @@ void Compiler::pair_up_within() {
 
 Request Compiler::post(std::uint32_t rank, Topic topic, std::vector<std::byte> bytes, SendMode mode) {
   Message& message = sent_.emplace_back(Message{.request = {}, .bytes = std::move(bytes)});
-  auto request = engine_.send({.to = Rank{rank},
-                               .tag = tag_of(serial_, 0, topic),
-                               .mode = mode,
-                               .channel = engine::Channel::pattern},
-                              ConstLayout(message.bytes));
+  auto request = engine_.send(
+      {.to = Rank{rank}, .tag = tag_of(serial_, 0, topic), .mode = mode, .channel = engine::Channel::pattern},
+      ConstLayout(message.bytes));
   if (!request) {
     wrong(std::move(request.error()));
     sent_.pop_back();
@@ -193,12 +192,12 @@ Answer Compiler::answer(Partner& partner, std::uint32_t index, const Want& want)
 }
 
 Answer Compiler::answer_put(Partner& partner, const Want& want) {
-  const auto found = std::ranges::find_if(plan_.items, [&](const Declared& item) {
-    return item.kind == Kind::expose && item.tag == want.tag;
-  });
+  const auto found = std::ranges::find_if(
+      plan_.items, [&](const Declared& item) { return item.kind == Kind::expose && item.tag == want.tag; });
   if (found == plan_.items.end()) return {.verdict = Verdict::not_exposed};
   const Layout& memory = found->target;
-  if (want.offset > memory.bytes() || want.bytes > memory.bytes() - want.offset) return {.verdict = Verdict::beyond_end};
+  if (want.offset > memory.bytes() || want.bytes > memory.bytes() - want.offset)
+    return {.verdict = Verdict::beyond_end};
   const auto place = partner.queue->capabilities().reads_any_memory
                          ? partner.queue->translator().expose({memory.data(), memory.bytes()})
                          : Result<ir::RemotePlace>(std::unexpected(Error{}));

@@ -19,9 +19,9 @@ void Meeting::begin_round() {
   }
   const Tag tag = tag_of(serial_, number_, Topic::meeting, round_);
   news_out_ = std::byte{wrong_};
-  const auto sent = engine_.send(
-      {.to = Rank{(engine_.rank() + distance) % size}, .tag = tag, .channel = engine::Channel::pattern},
-      ConstLayout(&news_out_, 1));
+  const auto sent =
+      engine_.send({.to = Rank{(engine_.rank() + distance) % size}, .tag = tag, .channel = engine::Channel::pattern},
+                   ConstLayout(&news_out_, 1));
   const auto received = engine_.receive({.source = Rank{(engine_.rank() + size - distance) % size}, .tag = tag},
                                         Layout(&news_in_, 1), {}, engine::Channel::pattern);
   wrong_ = wrong_ || !sent || !received;

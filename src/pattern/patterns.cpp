@@ -11,8 +11,7 @@ namespace heddle::pattern {
 // --- one ---
 
 std::unexpected<Error> One::refuse(std::string fact, std::string remedy) const {
-  return std::unexpected(
-      Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
+  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
 }
 
 Result<Pattern::Item> One::declare(Declared item) {

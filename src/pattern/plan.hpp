@@ -41,10 +41,10 @@ struct Partner {
   ir::ExposedMemory memory; // of `line`
   Line* line = nullptr;     // written by the partner
   ir::RemotePlace remote_line;
-  ir::Window window;               // onto it, where there is one
-  std::uint32_t records = 0;       // received from it in a round
-  std::uint32_t records_left = 0;  // in this one
-  bool awaits_start = false;       // it may write data only after this process's start
+  ir::Window window;              // onto it, where there is one
+  std::uint32_t records = 0;      // received from it in a round
+  std::uint32_t records_left = 0; // in this one
+  bool awaits_start = false;      // it may write data only after this process's start
   bool lost = false;
 };
 
@@ -57,8 +57,8 @@ struct Out {
   Way way = Way::refused;
   std::uint8_t send_engine = ir::kAnyEngine;
   std::uint8_t receive_engine = ir::kAnyEngine;
-  bool owes_flag = false;       // when the data have arrived
-  std::uint32_t under_way = 0;  // commands
+  bool owes_flag = false;      // when the data have arrived
+  std::uint32_t under_way = 0; // commands
   const std::byte* local = nullptr;
   std::uint64_t bytes = 0;
   ir::RemotePlace place;
@@ -78,8 +78,8 @@ struct In {
   bool lands = false; // and is copied out
   std::uint64_t bytes = 0;
   std::uint64_t slot = 0;
-  ir::ExposedMemory memory;  // slots, or a word and perhaps the landing place behind it
-  ir::RemotePlace exposed;   // the caller's memory
+  ir::ExposedMemory memory; // slots, or a word and perhaps the landing place behind it
+  ir::RemotePlace exposed;  // the caller's memory
   bool is_exposed = false;
   Layout target;
 };

@@ -81,8 +81,7 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm) {
   // In the order in which the program named them: what every algorithm starts from.
   std::ranges::stable_sort(plan.outs, {}, &Out::item);
   std::map<schedule::Queue*, std::vector<std::size_t>> by_network;
-  for (std::size_t i = 0; i < plan.outs.size(); ++i)
-    by_network[plan.partners[plan.outs[i].partner].queue].push_back(i);
+  for (std::size_t i = 0; i < plan.outs.size(); ++i) by_network[plan.partners[plan.outs[i].partner].queue].push_back(i);
   std::vector<Out> ordered;
   ordered.reserve(plan.outs.size());
   for (const auto& [queue, outs] : by_network) {

@@ -47,7 +47,8 @@ class Runner {
   bool take(In& in);
   void copy_within();
   void put_word(const Partner& partner, std::uint64_t at, std::uint64_t word);
-  static void put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window, std::uint64_t word);
+  static void put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window,
+                       std::uint64_t word);
   void drop_the_lost();
   [[nodiscard]] bool somebody_left() const;
   [[nodiscard]] static std::uint64_t load(const std::uint64_t& word) {

@@ -34,7 +34,8 @@ constexpr std::array kAlgorithms{
     Entry{"bottom-left-seeded",
           [](const Problem& problem) -> Result<Schedule> { return bottom_left(problem, {.queue_cost = true}); }},
     Entry{"sharing", [](const Problem& problem) -> Result<Schedule> { return sharing(problem); }},
-    Entry{"exact", [](const Problem& problem) -> Result<Schedule> {
+    Entry{"exact",
+          [](const Problem& problem) -> Result<Schedule> {
             auto found = exact(problem);
             if (!found) return std::unexpected(std::move(found.error()));
             return std::move(found->schedule);

@@ -24,7 +24,8 @@ struct BottomLeft {
   std::uint32_t diagonal_engines = kAllEngines; // that diagonals may use at once
   // What must not be used twice at the same time: the direction alone, as in the report, or each link of the whole path.
   enum class Exclusive : std::uint8_t { direction, path } exclusive = Exclusive::direction;
-  bool queue_cost = false; // engine e counts as taken until its queue has been written to: small patterns use fewer engines
+  bool queue_cost =
+      false; // engine e counts as taken until its queue has been written to: small patterns use fewer engines
   static constexpr std::uint32_t kAllEngines = 0xffff'ffff;
 };
 Schedule bottom_left(const Problem& problem, const BottomLeft& rules);

@@ -130,9 +130,8 @@ class Packing {
       const Choice engine = first_free(engines_, 0, place.start, length);
       place.engine = engine.index;
       place.start = engine.free;
-      for_each_exclusive(request, [&](std::uint32_t thing) {
-        place.start = exclusive_[thing].free_from(place.start, length);
-      });
+      for_each_exclusive(request,
+                         [&](std::uint32_t thing) { place.start = exclusive_[thing].free_from(place.start, length); });
       if (problem_.requests[request].diagonal && diagonals_.size() < engines_.size()) {
         const Choice lane = first_free(diagonals_, 0, place.start, length);
         place.lane = lane.index;

@@ -128,8 +128,7 @@ class Search {
     const Flow::State& state = flow_.state();
     for (std::uint32_t e = 0; e < flow_.engines(); ++e) {
       const auto& at = state.engines[e];
-      if (at.request != kNoRequest)
-        add(at.request, at.path, true, at.left, at.moves ? 0 : at.moves_at - state.now);
+      if (at.request != kNoRequest) add(at.request, at.path, true, at.left, at.moves ? 0 : at.moves_at - state.now);
     }
     for (std::uint32_t request = 0; request < problem_.size(); ++request)
       if ((left >> request & 1U) != 0)
@@ -155,11 +154,10 @@ class Search {
 
 Result<Exact> exact(const Problem& problem, std::uint64_t most_steps) {
   if (problem.size() > kMostExactRequests)
-    return std::unexpected(
-        Error{.code = ErrorCode::bad_argument,
-              .fact = "exact search takes at most " + std::to_string(kMostExactRequests) + " requests, not " +
-                      std::to_string(problem.size()),
-              .remedy = "use sharing, and compare with the lower bound"});
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "exact search takes at most " + std::to_string(kMostExactRequests) +
+                                         " requests, not " + std::to_string(problem.size()),
+                                 .remedy = "use sharing, and compare with the lower bound"});
   if (problem.requests.empty()) return Exact{.schedule = {}, .proven = true};
   return Search(problem, sharing(problem), most_steps).run();
 }

@@ -43,8 +43,7 @@ std::uint8_t Flow::free_receive_engine(std::uint32_t engine, std::uint32_t reque
   std::uint64_t taken = 0;
   for (std::uint32_t e = 0; e < engine_count_; ++e) {
     const State::Engine& other = state_.engines[e];
-    if (other.request != kNoRequest &&
-        problem_.requests[other.request].receiver == problem_.requests[request].receiver)
+    if (other.request != kNoRequest && problem_.requests[other.request].receiver == problem_.requests[request].receiver)
       taken |= std::uint64_t{1} << other.receive_engine;
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -116,8 +115,8 @@ void Flow::solve() {
       State::Engine& at = state_.engines[moving[i]];
       const auto path = at.path_links();
       const bool held = all || std::ranges::any_of(path, [&](std::uint32_t link) {
-        return residual_[link] <= level * crossing_[link] * (1 + 1e-12);
-      });
+                          return residual_[link] <= level * crossing_[link] * (1 + 1e-12);
+                        });
       if (!held) {
         ++i;
         continue;

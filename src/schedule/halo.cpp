@@ -40,9 +40,9 @@ Result<std::vector<HaloPut>> scale_les3(std::uint32_t k, std::string_view direct
   const bool east_west = four || directions == "ew";
   const bool north_south = four || directions == "ns";
   if (!diagonal && !east_west && !north_south)
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "'" + std::string(directions) +
-                                         "' are no directions: expected ew, ns, ewns, diagonal or all"});
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = "'" + std::string(directions) + "' are no directions: expected ew, ns, ewns, diagonal or all"});
   const std::uint64_t column = (k + 2 * kHalo) * kReal;
   std::vector<HaloPut> puts;
   const auto add = [&puts](Direction direction, std::uint64_t bytes, int count) {

@@ -20,8 +20,8 @@ double time_alone(const Problem& problem, std::uint32_t request) {
       rate = std::min(rate, limit_of(problem.link_rates[link]));
     best = std::max(best, rate);
   }
-  const double rate = std::min({paths == 0 ? kNoLimit : best, limit_of(problem.resources.engine_rate),
-                                limit_of(problem.resources.node_rate)});
+  const double rate = std::min(
+      {paths == 0 ? kNoLimit : best, limit_of(problem.resources.engine_rate), limit_of(problem.resources.node_rate)});
   return problem.resources.startup_ns + static_cast<double>(problem.requests[request].bytes) / rate;
 }
 

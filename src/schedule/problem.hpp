@@ -17,8 +17,9 @@ struct Request {
   // Whose receive engines it takes. Where every process runs the same pattern, what leaves in one direction arrives from the
   // other, so that a process's own receive engines stand for its targets': then this is the same for all its requests.
   std::uint32_t receiver = 0;
-  std::uint32_t direction = 0; // what the report calls its colour: orders equals, and stands for its link where only that counts
-  bool diagonal = false;       // bottom_left may restrict these to fewer engines
+  std::uint32_t direction =
+      0; // what the report calls its colour: orders equals, and stands for its link where only that counts
+  bool diagonal = false;        // bottom_left may restrict these to fewer engines
   std::uint32_t first_path = 0; // in Problem::paths
   std::uint32_t paths = 0;      // to choose from; 0: it shares nothing with others on its way
 };

@@ -8,12 +8,8 @@
 
 namespace heddle::schedule {
 
-inline constexpr ir::Resources kTofuLike{.engines = 4,
-                                         .receive_engines = 4,
-                                         .engine_rate = 3.9,
-                                         .node_rate = 14,
-                                         .startup_ns = 500,
-                                         .queue_ns = 1000};
+inline constexpr ir::Resources kTofuLike{
+    .engines = 4, .receive_engines = 4, .engine_rate = 3.9, .node_rate = 14, .startup_ns = 500, .queue_ns = 1000};
 inline constexpr double kTofuLinkRate = 4.9;
 
 struct RandomShape {

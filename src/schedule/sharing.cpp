@@ -46,6 +46,10 @@ class Planner {
         links_(problem.size()),
         length_(problem.size()) {
     choose_paths();
+    by_direction_.resize(problem.size());
+    std::iota(by_direction_.begin(), by_direction_.end(), 0U);
+    std::ranges::stable_sort(by_direction_, {},
+                             [&](std::uint32_t request) { return problem.requests[request].direction; });
     for (std::uint32_t request = 0; request < problem.size(); ++request)
       length_[request] = problem.resources.startup_ns + bytes_of(request) / limit_of(problem.resources.engine_rate);
   }
@@ -103,7 +107,8 @@ class Planner {
     return best;
   }
   void add_load(std::uint32_t request, double times) {
-    for (const std::uint32_t link : problem_.path(request, path_[request])) load_[link] += times * time_on(link, request);
+    for (const std::uint32_t link : problem_.path(request, path_[request]))
+      load_[link] += times * time_on(link, request);
   }
   [[nodiscard]] double bytes_of(std::uint32_t request) const {
     return static_cast<double>(problem_.requests[request].bytes);
@@ -125,8 +130,7 @@ class Planner {
     if (enough()) return;
     --trials_left_;
     preference_ = preference;
-    left_.resize(problem_.size());
-    std::iota(left_.begin(), left_.end(), 0U);
+    left_ = by_direction_;
     unstarted_ = load_;
     flow_.reset(engines);
     flow_.run(problem_.size(), [this](std::uint32_t engine) { return choose(engine); });
@@ -215,6 +219,7 @@ class Planner {
   const double bound_;
   std::uint32_t trials_left_;
   Preference preference_{};
+  std::vector<std::uint32_t> by_direction_; // as bottom-left takes equals
   std::vector<std::uint32_t> left_;
   std::vector<double> unstarted_; // ns by link, of requests not begun
   std::vector<double> load_;      // ns by link, of all

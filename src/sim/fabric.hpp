@@ -66,7 +66,8 @@ struct Interface {
   std::uint32_t send_engines = 1;  // engine e feeds port e mod ports
   std::uint32_t queue_packets = 2; // that an engine may have read ahead of its link
   Picoseconds startup{0};
-  Picoseconds queue_access{0}; // that the processor takes to turn from one engine's queue to another's; the network itself does not know it
+  Picoseconds queue_access{
+      0}; // that the processor takes to turn from one engine's queue to another's; the network itself does not know it
   Picoseconds send_latency{0};
   Picoseconds completion_latency{0}; // from the last byte read to the notice of departure
   Picoseconds receive_latency{0};

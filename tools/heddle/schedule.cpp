@@ -33,9 +33,9 @@ Result<std::uint32_t> grid_size(const std::string& pattern) {
     const auto read = std::from_chars(pattern.data() + kName.size(), end, k);
     if (read.ec == std::errc{} && read.ptr == end && k > 0 && k <= kLargestGrid) return k;
   }
-  return std::unexpected(
-      Error{.code = ErrorCode::bad_argument,
-            .fact = fmt::format("'{}' is no pattern: expected scale-les3:K with K from 1 to {}", pattern, kLargestGrid)});
+  return std::unexpected(Error{
+      .code = ErrorCode::bad_argument,
+      .fact = fmt::format("'{}' is no pattern: expected scale-les3:K with K from 1 to {}", pattern, kLargestGrid)});
 }
 
 // As the translator of the simulated Tofu describes itself.
@@ -111,7 +111,8 @@ void add_schedule(CLI::App& program, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("DIRECTIONS");
   std::string names;
-  for (const std::string_view name : schedule::algorithm_names()) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  for (const std::string_view name : schedule::algorithm_names())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   command->add_option("--algorithm", arguments->algorithm, names)->capture_default_str()->type_name("NAME");
   command->add_option("--svg", arguments->svg, "Draw it into this file, too")->type_name("FILE");
   add_json_flag(*command, arguments->json);

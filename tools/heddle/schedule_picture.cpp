@@ -26,7 +26,8 @@ std::size_t index_of(Direction direction) {
 
 std::size_t engines_of(const Schedule& schedule) {
   std::size_t engines = 4;
-  for (const Placement& placement : schedule.placements) engines = std::max<std::size_t>(engines, placement.send_engine + 1U);
+  for (const Placement& placement : schedule.placements)
+    engines = std::max<std::size_t>(engines, placement.send_engine + 1U);
   return engines;
 }
 

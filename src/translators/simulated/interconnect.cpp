@@ -111,8 +111,8 @@ void Interconnect::carry(Simulated& from, const ir::Command& command) {
   const std::uint16_t engine = from.way_to(command.peer, command, false).send_engine;
   const bool turns = engine != from.last_engine_;
   from.last_engine_ = engine;
-  from.handed_over_ = std::max(
-      now(), from.handed_over_ + (turns ? network_.fabric().interface.queue_access : sim::Picoseconds{0}));
+  from.handed_over_ =
+      std::max(now(), from.handed_over_ + (turns ? network_.fabric().interface.queue_access : sim::Picoseconds{0}));
   if (from.handed_over_ == now() && from.to_hand_over_ == 0) return hand_over(index);
   ++from.to_hand_over_;
   set_alarm(from.handed_over_, Alarm::hand_over, index);

@@ -88,7 +88,7 @@ class Simulated : public ir::Translator {
   std::uint32_t under_way_ = 0;
   // The processor at its engines' queues.
   std::uint16_t last_engine_ = 0;
-  std::uint32_t to_hand_over_ = 0; // commands whose turn has not come
+  std::uint32_t to_hand_over_ = 0;  // commands whose turn has not come
   sim::Picoseconds handed_over_{0}; // when the last one is
   EventList events_;
 };
