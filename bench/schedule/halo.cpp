@@ -14,7 +14,7 @@ namespace {
 using namespace heddle;
 
 constexpr std::size_t kNeighbours = 8;
-constexpr int kRounds = 2000;
+constexpr int kRounds = 500;
 constexpr int kSamples = 15;
 
 template <typename T>

@@ -29,7 +29,7 @@ struct TofuParameters {
   std::uint32_t z = 1;
   std::uint32_t engines = 4;
   Rate rate{5'000'000'000};
-  Rate engine_rate{3'900'000'000};
+  Rate engine_rate{4'000'000'000};
   Rate node_rate{14'000'000'000}; // memory, each way
   std::uint32_t mtu = 2048;
   std::uint32_t header_bytes = 40;   // header 32, checksum 8

@@ -97,9 +97,9 @@ TEST(Tofu, LimitsEngineLinkAndNodeAsMeasured) {
     EXPECT_TRUE(network.run());
     return gigabytes_per_second(engines * bytes, network.now());
   };
-  EXPECT_NEAR(total_rate(1, true), 3.9, 0.1);
+  EXPECT_NEAR(total_rate(1, true), 4.0, 0.1);
   EXPECT_NEAR(total_rate(2, true), 4.9, 0.1) << "two engines share one link";
-  EXPECT_NEAR(total_rate(2, false), 7.8, 0.1);
+  EXPECT_NEAR(total_rate(2, false), 8.0, 0.1);
   EXPECT_NEAR(total_rate(4, false), 14.0, 0.2) << "memory binds: 3.5 each";
 }
 

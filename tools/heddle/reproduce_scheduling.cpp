@@ -29,7 +29,9 @@ using simulation::Time;
 constexpr std::uint32_t kRowCount = 6;
 constexpr std::uint32_t kColumnCount = 8;
 constexpr const char* kFabric = "tofu:4x1x1";
-constexpr int kRounds = 2; // measured, after one that is not
+constexpr int kRounds = 4; // measured, after one that is not
+// Of messages that are not planned: the ordinary way at its best here.
+constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::string_view kOriginal = "orig";
 
 constexpr std::array<std::string_view, 8> kMethods{"round-robin-1", "round-robin-2", "round-robin-4", "bottom-left-1",
@@ -119,12 +121,14 @@ std::uint32_t neighbour(const Grid& grid, std::uint32_t rank, const std::vector<
   return static_cast<std::uint32_t>(grid.ranks[row * kColumnCount + column]);
 }
 
-// The same by messages: eager and rendezvous, nothing planned.
+// The same by messages: eager and rendezvous, nothing planned. They need no barriers: a receive says where its message goes.
 Task original(Peer& peer, const Grid& grid, Halo& halo, Clock& clock) {
   std::vector<Request> requests;
   for (int round = 0; round <= kRounds; ++round) {
-    if (round == 1) clock.begin = std::min(clock.begin, peer.now());
-    check((co_await peer.barrier()).code);
+    if (round == 1) {
+      check((co_await peer.barrier()).code);
+      clock.begin = std::min(clock.begin, peer.now());
+    }
     requests.clear();
     for (const NeighbourExchange& exchange : halo.exchanges) {
       const std::vector<int> opposite{-exchange.offset[0], -exchange.offset[1]};
@@ -136,13 +140,13 @@ Task original(Peer& peer, const Grid& grid, Halo& halo, Clock& clock) {
       requests.push_back(*peer.context().send(with, code(exchange.offset), exchange.out));
     }
     check(co_await peer.wait_all(requests));
-    check((co_await peer.barrier()).code);
   }
   clock.end = std::max(clock.end, peer.now());
 }
 
 Result<double> exchange_us(const std::vector<HaloPut>& puts, std::string_view method) {
-  auto world = simulation::World::create({.fabric = kFabric, .peers = kRowCount * kColumnCount});
+  auto world = simulation::World::create(
+      {.fabric = kFabric, .peers = kRowCount * kColumnCount, .options = {.chunk_bytes = kChunk}});
   if (!world) return std::unexpected(world.error());
   const Grid grid = grid_on_torus();
   Clock clock;
