@@ -110,12 +110,14 @@ std::vector<Context::Figure> Engine::figures() const {
     shared += link->connected() && link->ring.grant.type == RingType::shared ? 1U : 0U;
     failed += link->failed() ? 1U : 0U;
   }
+  std::uint64_t under_way = 0;
+  core_.operations.visit_all([&](const Operation& operation) { under_way += stands_by(operation) ? 0U : 1U; });
   return {{"peers connected", connected},
           {"peers that share a ring", shared},
           {"peers failed", failed},
           {"ring memory bytes", core_.rings.used()},
           {"ring memory limit bytes", core_.rings.limit()},
-          {"operations under way", core_.operations.in_use()},
+          {"operations under way", under_way},
           {"receives posted", core_.matching[0].posted()},
           {"messages not received", core_.matching[0].arrived()},
           {"bytes of messages not received", core_.buffers.bytes_in_use()}};

@@ -171,7 +171,7 @@ std::span<const std::string_view> workload_names() {
 }
 
 Options options_for(std::uint64_t processes) {
-  constexpr std::uint64_t kAllRings = std::uint64_t{1} << 29U;
+  constexpr std::uint64_t kAllRings = std::uint64_t{1} << 27U;
   constexpr std::uint64_t kSmallest = 1024;
   constexpr std::uint64_t kEach = 2; // beside the ring, as much to put payloads from
   const std::uint64_t fair = kAllRings / std::max<std::uint64_t>(kEach * processes * processes, 1);

@@ -32,8 +32,8 @@ struct Measured {
   Outcome outcome;
 };
 
-// Options for so many processes that all talk to each other: rings so small that all of them together stay within half
-// a gibibyte. Their memory is real, though the network is not.
+// Options for so many processes that all talk to each other: rings so small that all of them together take 128 MiB, or
+// the least there is. Their memory is real, though the network is not.
 Options options_for(std::uint64_t processes);
 
 // Runs the job as the only program of the world. Error as World::run, and when a process fails.

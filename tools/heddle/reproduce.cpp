@@ -27,6 +27,7 @@ constexpr std::array kReports{
 struct ReproduceArguments {
   std::string what = "all";
   std::string svg; // folder
+  std::uint32_t packets = 20;
   bool json = false;
 };
 
@@ -88,6 +89,8 @@ int run_reproduce(const ReproduceArguments& arguments) {
   for (const Report& report : *reports) {
     auto one = report.reproduce();
     if (!one) return failed("reproduce", one.error());
+    if (report.name == "fat-tree" && arguments.packets > 0)
+      if (auto added = add_fat_tree_packets(*one, arguments.packets); !added) return failed("reproduce", added.error());
     all.figures.insert(all.figures.end(), one->figures.begin(), one->figures.end());
     all.charts.insert(all.charts.end(), one->charts.begin(), one->charts.end());
   }
@@ -109,6 +112,12 @@ void add_reproduce(CLI::App& program, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("REPORT");
   reproduce->add_option("--svg", arguments->svg, "Draw the charts into this folder, too")->type_name("DIR");
+  reproduce
+      ->add_option("--packets", arguments->packets,
+                   "Sets of the fat-tree report to run in packets, too: half a second each for every method")
+      ->check(CLI::Range(0U, 1000U))
+      ->capture_default_str()
+      ->type_name("SETS");
   add_json_flag(*reproduce, arguments->json);
   reproduce->footer("Example: heddle reproduce fat-tree --svg charts");
   reproduce->callback([arguments, &invocation] { invocation.exit_status = run_reproduce(*arguments); });

@@ -3,6 +3,7 @@
 
 #include "heddle/error.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,12 +38,14 @@ struct Reproduction {
   std::vector<Chart> charts;
 };
 
-std::string to_svg(const Chart& chart); // reproduce_chart.cpp
+std::string to_svg(const Chart& chart);               // reproduce_chart.cpp
 
-Result<Reproduction> reproduce_fat_tree();            // reproduce_fat_tree.cpp
-Result<void> add_fat_tree_packets(Reproduction& all); // reproduce_fat_tree_packets.cpp
-Result<Reproduction> reproduce_portability();         // reproduce_portability.cpp
-Result<Reproduction> reproduce_rhinet();              // reproduce_rhinet.cpp
-Result<Reproduction> reproduce_scheduling();          // reproduce_scheduling.cpp
+Result<Reproduction> reproduce_fat_tree();    // reproduce_fat_tree.cpp
+Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
+Result<Reproduction> reproduce_rhinet();      // reproduce_rhinet.cpp
+Result<Reproduction> reproduce_scheduling();  // reproduce_scheduling.cpp
+
+// Adds to the fat-tree report the first `sets` of its random sets in packets. reproduce_fat_tree_packets.cpp
+Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t sets);
 
 } // namespace heddle::tool

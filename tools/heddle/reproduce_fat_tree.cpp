@@ -104,7 +104,6 @@ Result<Reproduction> reproduce_fat_tree() {
   Reproduction all;
   add_random_sets(all, *results);
   if (auto added = add_nodes_in_a_row(all, *network); !added) return std::unexpected(added.error());
-  if (auto added = add_fat_tree_packets(all); !added) return std::unexpected(added.error());
   return all;
 }
 
