@@ -47,22 +47,19 @@ class Node {
   }
 
   bool handle(const heddle::Event& event) {
-    switch (event.kind) {
-      case heddle::Event::Kind::unsolicited_arrived: {
-        std::vector<std::uint64_t> numbers(event.arrival.bytes / sizeof(std::uint64_t));
-        std::memcpy(numbers.data(), event.arrival.data, numbers.size() * sizeof(std::uint64_t));
-        run(static_cast<Action>(event.completion.tag), event.completion.peer, numbers);
-        job_.release(event.arrival);
-        return true;
-      }
-      case heddle::Event::Kind::unsolicited_left: --leaving_; return event.completion.code == heddle::ErrorCode::ok;
-      case heddle::Event::Kind::peer_failed: return false;
-      case heddle::Event::Kind::sent:
-      case heddle::Event::Kind::received:
-      case heddle::Event::Kind::barrier_passed:
-      case heddle::Event::Kind::exchanged: return true;
+    using Kind = heddle::Event::Kind;
+    if (event.kind == Kind::unsolicited_arrived) {
+      std::vector<std::uint64_t> numbers(event.arrival.bytes / sizeof(std::uint64_t));
+      std::memcpy(numbers.data(), event.arrival.data, numbers.size() * sizeof(std::uint64_t));
+      run(static_cast<Action>(event.completion.tag), event.completion.peer, numbers);
+      job_.release(event.arrival);
+      return true;
     }
-    return false;
+    if (event.kind == Kind::unsolicited_left) {
+      --leaving_;
+      return event.completion.code == heddle::ErrorCode::ok;
+    }
+    return event.kind != Kind::peer_failed;
   }
 
   void run(Action action, heddle::Rank from, std::span<const std::uint64_t> numbers) {

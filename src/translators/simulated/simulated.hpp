@@ -104,9 +104,9 @@ class Simulated : public ir::Translator {
   ir::Capabilities capabilities_;
   MemoryTable memory_;
   std::uint64_t serial_ = 0;
+  AreaKeys area_keys_;
   std::vector<bool> attached_;                       // by rank
   std::vector<std::vector<ir::GroupMember>> groups_; // empty: dropped
-  AreaKeys area_keys_;
   std::uint32_t under_way_ = 0;
   // The processor at its engines' queues.
   std::uint16_t last_engine_ = 0;
