@@ -35,6 +35,7 @@ Result<void> OneSided::close(AreaId id) {
 void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status) {
   if (!state_.engine().primitives().push_now(to, data)) [[unlikely]]
     state_.engine().primitives().push({.place = to, .local = unconst(data)}, status);
+  state_.progress_now_and_then();
 }
 
 void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
@@ -45,7 +46,10 @@ void OneSided::push(const Place& to, std::span<const std::byte> data, Status& st
 
 ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const Selection& selection, Notice notice) {
   const bool plain = selection.kind == Selection::Kind::all && !notice.wanted;
-  if (plain && state_.engine().primitives().push_now(to, data)) return ErrorCode::ok;
+  if (plain && state_.engine().primitives().push_now(to, data)) {
+    state_.progress_now_and_then();
+    return ErrorCode::ok;
+  }
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
   push(to, data, status, selection, notice);
@@ -55,6 +59,7 @@ ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const
 void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status) {
   if (!state_.engine().primitives().pull_now(from, into)) [[unlikely]]
     state_.engine().primitives().pull({.place = from, .local = into}, status);
+  state_.progress_now_and_then();
 }
 
 void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status, const Selection& selection,
@@ -65,7 +70,10 @@ void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status
 ErrorCode OneSided::pull(const Place& from, std::span<std::byte> into, const Selection& selection,
                          std::span<std::byte> twin) {
   const bool plain = selection.kind == Selection::Kind::all && twin.empty();
-  if (plain && state_.engine().primitives().pull_now(from, into)) return ErrorCode::ok;
+  if (plain && state_.engine().primitives().pull_now(from, into)) {
+    state_.progress_now_and_then();
+    return ErrorCode::ok;
+  }
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
   pull(from, into, status, selection, twin);
@@ -162,6 +170,8 @@ ErrorCode OneSided::wait(const Status& status) {
       if (!status.ended()) return ErrorCode::would_block;
     }
     state_.wait_until([&status] { return status.ended(); });
+  } else {
+    state_.progress_now_and_then();
   }
   return status.code();
 }

@@ -160,9 +160,11 @@ class Engine final : private LinkHost, private OneSidedHost {
            std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
   }
 
-  // Back-pressure holds commands; a network says when it takes more, a faulty one does not.
+  // Commands that are held, or records that wait to be written: back-pressure may be the cause, and while a network says when
+  // it takes more, a faulty one does not.
   [[nodiscard]] bool holds_commands() const {
-    return std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->held() != 0; });
+    return !to_pump_.empty() ||
+           std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->held() != 0; });
   }
 
   // After a sleep that was instead of calls of progress.

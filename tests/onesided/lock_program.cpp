@@ -67,8 +67,13 @@ class Member {
   OneSided& one_sided_;
 };
 
+// Counts from when all compete: on few cores the first may run long before the last has started.
 void share(Context& context, double seconds) {
   Member member(context);
+  const Place competing{kHome, kData, sizeof(Guarded)};
+  demand(context.one_sided().atomic(competing, Atomic::add(1)), "atomic");
+  while (demand(context.one_sided().atomic(competing, Atomic::add(0)), "atomic") < context.size())
+    member.enter_and_leave();
   const std::uint64_t end = machine_ns() + static_cast<std::uint64_t>(seconds * 1e9);
   std::uint64_t times = 0;
   for (; machine_ns() < end; ++times) member.enter_and_leave();

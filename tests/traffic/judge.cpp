@@ -55,7 +55,9 @@ std::string Judge::assign() {
     if (receive->cancelled != (completion.code == ErrorCode::cancelled)) return "a receive was cancelled and was not";
     if (receive->cancelled) continue;
     if (completion.code == ErrorCode::peer_failed) {
-      if (static_cast<int>(completion.peer) != dead_) return "a receive failed for a peer that lives";
+      // Once one has died, receives may be left over, as their messages went to those that waited for the dead; when the
+      // others leave, these end too.
+      if (dead_ < 0) return "a receive failed and nobody has died";
       continue;
     }
     got_by[{static_cast<std::uint32_t>(completion.peer), static_cast<std::uint64_t>(completion.tag)}].push_back(
