@@ -59,7 +59,7 @@ TEST(Tofu, ReachesEveryNodeFromEveryNode) {
 // Half way round an X ring of 6: three hops between the routers, four routers passed.
 TEST(Tofu, GivesTheClosedFormForOneFlow) {
   const TofuParameters given{.x = 6};
-  for (const std::uint64_t packets : {1, 2, 100}) {
+  for (const std::uint64_t packets : {1U, 2U, 100U}) {
     Network network = make(given);
     Diary diary(network);
     const std::uint64_t bytes = packets * given.mtu;

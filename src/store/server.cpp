@@ -71,11 +71,12 @@ void Server::serve() {
   const int count = ::epoll_wait(poller_.number(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (event.data.u64 == kListener) {
+    const ClientId id = event.data.u64; // a copy: the structure is packed, and nothing may refer into it
+    if (id == kListener) {
       accept_all();
       continue;
     }
-    const auto found = connections_.find(event.data.u64);
+    const auto found = connections_.find(id);
     if (found == connections_.end()) continue; // closed by an earlier event of this batch
     if (found->second.waits_to_write) {
       write_to(found->first, found->second);

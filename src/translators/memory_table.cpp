@@ -43,9 +43,18 @@ ir::RemotePlace MemoryTable::expose(ir::MemoryKey key, std::span<std::byte> memo
   return {.key = key, .offset = 0};
 }
 
+void MemoryTable::withdraw(ir::MemoryKey key) {
+  const auto found = areas_.find(key);
+  if (found == areas_.end()) return;
+  if (found->second.owned)
+    found->second.withdrawn = true;
+  else
+    areas_.erase(found);
+}
+
 std::byte* MemoryTable::reach(const ir::RemotePlace& place, std::uint64_t bytes) const {
   const auto found = areas_.find(place.key);
-  if (found == areas_.end()) return nullptr;
+  if (found == areas_.end() || found->second.withdrawn) return nullptr;
   const std::span<std::byte> memory = found->second.memory;
   if (place.offset > memory.size() || bytes > memory.size() - place.offset) return nullptr;
   return memory.data() + place.offset;

@@ -21,7 +21,8 @@ class MemoryTable {
   Result<ir::ExposedMemory> allocate(ir::MemoryKey key, std::size_t bytes);
   void deallocate(const ir::ExposedMemory& memory);
   ir::RemotePlace expose(ir::MemoryKey key, std::span<std::byte> memory);
-  void withdraw(ir::MemoryKey key) { areas_.erase(key); }
+  // Out of reach from now on. Memory made by allocate is still to be given back.
+  void withdraw(ir::MemoryKey key);
   [[nodiscard]] bool holds(ir::MemoryKey key) const { return areas_.contains(key); }
   // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
   [[nodiscard]] std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
@@ -29,7 +30,8 @@ class MemoryTable {
  private:
   struct Area {
     std::span<std::byte> memory;
-    bool owned = false; // made by allocate
+    bool owned = false;     // made by allocate
+    bool withdrawn = false; // while it is still owned
   };
   std::unordered_map<ir::MemoryKey, Area> areas_;
 };

@@ -162,7 +162,7 @@ class World {
     }
   }
   void kill() {
-    killed_ = pick();
+    killed_ = static_cast<int>(pick());
     cluster_.kill(static_cast<std::uint32_t>(killed_));
     for (std::uint32_t node = 0; node < mix_.size; ++node)
       if (cluster_.alive(node) && chance(50)) cluster_[node].peer_failed(static_cast<std::uint32_t>(killed_));

@@ -1,5 +1,6 @@
 // Wrong calls, wrong options, missing launchers and small limits: clear errors, and nothing lost.
 #include "tests/job/job.hpp"
+#include "tests/traffic/slowdown.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -92,7 +93,7 @@ TEST(Fault, AnUnknownOptionInAFileIsRefusedWithPlaceAndSuggestion) {
 }
 
 // The sanitizers reserve terabytes and open files of their own: no limit can be set for the library alone.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !HEDDLE_TESTS_SANITIZED
 TEST(Fault, TooFewDescriptorsAreSaidAtStart) {
   const Outcome alone = outcome_of({kFault, "join", "3"}, {{"HEDDLE_SINGLE", "true"}});
   EXPECT_EQ(alone.status, 2);

@@ -1,5 +1,6 @@
 // The hot path between real processes: no allocation and no system call per message.
 #include "tests/job/job.hpp"
+#include "tests/traffic/slowdown.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -15,7 +16,7 @@ TEST(JobHotPath, AllocatesNothingOnceWarm) {
   run_job({.program = "ping_program", .arguments = {std::to_string(kRounds / kSlowdown)}});
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they make system calls of their own
+#if !HEDDLE_TESTS_SANITIZED // they make system calls of their own
 // All system calls of a job of so many round trips, from the last line of strace -c.
 std::uint64_t system_calls(std::uint64_t rounds) {
   const std::string report = testing::TempDir() + "heddle_calls_" + std::to_string(::getpid());

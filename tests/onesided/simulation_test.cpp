@@ -108,7 +108,7 @@ TEST_P(OneSidedFabric, DoesAllThatThereIs) {
 }
 
 TEST_P(OneSidedFabric, DoesSoUnderDelays) {
-  for (const std::uint64_t seed : {1, 2, 3})
+  for (const std::uint64_t seed : {1U, 2U, 3U})
     expect_well({.fabric = GetParam(),
                  .peers = 4,
                  .faults = {.seed = seed, .short_count = 0.1, .delay_command = 0.2, .delay_event = 0.2}},

@@ -93,7 +93,7 @@ TEST(Info, ExplainsTheWayOfASmallMessage) {
   EXPECT_EQ(info.at("why").at("bytes"), 8);
   EXPECT_EQ(way_over(info, "shm").at("protocol"), "eager");
   EXPECT_EQ(way_over(info, "shm").at("reason"), "8 bytes <= " + kEagerLimit);
-  EXPECT_EQ(way_over(info, "loopback").at("peers"), json({0}));
+  EXPECT_EQ(way_over(info, "loopback").at("peers"), json::array({0}));
 }
 
 TEST(Info, ExplainsTheWayOfALargeMessage) {
