@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -91,7 +92,7 @@ TEST_P(OneSidedEngine, PushesAndPulls) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{64}, std::size_t{9000}}) {
     const auto data = pattern(bytes, 3);
     EXPECT_EQ(push(0, {Rank{1}, kArea, 1000}, data), ErrorCode::ok);
-    EXPECT_EQ(std::memcmp(memory.data() + 1000, data.data(), bytes), 0) << bytes;
+    EXPECT_TRUE(std::ranges::equal(memory.subspan(1000, bytes), data)) << bytes;
     std::vector<std::byte> back(bytes);
     EXPECT_EQ(pull(2, {Rank{1}, kArea, 1000}, back), ErrorCode::ok);
     EXPECT_EQ(back, data);
