@@ -33,18 +33,24 @@ int main(int argc, char** argv) {
   using namespace heddle::tests;
   auto context = demand(heddle::Context::join(), "join");
   auto& one_sided = context.one_sided();
-  demand(one_sided.allocate(kArea, 4096), "allocate");
+  const auto memory = demand(one_sided.allocate(kArea, 4096), "allocate");
   demand(one_sided.create_lock(kLock), "create_lock");
   demand(context.barrier(), "barrier");
   const heddle::Rank peer{context.rank() == heddle::Rank{0} ? 1U : 0U};
   std::array<std::byte, 256> data{};
   for (int i = 0; i < 100; ++i) demand(round(one_sided, peer, data), "warming up");
+  demand(context.barrier(), "barrier"); // the peer has been served too
   const std::uint64_t rounds = argc > 1 ? number(argv[1]) : 1000;
   const std::size_t before = allocations;
   bool well = true;
   for (std::uint64_t i = 0; i < rounds; ++i) well = round(one_sided, peer, data) && well;
   const std::size_t made = allocations - before;
   demand(well, "an operation failed");
+  // No message before both have counted: one that comes early is kept, in memory that is then allocated.
+  const std::uint64_t over = 1;
+  constexpr std::uint64_t kOver = 4088;
+  demand(one_sided.push({peer, kArea, kOver}, std::as_bytes(std::span(&over, 1))) == heddle::ErrorCode::ok, "push");
+  one_sided.wait_change(*reinterpret_cast<const std::uint64_t*>(memory.data() + kOver), 0);
   demand(context.barrier(), "barrier");
   say("allocations " + std::to_string(made));
   return made == 0 ? 0 : 1;
