@@ -4,26 +4,16 @@
 //   mpi_onesided push|push-rate|push-bandwidth|pull|fetch-add|lock BYTES
 //
 // Rank 0 prints one JSON object in the form of `heddle perf ... --json`.
-#define _GNU_SOURCE
+#include "mpi_common.h"
+
 #include <mpi.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 enum {
   kLine = 64,             // the count stands in a cache line of its own before the data
-  kWindow = 64,
-  kShortWindow = 16,      // from 1 MiB on
-  kRepetitions = 11,
-  kRoundTrips = 20000,
-  kRateWindows = 4000,
 };
-static const long kBandwidthBytes = 256L << 20;
 
 struct Pair {
   int rank;
@@ -35,29 +25,6 @@ struct Pair {
   uint64_t sent;
   uint64_t heard;
 };
-
-static void pin_to_rank(void) {
-  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
-  if (rank == NULL) rank = getenv("PMI_RANK");
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  CPU_SET(rank == NULL ? 0 : atoi(rank), &cpus);
-  if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
-    perror("mpi_onesided: cannot pin");
-    exit(1);
-  }
-}
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int by_value(const void* left, const void* right) {
-  const double a = *(const double*)left, b = *(const double*)right;
-  return (a > b) - (a < b);
-}
 
 static void tell(struct Pair* pair) {
   ++pair->sent;
@@ -95,11 +62,11 @@ static double repetition(struct Pair* pair, const char* what) {
     return (seconds_now() - begin) * 1e6 / (2.0 * kRoundTrips);
   }
   if (strcmp(what, "push-rate") == 0) {
-    stream(pair, kRateWindows, kWindow);
-    return (double)kRateWindows * kWindow / (seconds_now() - begin);
+    stream(pair, kRateWindows, kMaxWindow);
+    return (double)kRateWindows * kMaxWindow / (seconds_now() - begin);
   }
   if (strcmp(what, "push-bandwidth") == 0) {
-    const int window = pair->bytes >= (1L << 20) ? kShortWindow : kWindow;
+    const int window = pair->bytes >= (1L << 20) ? kShortWindow : kMaxWindow;
     const long windows = kBandwidthBytes / (window * pair->bytes);
     stream(pair, windows, window);
     return (double)(windows * window * pair->bytes) / (seconds_now() - begin) / 1e6;
@@ -160,7 +127,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "mpi_onesided: expected push|push-rate|push-bandwidth|pull|fetch-add|lock BYTES\n");
     return 2;
   }
-  pin_to_rank();
+  pin_to_rank("mpi_onesided");
   MPI_Init(&argc, &argv);
   struct Pair pair = {.bytes = atol(argv[2])};
   MPI_Comm_rank(MPI_COMM_WORLD, &pair.rank);

@@ -4,58 +4,23 @@
 //   mpi_pair latency|rate|bandwidth BYTES[,BYTES...]
 //
 // Rank 0 prints one JSON object in the form of `heddle perf ... --json`.
-#define _GNU_SOURCE
+#include "mpi_common.h"
+
 #include <mpi.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 enum {
   kTag = 1,
   kAckTag = 2,
   kAckBytes = 4,
-  kMaxWindow = 64,
-  kRepetitions = 11,
-  kRoundTrips = 20000,    // per repetition of latency: some milliseconds, far above the clock's resolution
-  kRateWindows = 4000,    // per repetition of rate
 };
-
-// Bytes per repetition of bandwidth: many times any cache, yet a repetition takes some ten milliseconds.
-static const long kBandwidthBytes = 256L << 20;
 
 struct Pair {
   int rank;
   long bytes;
   char* buffer;
 };
-
-// Both MPI libraries name the rank in the environment, so pinning can precede MPI_Init and the memory that it touches.
-static void pin_to_rank(void) {
-  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
-  if (rank == NULL) rank = getenv("PMI_RANK");
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  CPU_SET(rank == NULL ? 0 : atoi(rank), &cpus);
-  if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
-    perror("mpi_pair: cannot pin");
-    exit(1);
-  }
-}
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int by_value(const void* left, const void* right) {
-  const double a = *(const double*)left, b = *(const double*)right;
-  return (a > b) - (a < b);
-}
 
 static void ping_pong(const struct Pair* pair, long round_trips) {
   const int count = (int)pair->bytes;
@@ -101,7 +66,7 @@ static double repetition(const struct Pair* pair, const char* what) {
     stream(pair, kRateWindows, kMaxWindow);
     return (double)kRateWindows * kMaxWindow / (seconds_now() - begin);
   }
-  const int window = pair->bytes >= (1L << 20) ? 16 : kMaxWindow;
+  const int window = pair->bytes >= (1L << 20) ? kShortWindow : kMaxWindow;
   const long windows = kBandwidthBytes / (window * pair->bytes);
   stream(pair, windows, window);
   return (double)(windows * window * pair->bytes) / (seconds_now() - begin) / 1e6;
@@ -130,7 +95,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "mpi_pair: expected latency|rate|bandwidth BYTES[,BYTES...]\n");
     return 2;
   }
-  pin_to_rank();
+  pin_to_rank("mpi_pair");
   MPI_Init(&argc, &argv);
   struct Pair pair = {0};
   MPI_Comm_rank(MPI_COMM_WORLD, &pair.rank);

@@ -59,7 +59,8 @@ def compile_programs(folder):
     for name, command in COMPILATIONS.items():
         target = folder / name.replace(" ", "_")
         source = Path(command[-1])
-        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        newest = max(path.stat().st_mtime for path in [source, *HERE.glob("*.h")])
+        if not target.exists() or target.stat().st_mtime < newest:
             try:
                 done = subprocess.run(command + ["-o", str(target)], capture_output=True, text=True, check=False)
                 failure = None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason given"])[0]
