@@ -120,9 +120,6 @@ class Translator {
 
   // Starts commands in order; returns how many it has taken. Fewer than given is back-pressure: try the rest later.
   virtual std::size_t submit(std::span<const Command> commands) = 0;
-  // The same for one put to many peers at once, each with its own place, by the network's switches; every peer gives an
-  // event of its own with the command's cookie. False: the network cannot, or not now, and nothing has happened.
-  virtual bool submit_to_all(const Command&, std::span<const Peer>, std::span<const RemotePlace>) { return false; }
   // Copies up to events.size() events; returns how many.
   virtual std::size_t poll(std::span<Event> events) = 0;
 
