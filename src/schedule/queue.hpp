@@ -29,10 +29,7 @@ class Queue {
     if (held_count_ != 0) [[unlikely]]
       return false;
     ir::store_record(record, window.memory + at);
-    // The sleeper's barrier orders its last look at the memory against these stores; here the compiler's order is enough.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
-      translator_.wake(window.peer);
+    wake_if_asleep(window);
     return true;
   }
 
@@ -41,9 +38,7 @@ class Queue {
     if (held_count_ != 0) [[unlikely]]
       return false;
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(window.memory + at)).store(word, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
-      translator_.wake(window.peer);
+    wake_if_asleep(window);
     return true;
   }
 
@@ -72,6 +67,12 @@ class Queue {
 
  private:
   void hold(const ir::Command& command);
+  // After a store. The sleeper's barrier orders its last look at the memory against it; here the compiler's order is enough.
+  [[gnu::always_inline]] void wake_if_asleep(const ir::Window& window) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
+      translator_.wake(window.peer);
+  }
 
   ir::Translator& translator_;
   const ir::Capabilities capabilities_; // a copy: asked on the hot path, without a virtual call
