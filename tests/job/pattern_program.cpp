@@ -1,6 +1,7 @@
 // Patterns between processes. Arguments: "halo BYTES ROUNDS": a periodic halo, every byte checked; "death": the last rank dies
 // while the others wait for it in a start.
 #include "tests/job/member.hpp"
+#include "tests/traffic/halo.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -11,35 +12,21 @@
 namespace heddle::tests {
 namespace {
 
-std::byte content(std::uint64_t from, std::uint64_t exchange, std::uint64_t round, std::uint64_t at) {
-  return static_cast<std::byte>((from * 31 + exchange * 7 + round * 13 + at) & 0xffU);
-}
-
 void halo(Context& context, std::uint64_t bytes, std::uint64_t rounds) {
   const std::uint32_t size = context.size();
   const auto own = static_cast<std::uint32_t>(context.rank());
   const Grid grid{.size = {1, size}, .periodic = {true, true}, .ranks = {}};
-  std::vector<std::vector<std::byte>> out;
-  std::vector<std::vector<std::byte>> in;
-  std::vector<NeighbourExchange> exchanges;
-  for (int row = -1; row <= 1; ++row)
-    for (int column = -1; column <= 1; ++column) {
-      if (row == 0 && column == 0) continue;
-      out.emplace_back(bytes);
-      in.emplace_back(bytes);
-      exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
-    }
-  Pattern pattern = demand(Pattern::neighbour_alltoall(context, grid, exchanges), "pattern");
+  HaloMemory memory(bytes);
+  Pattern pattern = demand(Pattern::neighbour_alltoall(context, grid, memory.exchanges), "pattern");
   demand(pattern.compile(), "compile");
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      for (std::uint64_t at = 0; at < bytes; ++at) out[i][at] = content(own, i, round, at);
+    memory.fill(own, round);
     demand(pattern.start(), "start");
     demand(pattern.wait(), "wait");
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const auto from = (own + size + static_cast<std::uint32_t>(exchanges[i].offset[1])) % size;
+    for (std::size_t i = 0; i < memory.in.size(); ++i) {
+      const auto from = (own + size + static_cast<std::uint32_t>(memory.exchanges[i].offset[1])) % size;
       for (std::uint64_t at = 0; at < bytes; ++at)
-        demand(in[i][at] == content(from, in.size() - 1 - i, round, at), "wrong data");
+        demand(memory.in[i][at] == halo_content(from, memory.in.size() - 1 - i, round, at), "wrong data");
     }
   }
   demand(pattern.free(), "free");

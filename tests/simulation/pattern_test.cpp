@@ -1,4 +1,6 @@
 // Patterns on every simulated network: data in place round after round, errors that name the fault, a death that ends a start.
+#include "tests/traffic/halo.hpp"
+
 #include <heddle/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,9 @@
 
 namespace heddle::simulation {
 namespace {
+
+using tests::halo_content;
+using tests::HaloMemory;
 
 constexpr const char* kFabrics[] = {"infiniband:2-ary-2-tree", "infiniband:2-ary-2-tree,lmc=1", "tofu:1x1x1",
                                     "tofu:1x1x1,generation=d", "rhinet:star:8"};
@@ -24,10 +29,6 @@ T check(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-std::byte content(std::uint32_t from, std::size_t exchange, int round, std::size_t at) {
-  return static_cast<std::byte>((from * 31 + exchange * 7 + static_cast<std::size_t>(round) * 13 + at) & 0xffU);
-}
-
 void expect_no_errors(const Result<Outcome>& outcome) {
   ASSERT_TRUE(outcome) << outcome.error().message();
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
@@ -36,35 +37,25 @@ void expect_no_errors(const Result<Outcome>& outcome) {
 // All eight neighbours on a grid of 2 x 4, several rounds, each with new content.
 Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
   const Grid grid{.size = {2, 4}, .periodic = {periodic, periodic}, .ranks = {}};
-  std::vector<std::vector<std::byte>> out;
-  std::vector<std::vector<std::byte>> in;
-  std::vector<NeighbourExchange> exchanges;
-  for (int row = -1; row <= 1; ++row)
-    for (int column = -1; column <= 1; ++column) {
-      if (row == 0 && column == 0) continue;
-      out.emplace_back(bytes);
-      in.emplace_back(bytes);
-      exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
-    }
-  Pattern pattern = check(Pattern::neighbour_alltoall(peer.context(), grid, exchanges, {.barriers = barriers}));
+  HaloMemory memory(bytes);
+  Pattern pattern = check(Pattern::neighbour_alltoall(peer.context(), grid, memory.exchanges, {.barriers = barriers}));
   const Request compiling = check(pattern.start_compile());
   const Completion compiled = co_await peer.wait(compiling);
   check(compiled.code == ErrorCode::ok, pattern.error() ? pattern.error()->message() : "compile");
-  for (int round = 0; round < 5; ++round) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      for (std::size_t at = 0; at < bytes; ++at) out[i][at] = content(peer.rank(), i, round, at);
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    memory.fill(peer.rank(), round);
     const Request starting = check(pattern.start());
     const Completion ended = co_await peer.wait(starting);
     check(ended.code == ErrorCode::ok, "start");
     const auto own_row = static_cast<int>(peer.rank() / 4);
     const auto own_column = static_cast<int>(peer.rank() % 4);
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const int row = own_row + exchanges[i].offset[0];
-      const int column = own_column + exchanges[i].offset[1];
+    for (std::size_t i = 0; i < memory.in.size(); ++i) {
+      const int row = own_row + memory.exchanges[i].offset[0];
+      const int column = own_column + memory.exchanges[i].offset[1];
       if (!periodic && (row < 0 || row > 1 || column < 0 || column > 3)) continue;
       const auto from = static_cast<std::uint32_t>((row + 2) % 2 * 4 + (column + 4) % 4);
       for (std::size_t at = 0; at < bytes; ++at) // the neighbour's exchange with this process is the opposite one
-        check(in[i][at] == content(from, in.size() - 1 - i, round, at), "wrong data");
+        check(memory.in[i][at] == halo_content(from, memory.in.size() - 1 - i, round, at), "wrong data");
     }
   }
   check(pattern.free());
@@ -94,7 +85,7 @@ TEST_P(PatternOn, CarriesLayoutsInPieces) {
   expect_no_errors(world->run([](Peer& peer) -> Task {
     std::vector<std::byte> out(4000);
     std::vector<std::byte> in(4000);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = content(peer.rank(), 0, 0, i);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = halo_content(peer.rank(), 0, 0, i);
     Pattern pattern = check(Pattern::create(peer.context()));
     const Rank other{1 - peer.rank()};
     check(pattern.send(other, Tag{1}, ConstLayout::strided(out.data(), 100, 20, 40)));
@@ -106,7 +97,7 @@ TEST_P(PatternOn, CarriesLayoutsInPieces) {
     const Completion ended = co_await peer.wait(starting);
     check(ended.code == ErrorCode::ok, "start");
     for (std::size_t i = 0; i < 2000; ++i)
-      check(in[i / 40 * 80 + i % 40] == content(1 - peer.rank(), 0, 0, i / 20 * 40 + i % 20), "wrong data");
+      check(in[i / 40 * 80 + i % 40] == halo_content(1 - peer.rank(), 0, 0, i / 20 * 40 + i % 20), "wrong data");
   }));
 }
 

@@ -1,0 +1,216 @@
+// Opening a link, step by step: what the engine writes to a peer's slots, and what it makes of what it finds in its own.
+#include "tests/engine/by_hand.hpp"
+
+namespace heddle::tests {
+namespace {
+
+TEST_F(ByHand, InitiatorGoesThroughItsFiveSteps) {
+  ASSERT_TRUE(engine_->send({.to = Rank{kPeer}, .tag = Tag{5}, .notify = Notify::event(1)}, ConstLayout()).has_value());
+  EXPECT_TRUE(translator_.commands_.empty());
+  progress();
+  // I1
+  const FakeTranslator::Written lock = next();
+  EXPECT_EQ(lock.command.operation, ir::Operation::compare_and_swap);
+  EXPECT_EQ(lock.command.remote.key, ir::MemoryKey{kPeerArea});
+  EXPECT_EQ(lock.command.remote.offset, BootstrapArea::lock_offset());
+  EXPECT_EQ(lock.command.expected, 0U);
+  EXPECT_EQ(lock.command.operand, kSelf + 1);
+  progress(50);
+  EXPECT_TRUE(translator_.commands_.empty()) << "one lock is asked for at a time";
+  answer(lock.command, 3); // somebody else holds it
+  const FakeTranslator::Written again = next();
+  EXPECT_EQ(again.command.operation, ir::Operation::compare_and_swap);
+  answer(again.command, 0);
+  // I2, I3
+  const FakeTranslator::Written written = next();
+  EXPECT_EQ(written.command.remote.offset, BootstrapArea::request_offset());
+  const engine::ConnectionRequest asked = engine::unpack_request(written.word());
+  EXPECT_TRUE(asked.valid);
+  EXPECT_EQ(asked.initiator, kSelf);
+  // I4, I5
+  say(asked.slot, SlotVerb::answer, peer_body(7));
+  const FakeTranslator::Written information = next();
+  EXPECT_EQ(information.command.remote.offset, BootstrapArea::slot_offset(7));
+  EXPECT_EQ(information.word(), static_cast<std::uint64_t>(SlotVerb::information));
+  SlotBody own;
+  ASSERT_EQ(information.bytes.size(), 8 + sizeof own);
+  std::memcpy(static_cast<void*>(&own), information.bytes.data() + 8, sizeof own);
+  EXPECT_EQ(own.peer, kSelf);
+  EXPECT_EQ(own.slot, asked.slot);
+  EXPECT_EQ(own.grant.type, RingType::exclusive);
+  EXPECT_EQ(own.grant.bytes, kRingBytes);
+  progress();
+  EXPECT_TRUE(translator_.commands_.empty()) << "no message before the acknowledgement";
+  say(asked.slot, SlotVerb::acknowledge, {});
+  // The message at last.
+  const FakeTranslator::Written message = next();
+  EXPECT_EQ(message.command.remote.key, ir::MemoryKey{kPeerRing});
+  EXPECT_EQ(message.command.remote.offset, 0U);
+  EXPECT_EQ(Lead::unpack(message.word()).kind, RecordKind::eager);
+  EXPECT_EQ(message.word(8), 5U);
+  const auto all = events();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].kind, Event::Kind::sent);
+  EXPECT_EQ(all[0].completion.code, ErrorCode::ok);
+}
+
+TEST_F(ByHand, ResponderAnswersFreesTheCommonSlotAndAcknowledges) {
+  request(kPeer, 9);
+  // R1
+  const FakeTranslator::Written answered = next();
+  EXPECT_EQ(answered.command.remote.offset, BootstrapArea::slot_offset(9));
+  EXPECT_EQ(answered.word(), static_cast<std::uint64_t>(SlotVerb::answer));
+  EXPECT_EQ(area_->common.lock.load(), 0U);
+  EXPECT_EQ(area_->common.request.load(), 0U);
+  SlotBody own;
+  std::memcpy(static_cast<void*>(&own), answered.bytes.data() + 8, sizeof own);
+  // R2
+  say(own.slot, SlotVerb::information, peer_body(11));
+  const FakeTranslator::Written acknowledged = next();
+  EXPECT_EQ(acknowledged.command.remote.offset, BootstrapArea::slot_offset(11));
+  EXPECT_EQ(acknowledged.word(), static_cast<std::uint64_t>(SlotVerb::acknowledge));
+  EXPECT_TRUE(translator_.commands_.empty());
+  EXPECT_TRUE(events().empty());
+}
+
+TEST_F(ByHand, LowerRankTurnsDownARequestSeenAfterItsAnswer) {
+  const std::uint32_t slot = start_to_request();
+  say(slot, SlotVerb::answer, peer_body(7));
+  EXPECT_EQ(next().word(), static_cast<std::uint64_t>(SlotVerb::information));
+  request(kPeer, 3); // written before the answer, seen after it
+  const FakeTranslator::Written down = next();
+  EXPECT_EQ(down.command.remote.offset, BootstrapArea::slot_offset(3));
+  EXPECT_EQ(down.word(), static_cast<std::uint64_t>(SlotVerb::superseded));
+  EXPECT_EQ(area_->common.lock.load(), 0U);
+  say(slot, SlotVerb::acknowledge, {});
+  EXPECT_EQ(Lead::unpack(next().word()).kind, RecordKind::eager);
+}
+
+TEST_F(ByHand, GivesALockBackThatComesAfterTheLinkFailed) {
+  ASSERT_TRUE(engine_->send({.to = Rank{kPeer}, .notify = Notify::event(1)}, ConstLayout()).has_value());
+  progress();
+  const FakeTranslator::Written lock = next();
+  request(kPeer, 3); // answered instead
+  SlotBody own;
+  std::memcpy(static_cast<void*>(&own), next().bytes.data() + 8, sizeof own);
+  say(own.slot, static_cast<SlotVerb>(0x1234), {});
+  expect_peer_failed();
+  answer(lock.command, 0);
+  const FakeTranslator::Written unlock = next();
+  EXPECT_EQ(unlock.command.remote.offset, BootstrapArea::lock_offset());
+  EXPECT_EQ(unlock.word(), 0U);
+}
+
+TEST_F(ByHand, InitiatorShortOfMemoryRefusesInTheSlotOfTheAnswer) {
+  const std::uint32_t slot = start_to_request();
+  translator_.allocations_left = 0;
+  say(slot, SlotVerb::answer, peer_body(7));
+  const FakeTranslator::Written refused = next();
+  EXPECT_EQ(refused.command.remote.offset, BootstrapArea::slot_offset(7));
+  EXPECT_EQ(refused.word(), static_cast<std::uint64_t>(SlotVerb::refused));
+  expect_peer_failed();
+}
+
+TEST_F(ByHand, ResponderShortOfMemoryRefuses) {
+  translator_.allocations_left = 0;
+  request(kPeer, 9);
+  const FakeTranslator::Written refused = next();
+  EXPECT_EQ(refused.command.remote.offset, BootstrapArea::slot_offset(9));
+  EXPECT_EQ(refused.word(), static_cast<std::uint64_t>(SlotVerb::refused));
+  EXPECT_EQ(area_->common.lock.load(), 0U);
+  expect_peer_failed();
+}
+
+TEST_F(ByHand, RefusedByThePeerEndsTheSend) {
+  const std::uint32_t slot = start_to_request();
+  say(slot, SlotVerb::refused, {});
+  expect_peer_failed();
+}
+
+TEST_F(ByHand, RubbishInTheCommonSlotIsClearedAway) {
+  for (const std::uint64_t rubbish : {std::uint64_t{1}, ~std::uint64_t{0}, engine::pack_request(kSelf, 0),
+                                      engine::pack_request(4, 0), engine::pack_request(kPeer, 0xfff0)}) {
+    area_->common.lock.store(1);
+    area_->common.request.store(rubbish);
+    progress();
+    EXPECT_EQ(area_->common.request.load(), 0U);
+    EXPECT_EQ(area_->common.lock.load(), 0U);
+  }
+  connect_as_responder();
+}
+
+TEST_F(ByHand, RubbishInACommandSlotFailsThePeer) {
+  for (const std::uint64_t rubbish :
+       {std::uint64_t{6}, ~std::uint64_t{0}, static_cast<std::uint64_t>(SlotVerb::information),
+        static_cast<std::uint64_t>(SlotVerb::acknowledge)}) {
+    SCOPED_TRACE(testing::Message() << "word " << rubbish);
+    make(kSelf);
+    translator_.commands_.clear();
+    const std::uint32_t slot = start_to_request();
+    say(slot, static_cast<SlotVerb>(rubbish), {});
+    expect_peer_failed();
+    translator_.commands_.clear();
+  }
+}
+
+TEST_F(ByHand, RubbishGrantsFailThePeer) {
+  std::vector<SlotBody> bodies(9, peer_body(7));
+  bodies[0].peer = 3;
+  bodies[1].slot = engine::kCommandSlots;
+  bodies[2].grant.bytes = 0;
+  bodies[3].grant.bytes = kRingBytes + 8;
+  bodies[4].grant.bytes = std::uint64_t{1} << 40U;
+  bodies[5].grant.type = static_cast<RingType>(9);
+  bodies[6].grant.type = RingType::shared; // slots of 0 bytes
+  bodies[7].grant.type = RingType::shared;
+  bodies[7].grant.slot_bytes = 2 * kRingBytes;
+  bodies[8].grant.type = RingType::refused;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    SCOPED_TRACE(testing::Message() << "case " << i);
+    make(kSelf);
+    translator_.commands_.clear();
+    const std::uint32_t slot = start_to_request();
+    say(slot, SlotVerb::answer, bodies[i]);
+    expect_peer_failed();
+  }
+}
+
+TEST_F(ByHand, ASharedRingOutOfReachFailsThePeer) {
+  const std::uint32_t slot = start_to_request();
+  SlotBody body = peer_body(7);
+  body.grant.type = RingType::shared;
+  body.grant.slot_bytes = 128;
+  say(slot, SlotVerb::answer, body);
+  next();
+  say(slot, SlotVerb::acknowledge, {});
+  const FakeTranslator::Written claim = next();
+  EXPECT_EQ(claim.command.operation, ir::Operation::compare_and_swap);
+  EXPECT_EQ(claim.command.remote.key, ir::MemoryKey{kPeerRing});
+  answer(claim.command, 0, ir::Status::refused);
+  expect_peer_failed();
+  EXPECT_TRUE(translator_.commands_.empty());
+}
+
+TEST_F(ByHand, ASlotClaimedOnALinkThatFailedIsNotLeftToBlockTheRing) {
+  const std::uint32_t slot = start_to_request();
+  SlotBody body = peer_body(7);
+  body.grant.type = RingType::shared;
+  body.grant.slot_bytes = 128;
+  say(slot, SlotVerb::answer, body);
+  SlotBody own;
+  std::memcpy(static_cast<void*>(&own), next().bytes.data() + 8, sizeof own);
+  say(slot, SlotVerb::acknowledge, {});
+  const FakeTranslator::Written claim = next();
+  lay(translator_.block(static_cast<std::uint64_t>(own.grant.place.key)), 0, static_cast<RecordKind>(200), 0, 0);
+  expect_peer_failed();
+  answer(claim.command, claim.command.expected); // the claim was granted after all
+  const FakeTranslator::Written left = next();
+  EXPECT_EQ(left.command.remote.key, ir::MemoryKey{kPeerRing});
+  const engine::Claim word = engine::Claim::unpack(left.word());
+  EXPECT_TRUE(word.ready);
+  EXPECT_EQ(word.owner, kSelf + 1);
+  EXPECT_FALSE(Lead::plausible(left.word(8)));
+}
+
+} // namespace
+} // namespace heddle::tests

@@ -1,0 +1,36 @@
+// Memory for a halo exchange with all eight neighbours on a grid of two dimensions, and what each byte of it is to be.
+#pragma once
+
+#include <heddle/heddle.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::tests {
+
+inline std::byte halo_content(std::uint64_t from, std::uint64_t exchange, std::uint64_t round, std::uint64_t at) {
+  return static_cast<std::byte>((from * 31 + exchange * 7 + round * 13 + at) & 0xffU);
+}
+
+struct HaloMemory {
+  std::vector<std::vector<std::byte>> out;
+  std::vector<std::vector<std::byte>> in;
+  std::vector<NeighbourExchange> exchanges; // exchange i of one process meets exchange size - 1 - i of its neighbour
+
+  explicit HaloMemory(std::uint64_t bytes) {
+    for (int row = -1; row <= 1; ++row)
+      for (int column = -1; column <= 1; ++column) {
+        if (row == 0 && column == 0) continue;
+        out.emplace_back(bytes);
+        in.emplace_back(bytes);
+        exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
+      }
+  }
+
+  void fill(std::uint64_t own, std::uint64_t round) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      for (std::uint64_t at = 0; at < out[i].size(); ++at) out[i][at] = halo_content(own, i, round, at);
+  }
+};
+
+} // namespace heddle::tests
