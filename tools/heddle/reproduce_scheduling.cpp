@@ -30,7 +30,8 @@ constexpr std::uint32_t kRowCount = 6;
 constexpr std::uint32_t kColumnCount = 8;
 constexpr const char* kFabric = "tofu:4x1x1";
 constexpr int kRounds = 4; // measured, after one that is not
-// Of messages that are not planned: the ordinary way at its best here.
+// Of messages that are not planned: of 32 to 128 KiB the one that is quickest for them, so that planning is compared with the
+// ordinary way at its best. With the default of 128 KiB that takes 2.4 times as long as bottom-left-4 on four directions, not 2.1.
 constexpr std::uint64_t kChunk = 64 << 10;
 constexpr std::string_view kOriginal = "orig";
 
