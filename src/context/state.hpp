@@ -43,6 +43,7 @@ class Context::State {
   std::size_t progress() {
     const std::size_t done =
         engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+    if (done > 0) last_progress_ns_ = 0;
     if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
       look_around();
     return done;
@@ -72,6 +73,7 @@ class Context::State {
       if (count > 0 && done()) break;
       pass_time(count);
     }
+    last_progress_ns_ = 0; // a glance does not say so itself
     waiter_->busy();
   }
   // The same, within the time given. False when it was over first.
@@ -131,7 +133,6 @@ class Context::State {
   void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
     if (done > 0) [[likely]] {
       waiter_->busy();
-      last_progress_ns_ = 0;
       nap_ns_ = kShortestNap;
       return;
     }

@@ -1,0 +1,45 @@
+// Ranks 0 and 1 exchange messages without a break for as many milliseconds as the first argument says; then rank 1 keeps rank
+// 0 waiting for as many as the second says.
+#include "tests/job/member.hpp"
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  demand(argc == 3, "usage: watchdog_program BUSY_MS SILENT_MS");
+  auto context = demand(heddle::Context::join(), "join");
+  const bool first = context.rank() == heddle::Rank{0};
+  const heddle::Rank other{first ? 1U : 0U};
+  const auto send = [&](std::uint64_t word) { context.wait(*context.send(other, heddle::Tag{word}, std::array{word})); };
+  const auto receive = [&](std::uint64_t tag) {
+    std::array<std::uint64_t, 1> in{};
+    context.wait(*context.receive({.source = other, .tag = heddle::Tag{tag}}, in));
+    return in[0];
+  };
+
+  constexpr std::uint64_t kGoOn = 1;
+  constexpr std::uint64_t kEnough = 2;
+  const std::uint64_t end = machine_ns() + number(argv[1]) * 1'000'000;
+  if (first) {
+    for (bool enough = false; !enough;) {
+      enough = machine_ns() >= end;
+      std::array<std::uint64_t, 1> word{enough ? kEnough : kGoOn};
+      context.wait(*context.send(other, heddle::Tag{0}, word));
+      receive(kGoOn);
+    }
+  } else {
+    while (receive(0) != kEnough) send(kGoOn);
+    send(kGoOn);
+  }
+
+  constexpr std::uint64_t kLate = 77;
+  if (first) {
+    receive(kLate);
+  } else {
+    std::this_thread::sleep_for(std::chrono::milliseconds(number(argv[2])));
+    send(kLate);
+  }
+  demand(context.barrier(), "barrier");
+}
