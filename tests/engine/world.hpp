@@ -9,8 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace heddle::tests {
@@ -80,7 +82,7 @@ class World {
               .unsolicited = unsolicited};
     if (unsolicited) sent.tag = sent.number;
     auto region = std::make_unique<Region>(sent.bytes, dice_.source());
-    for (std::uint64_t i = 0; i < sent.bytes; ++i) region->at(i) = sent.content(i);
+    region->write(sent.content());
     const bool by_event = chance(50);
     const engine::Engine::SendArguments arguments{
         .to = Rank{to},
@@ -204,7 +206,7 @@ class World {
       ASSERT_FALSE(sent.arrived) << "twice";
       sent.arrived = true;
       ASSERT_EQ(event.arrival.bytes, sent.bytes);
-      for (std::uint64_t i = 0; i < sent.bytes; ++i) ASSERT_EQ(event.arrival.data[i], sent.content(i)) << "byte " << i;
+      ASSERT_TRUE(std::ranges::equal(std::span(event.arrival.data, event.arrival.bytes), sent.content()));
       held_.push_back({node, event.arrival.handle});
       if (chance(70)) release(held_.size() - 1);
       return;

@@ -25,8 +25,7 @@ void halo(Context& context, std::uint64_t bytes, std::uint64_t rounds) {
     demand(pattern.wait(), "wait");
     for (std::size_t i = 0; i < memory.in.size(); ++i) {
       const auto from = (own + size + static_cast<std::uint32_t>(memory.exchanges[i].offset[1])) % size;
-      for (std::uint64_t at = 0; at < bytes; ++at)
-        demand(memory.in[i][at] == halo_content(from, memory.in.size() - 1 - i, round, at), "wrong data");
+      demand(memory.in[i] == halo_block(from, memory.in.size() - 1 - i, round, bytes), "wrong data");
     }
   }
   demand(pattern.free(), "free");

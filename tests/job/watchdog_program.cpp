@@ -12,7 +12,9 @@ int main(int argc, char** argv) {
   auto context = demand(heddle::Context::join(), "join");
   const bool first = context.rank() == heddle::Rank{0};
   const heddle::Rank other{first ? 1U : 0U};
-  const auto send = [&](std::uint64_t word) { context.wait(*context.send(other, heddle::Tag{word}, std::array{word})); };
+  const auto send = [&](std::uint64_t word) {
+    context.wait(*context.send(other, heddle::Tag{word}, std::array{word}));
+  };
   const auto receive = [&](std::uint64_t tag) {
     std::array<std::uint64_t, 1> in{};
     context.wait(*context.receive({.source = other, .tag = heddle::Tag{tag}}, in));

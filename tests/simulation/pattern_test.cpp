@@ -12,6 +12,7 @@
 namespace heddle::simulation {
 namespace {
 
+using tests::halo_block;
 using tests::halo_content;
 using tests::HaloMemory;
 
@@ -54,8 +55,8 @@ Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
       const int column = own_column + memory.exchanges[i].offset[1];
       if (!periodic && (row < 0 || row > 1 || column < 0 || column > 3)) continue;
       const auto from = static_cast<std::uint32_t>((row + 2) % 2 * 4 + (column + 4) % 4);
-      for (std::size_t at = 0; at < bytes; ++at) // the neighbour's exchange with this process is the opposite one
-        check(memory.in[i][at] == halo_content(from, memory.in.size() - 1 - i, round, at), "wrong data");
+      // The neighbour's exchange with this process is the opposite one.
+      check(memory.in[i] == halo_block(from, memory.in.size() - 1 - i, round, bytes), "wrong data");
     }
   }
   check(pattern.free());

@@ -3,13 +3,26 @@
 
 #include <heddle/heddle.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace heddle::tests {
 
 inline std::byte halo_content(std::uint64_t from, std::uint64_t exchange, std::uint64_t round, std::uint64_t at) {
   return static_cast<std::byte>((from * 31 + exchange * 7 + round * 13 + at) & 0xffU);
+}
+
+// As many bytes of it from its beginning. It repeats after 256, so that whole blocks are copied: tests are not optimised.
+inline std::vector<std::byte> halo_block(std::uint64_t from, std::uint64_t exchange, std::uint64_t round,
+                                         std::uint64_t bytes) {
+  constexpr std::uint64_t kPeriod = 256;
+  std::vector<std::byte> block(bytes);
+  for (std::uint64_t at = 0; at < std::min(bytes, kPeriod); ++at) block[at] = halo_content(from, exchange, round, at);
+  for (std::uint64_t at = kPeriod; at < bytes; at += kPeriod)
+    std::memcpy(block.data() + at, block.data(), std::min(kPeriod, bytes - at));
+  return block;
 }
 
 struct HaloMemory {
@@ -29,7 +42,7 @@ struct HaloMemory {
 
   void fill(std::uint64_t own, std::uint64_t round) {
     for (std::size_t i = 0; i < out.size(); ++i)
-      for (std::uint64_t at = 0; at < out[i].size(); ++at) out[i][at] = halo_content(own, i, round, at);
+      std::ranges::copy(halo_block(own, i, round, out[i].size()), out[i].begin());
   }
 };
 

@@ -26,11 +26,7 @@ struct Sent {
   const Operation* receive = nullptr; // that got it
   bool arrived = false;               // unsolicited
 
-  [[nodiscard]] std::byte content(std::uint64_t index) const {
-    if (index < 8) return static_cast<std::byte>(number >> (8 * index));
-    const std::uint64_t mixed = (number * 31 + from * 7 + to * 3 + 1) * (index + 11);
-    return static_cast<std::byte>(mixed ^ (mixed >> 11U));
-  }
+  [[nodiscard]] std::vector<std::byte> content() const;
 };
 
 // A send or a receive, from its start to its end.

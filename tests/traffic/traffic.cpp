@@ -1,5 +1,6 @@
 #include "tests/traffic/traffic.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -118,7 +119,7 @@ void Traffic::send_next() {
   const std::size_t index = next_++;
   const Sent& sent = outgoing_[index];
   auto region = std::make_unique<Region>(sent.bytes, dice_.source());
-  for (std::uint64_t i = 0; i < sent.bytes; ++i) region->at(i) = sent.content(i);
+  region->write(sent.content());
   const bool by_event = dice_.chance(50);
   const SendMode mode = dice_.chance(25) ? SendMode::synchronous : SendMode::standard;
   const Layout layout = region->layout();
@@ -250,8 +251,8 @@ void Traffic::arrived(const Event& event) {
     sent.arrived = true;
     ++got_[sent.from];
     demand(event.arrival.bytes == sent.bytes, "an unsolicited message has another size");
-    for (std::uint64_t i = 0; i < sent.bytes; ++i)
-      demand(event.arrival.data[i] == sent.content(i), "a byte of an unsolicited message is wrong");
+    demand(std::ranges::equal(std::span(event.arrival.data, event.arrival.bytes), sent.content()),
+           "a byte of an unsolicited message is wrong");
     held_.push_back(event.arrival);
     if (dice_.chance(70)) release_one();
     return;
