@@ -53,6 +53,46 @@ class Exchange : public testing::Test {
     return outcomes;
   }
 
+  // A process dies after so many rounds of progress: every other one ends, whole or with an error.
+  void die_after(std::uint64_t moment, std::uint32_t size, std::uint64_t largest) {
+    SCOPED_TRACE(moment);
+    populate(size, 2);
+    const ExchangeModel model{.seed = moment + 1, .size = size, .largest = largest};
+    const auto victim = static_cast<std::uint32_t>(moment % size);
+    std::deque<ExchangeRound> rounds;
+    std::vector<Request> requests;
+    // One of them has heard of the death before it would have started.
+    const std::uint32_t late = (victim + 1) % size;
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      rounds.emplace_back(model, moment, rank);
+      requests.push_back(rank == late && moment % 3 == 0 ? Request{} : *rounds.back().start_by(at(rank)));
+    }
+    for (std::uint64_t i = 0; i < moment; ++i) {
+      cluster().progress();
+      for (std::uint32_t rank = 0; rank < size; ++rank) at(rank).progress();
+    }
+    cluster().kill(victim);
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      if (rank == victim) continue;
+      cluster()[rank].peer_failed(victim);
+      at(rank).peer_failed();
+    }
+    settle();
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      if (rank == victim || requests[rank].name == 0) continue;
+      const auto completion = cluster()[rank].take_completion(requests[rank]);
+      ASSERT_TRUE(completion) << "rank " << rank << " still waits:\n" << cluster()[rank].waiting_for();
+      if (completion->code == ErrorCode::ok) {
+        EXPECT_EQ(rounds[rank].verdict(), "");
+      } else {
+        EXPECT_EQ(completion->code, ErrorCode::peer_failed);
+      }
+      // The next one ends at once.
+      const auto next = rounds[rank].start_by(at(rank));
+      EXPECT_EQ(cluster()[rank].take_completion(*next)->code, ErrorCode::peer_failed);
+    }
+  }
+
  private:
   std::optional<Cluster> cluster_;
   std::deque<collective::Exchanges> exchanges_;
@@ -68,6 +108,17 @@ TEST_F(Exchange, BringsEveryBlockToItsPlaceWhateverTheSizes) {
     populate(size, static_cast<std::uint32_t>(1 + dice.below(4)), limits);
     for (std::uint64_t round = 0; round < 4; ++round)
       for (const auto& outcome : run({.seed = seed, .size = size, .largest = 1 + dice.below(60'000)}, round))
+        EXPECT_TRUE(outcome && outcome->code == ErrorCode::ok);
+  }
+}
+
+// As many and as small as Bruck's algorithm is for.
+TEST_F(Exchange, BringsSmallBlocksOfManyProcessesToTheirPlaces) {
+  for (const std::uint32_t size : {32U, 37U, 64U}) {
+    ASSERT_TRUE(collective::bruck_pays(size, 16));
+    populate(size, 4);
+    for (std::uint64_t round = 0; round < 4; ++round)
+      for (const auto& outcome : run({.seed = size, .size = size, .largest = 16}, round))
         EXPECT_TRUE(outcome && outcome->code == ErrorCode::ok);
   }
 }
@@ -135,44 +186,11 @@ TEST_F(Exchange, SaysWhenTwoDisagreeAboutABlock) {
 }
 
 TEST_F(Exchange, EndsWithAnErrorWhenAProcessDiesInTheMiddle) {
-  for (std::uint64_t moment = 0; moment < 40; ++moment) {
-    SCOPED_TRACE(moment);
-    populate(6, 2);
-    const ExchangeModel model{.seed = moment + 1, .size = 6, .largest = 200'000};
-    const std::uint32_t victim = static_cast<std::uint32_t>(moment % 6);
-    std::deque<ExchangeRound> rounds;
-    std::vector<Request> requests;
-    // One of them has heard of the death before it would have started.
-    const std::uint32_t late = (victim + 1) % 6;
-    for (std::uint32_t rank = 0; rank < 6; ++rank) {
-      rounds.emplace_back(model, moment, rank);
-      requests.push_back(rank == late && moment % 3 == 0 ? Request{} : *rounds.back().start_by(at(rank)));
-    }
-    for (std::uint64_t i = 0; i < moment; ++i) {
-      cluster().progress();
-      for (std::uint32_t rank = 0; rank < 6; ++rank) at(rank).progress();
-    }
-    cluster().kill(victim);
-    for (std::uint32_t rank = 0; rank < 6; ++rank) {
-      if (rank == victim) continue;
-      cluster()[rank].peer_failed(victim);
-      at(rank).peer_failed();
-    }
-    settle();
-    for (std::uint32_t rank = 0; rank < 6; ++rank) {
-      if (rank == victim || requests[rank].name == 0) continue;
-      const auto completion = cluster()[rank].take_completion(requests[rank]);
-      ASSERT_TRUE(completion) << "rank " << rank << " still waits:\n" << cluster()[rank].waiting_for();
-      if (completion->code == ErrorCode::ok) {
-        EXPECT_EQ(rounds[rank].verdict(), "");
-      } else {
-        EXPECT_EQ(completion->code, ErrorCode::peer_failed);
-      }
-      // The next one ends at once.
-      const auto next = rounds[rank].start_by(at(rank));
-      EXPECT_EQ(cluster()[rank].take_completion(*next)->code, ErrorCode::peer_failed);
-    }
-  }
+  for (std::uint64_t moment = 0; moment < 40; ++moment) die_after(moment, 6, 200'000);
+}
+
+TEST_F(Exchange, EndsWithAnErrorWhenOneOfManyWithSmallBlocksDies) {
+  for (std::uint64_t moment = 0; moment < 24; moment += 2) die_after(moment, 32, 16);
 }
 
 } // namespace

@@ -45,6 +45,11 @@ TEST_P(SimulatedExchange, BringsEveryBlockToItsPlaceHoweverManyProcesses) {
                 4 / kSlowdown + 1);
 }
 
+// As many and as small as Bruck's algorithm is for.
+TEST_P(SimulatedExchange, BringsSmallBlocksOfManyProcessesToTheirPlaces) {
+  expect_good({.fabric = GetParam(), .peers = 36, .peers_per_node = 5}, {.seed = 9, .size = 36, .largest = 16}, 3);
+}
+
 TEST_P(SimulatedExchange, BringsEveryBlockToItsPlaceOnUnevenNodes) {
   expect_good({.fabric = GetParam(), .peers = 11, .peers_per_node = 4}, {.seed = 5, .size = 11, .largest = 30'000}, 3);
 }
