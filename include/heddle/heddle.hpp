@@ -36,8 +36,9 @@ struct Match {
   std::uint64_t mask = kWholeTag;
 };
 
-// Names one operation under way. Cheap to copy. Valid until wait or test has reported its completion, or its event has been
-// polled; used later it is answered with stale_request, never with another operation's outcome.
+// Names one operation under way. Cheap to copy. Valid until wait or test has reported its completion or, with Notify::event,
+// until it has completed, since its event tells the outcome. Used later it is answered with stale_request and not with another
+// operation's outcome, unless four thousand million operations have passed meanwhile.
 struct Request {
   std::uint64_t name = 0; // 0 names nothing
 };
@@ -127,7 +128,8 @@ class Context {
   // answer, when an option is wrong, when memory or descriptors do not suffice, when this process is already a member.
   static Result<Context> join(const Options& options = {});
 
-  // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched.
+  // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. In a child of fork,
+  // which is no member of the job, it does nothing; the child may make no other call.
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;

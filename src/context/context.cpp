@@ -8,7 +8,9 @@
 namespace heddle {
 
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Context::~Context() = default;
+Context::~Context() {
+  State::abandon_in_child(state_);
+}
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 

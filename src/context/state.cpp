@@ -183,6 +183,10 @@ void Context::State::set_peers(std::vector<engine::Contact> contacts, std::span<
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, collective::Grouping(node_of));
 }
 
+void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
+  if (state != nullptr && state->process_ != ::getpid()) static_cast<void>(state.release());
+}
+
 Context::State::~State() {
   if (store_ == nullptr || engine_ == nullptr) return;
   say_last_words();
@@ -258,9 +262,12 @@ void Context::State::look_around() {
   }
   watch(now - last_progress_ns_);
   if (store_lost_) return;
-  // Whoever waits long may wait for one that has left in good order, of which nobody tells unasked.
-  if (!watches_departures_ && now - last_progress_ns_ >= kPatience)
-    watches_departures_ = store_->watch_departures().has_value();
+  // What has waited long may wait for one that has left in good order, of which nobody tells unasked.
+  if (!watches_departures_ && now - last_count_ns_ >= kPatience) {
+    if (engine_->waits_since(last_count_)) watches_departures_ = store_->watch_departures().has_value();
+    last_count_ns_ = now;
+    last_count_ = engine_->progress_count();
+  }
   take_notices();
 }
 
@@ -271,6 +278,10 @@ void Context::State::take_notices() {
     if (!count) {
       store_lost_ = true;
       log_.error("news of failed peers can no longer be had: " + count.error().message());
+      // The launcher is gone, and with it the job: nobody would tell whoever waits for a peer that it has ended, too.
+      for (std::uint32_t rank = 0; rank < store_->size(); ++rank)
+        if (rank != store_->rank()) engine_->peer_failed(rank);
+      end_collectives();
       return;
     }
     for (const store::Notice& notice : std::span(notices).first(*count)) {

@@ -17,6 +17,8 @@
 
 #include <heddle/heddle.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <memory>
 #include <span>
@@ -32,6 +34,8 @@ class Context::State {
   static Result<std::unique_ptr<State>> create_simulated(base::ResolvedOptions options, std::uint32_t rank,
                                                          std::uint32_t size, ir::Translator& translator);
   ~State();
+  // In a child of fork the parent's membership is not the child's to end: it is left alone, memory and all.
+  static void abandon_in_child(std::unique_ptr<State>& state);
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
@@ -162,6 +166,7 @@ class Context::State {
 
   static constexpr std::uint64_t kQuickCallsPerProgress = 64;
 
+  pid_t process_ = ::getpid();
   std::uint64_t rounds_ = 0;
   std::uint64_t quick_calls_ = 0;
   std::uint64_t failures_seen_ = 0;
@@ -169,6 +174,8 @@ class Context::State {
   std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
   bool reported_stall_ = false;
+  std::uint64_t last_count_ns_ = 0; // when the engine's progress was last counted, and
+  std::uint64_t last_count_ = 0;    // how far it was
   bool watches_departures_ = false;
   bool store_lost_ = false;
   OneSided one_sided_{*this};

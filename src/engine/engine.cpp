@@ -92,6 +92,7 @@ Link* Engine::link_for(std::uint32_t rank) {
   Link& made = *links_[rank];
   if (!area) {
     core_.recorder.record("attach failed", rank, static_cast<std::uint64_t>(area.error().system_code));
+    unreachable_.emplace(rank, std::move(area.error()));
     made.state = connection::State::failed;
     fail(made, End::died);
   } else if (rank == core_.rank) {
@@ -200,6 +201,12 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
 }
 
 Error Engine::failed_error(std::uint32_t rank) const {
+  if (const auto found = unreachable_.find(rank); found != unreachable_.end())
+    return {.code = ErrorCode::peer_failed,
+            .fact = "rank " + std::to_string(rank) + " cannot be reached: " + found->second.fact,
+            .remedy = found->second.remedy,
+            .peer = rank,
+            .system_code = found->second.system_code};
   return {.code = ErrorCode::peer_failed,
           .fact = "rank " + std::to_string(rank) + " has failed or left the job",
           .remedy = "take ranks of peer_failed events out of further communication",

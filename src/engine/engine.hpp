@@ -17,6 +17,7 @@
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -114,6 +115,10 @@ class Engine final : private LinkHost, private OneSidedHost {
     return links_[rank] != nullptr && links_[rank]->failed();
   }
   [[nodiscard]] const Limits& limits() const { return core_.limits; }
+
+  [[nodiscard]] std::uint64_t progress_count() const { return core_.progress_count; }
+  // Whether something that began before that count has not ended yet. Looks at all operations.
+  [[nodiscard]] bool waits_since(std::uint64_t count) const;
 
   // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
   std::size_t progress() {
@@ -367,6 +372,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   std::vector<Contact> contacts_;
   std::vector<Link*> links_; // by rank; null: never talked to
   std::vector<std::unique_ptr<Link>> owned_links_;
+  std::map<std::uint32_t, Error> unreachable_; // why, by rank
   std::vector<Link*> readable_; // links with an exclusive ring to read
   std::vector<Link*> to_pump_;
   PreparedHost* prepared_host_ = nullptr;

@@ -60,6 +60,14 @@ std::string hex(std::uint64_t value) {
 
 } // namespace
 
+bool Engine::waits_since(std::uint64_t count) const {
+  bool found = false;
+  core_.operations.visit_all([&](const Operation& operation) {
+    found = found || (operation.stage != Stage::done && operation.started < count && !stands_by(operation));
+  });
+  return found;
+}
+
 std::string Engine::waiting_for() {
   std::string text;
   core_.operations.visit_all([&](Operation& operation) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -83,6 +84,9 @@ Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::str
 }
 
 Result<std::vector<base::FileEntry>> read(const std::string& path) {
+  std::error_code unknown; // then opening it says why
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
+    return std::unexpected(bad_option("option file " + path + " is no regular file"));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file) return std::unexpected(bad_option("option file " + path + " cannot be opened", errno));
   std::string text(kLargestFile + 1, '\0');

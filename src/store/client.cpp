@@ -92,6 +92,7 @@ Client::Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size)
       rank_(rank),
       size_(size),
       inbox_(kFirstInbox),
+      watch_(FrameWriter(Kind::watch, 0).finish()),
       largest_answer_(kLargestRequest + std::size_t{size} * (sizeof(std::uint32_t) + kLargestBlob)) {
   noticed_.reserve(size);
 }
@@ -165,7 +166,7 @@ Result<std::size_t> Client::take_notices(std::span<Notice> notices) {
 
 Result<void> Client::watch_departures() {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
-  return send_all(FrameWriter(Kind::watch, 0).finish(), base::deadline_in(std::chrono::seconds(1)));
+  return send_all(watch_, base::deadline_in(std::chrono::seconds(1)));
 }
 
 Result<void> Client::leave(Deadline deadline) {

@@ -56,6 +56,7 @@ class Client final : public Store {
   Bytes inbox_; // its size is the room; what has arrived is the first filled_ bytes
   std::size_t filled_ = 0;
   std::vector<Notice> noticed_; // reserved for all ranks, so that a notice never allocates
+  const Bytes watch_;           // made at once, so that asking for departures never allocates
   std::size_t largest_answer_;
 };
 

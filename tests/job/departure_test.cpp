@@ -10,5 +10,21 @@ TEST(Departure, EndsWhatOnlyTheOneThatLeftCouldComplete) {
         {.processes = 3, .program = "departure_program", .arguments = {}, .options = {{"HEDDLE_WAITING", waiting}}});
 }
 
+TEST(Departure, LeavesTheReceiversMemoryAlone) {
+  run_job({.program = "leaving_program", .arguments = {"receive"}});
+}
+
+TEST(Departure, GivesNobodyTheSendersMemoryForTheMessage) {
+  run_job({.program = "leaving_program", .arguments = {"send"}});
+}
+
+TEST(Departure, IsHeardOfAmidTraffic) {
+  run_job({.processes = 3, .program = "leaving_program", .arguments = {"busy"}});
+}
+
+TEST(Departure, OfAForkedChildIsNone) {
+  run_job({.program = "leaving_program", .arguments = {"fork"}});
+}
+
 } // namespace
 } // namespace heddle::tests

@@ -162,9 +162,10 @@ Result<Figure> measure_latency(Context& context, std::uint64_t bytes, const Effo
 Result<Figure> measure_windows(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
   Pair pair(context, bytes);
   const std::size_t window = bytes >= kShortWindowFrom ? 16 : kLargestWindow;
-  const std::uint64_t per_window = std::max<std::uint64_t>(bytes * window, 1);
+  // Small messages are not sent until the whole volume has moved, which would take minutes.
+  const std::uint64_t windows_of_volume = effort.volume / std::max<std::uint64_t>(bytes * window, 1);
   const std::uint64_t count =
-      what == Measure::rate ? effort.windows : std::max<std::uint64_t>(effort.volume / per_window, 1);
+      what == Measure::rate ? effort.windows : std::clamp<std::uint64_t>(windows_of_volume, 1, effort.windows);
   return repeat(bytes, effort.repetitions, [&, count, window]() -> Result<double> {
     const std::uint64_t start = base::steady_ns();
     if (const ErrorCode code = pair.windows(count, window); code != ErrorCode::ok)

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace heddle::translators {
@@ -174,6 +176,13 @@ Result<Mapping> map_segment(const SegmentName& name) {
                                  .fact = "the peer's segment has another layout: it runs another version",
                                  .remedy = "use one version in a job"});
   return mapping;
+}
+
+void wait_for_visitors(SegmentHeader& header) {
+  header.left.store(1, std::memory_order_seq_cst);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (header.visitors.load(std::memory_order_acquire) != 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 } // namespace heddle::translators

@@ -19,8 +19,31 @@ struct alignas(64) SegmentHeader {
   std::uint64_t mark;                // kSegmentMark: a segment of this library, of this layout
   std::atomic<std::uint32_t> asleep; // 1 while the owner sleeps, or is about to, until somebody writes to it
   std::atomic<std::uint64_t> areas;  // offset of the table of areas (areas.hpp); 0: there is none yet
+  // On a line of its own, because every copy between private memories asks here first.
+  alignas(64) std::atomic<std::uint32_t> left; // 1: the owner's private memory is its program's again
+  std::atomic<std::uint32_t> visitors;         // peers that are reading or writing it
 };
-inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0002ULL; // "Heddle", layout 2
+inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0003ULL; // "Heddle", layout 3
+
+// A copy out of or into the owner's private memory, for as long as it lives. Either `allowed` says no, or the owner, who leaves
+// by wait_for_visitors, waits for its end.
+class Visit {
+ public:
+  explicit Visit(SegmentHeader& header) : header_(header) {
+    header_.visitors.fetch_add(1, std::memory_order_seq_cst);
+    allowed_ = header_.left.load(std::memory_order_seq_cst) == 0;
+  }
+  Visit(const Visit&) = delete;
+  ~Visit() { header_.visitors.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] bool allowed() const { return allowed_; }
+
+ private:
+  SegmentHeader& header_;
+  bool allowed_ = false;
+};
+// Admits no further visit and waits for the end of those under way; for a second at most, since one who died in the middle of
+// a visit never ends it.
+void wait_for_visitors(SegmentHeader& header);
 
 // A mapping; unmaps itself.
 class Mapping {

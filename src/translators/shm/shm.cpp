@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <string>
@@ -50,6 +52,23 @@ int try_read(std::int32_t process, std::uint64_t address, std::uint64_t expected
   return found == expected ? 0 : EFAULT;
 }
 
+// Peers' segments are mapped when they are first talked to; whether all would fit is said at once.
+Result<void> check_address_space(std::uint64_t segment, std::uint32_t processes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+  if (segment <= left / processes) return {};
+  return std::unexpected(
+      Error{.code = ErrorCode::out_of_memory,
+            .fact = "the shared memory of " + std::to_string(processes) + " processes takes " +
+                    std::to_string(segment * processes) + " bytes of address space, and the limit of " +
+                    std::to_string(limit.rlim_cur) + " leaves " + std::to_string(left),
+            .remedy = "raise the limit (ulimit -v), or set the option ring_memory lower"});
+}
+
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
 }
@@ -57,8 +76,10 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 } // namespace
 
 Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
-  auto segment =
-      Segment::create(kFixedBytes + config.ring_memory + config.size * kBytesPerPeer + area_table_bytes(config.size));
+  const std::uint64_t bytes =
+      kFixedBytes + config.ring_memory + config.size * kBytesPerPeer + area_table_bytes(config.size);
+  if (auto enough = check_address_space(bytes, config.size); !enough) return std::unexpected(enough.error());
+  auto segment = Segment::create(bytes);
   if (!segment) return std::unexpected(segment.error());
   std::unique_ptr<Shm> shm(new Shm(config, std::move(*segment)));
   const bool readable = shm->capabilities_.reads_any_memory;
@@ -99,7 +120,9 @@ Shm::Shm(const Config& config, Segment segment)
                    .largest_transfer = std::numeric_limits<std::uint32_t>::max()};
 }
 
-Shm::~Shm() = default;
+Shm::~Shm() {
+  wait_for_visitors(segment_.mapping().header());
+}
 
 template Entry entry_of<Shm>();
 
@@ -331,6 +354,8 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, 
                          !ir::has(command.flags, ir::Flags::lead_last) &&
                          !ir::has(command.flags, ir::Flags::terminated);
   if (!peer.cross_memory || !(is_get || plain_put)) return {.status = ir::Status::refused};
+  const Visit visit(peer.mapping.header());
+  if (!visit.allowed()) return {.status = ir::Status::refused};
   std::uint64_t moved = 0;
   while (moved < command.bytes) {
     const iovec local{.iov_base = command.local + moved, .iov_len = command.bytes - moved};

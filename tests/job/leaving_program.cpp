@@ -1,0 +1,108 @@
+// What a process leaves behind that leaves with something under way; the argument says with what.
+#include "tests/job/member.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace heddle::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::byte kSent{0x55};
+constexpr std::byte kReused{0xee};
+constexpr Tag kTag{1};
+
+bool all(const std::vector<std::byte>& memory, std::byte value) {
+  return std::ranges::all_of(memory, [value](std::byte byte) { return byte == value; });
+}
+
+// Rank 1 leaves while a large message is being copied into its memory, by both of them: nothing is written there afterwards.
+void receive(std::optional<Context> context) {
+  std::vector<std::byte> memory((256U << 20U) / kSlowdown, kSent);
+  demand(context->barrier(), "barrier");
+  if (context->rank() == Rank{0}) {
+    const auto request = context->send(Rank{1}, kTag, memory);
+    const ErrorCode code = request ? context->wait(*request, 30s).code : request.error().code;
+    demand(code == ErrorCode::ok || code == ErrorCode::peer_failed, "the send ended with " + std::string(to_string(code)));
+    return;
+  }
+  const Request request = demand(context->receive({.source = Rank{0}, .tag = kTag}, memory), "receive");
+  context->wait(request, 5ms);
+  context.reset();
+  std::ranges::fill(memory, kReused);
+  std::this_thread::sleep_for(200ms);
+  demand(all(memory, kReused), "memory was written to after leaving");
+}
+
+// Rank 0 leaves while its message waits to be fetched, and uses its memory otherwise: rank 1 may not take that for the message.
+void send(std::optional<Context> context) {
+  std::vector<std::byte> memory(16U << 20U, kSent);
+  demand(context->barrier(), "barrier");
+  if (context->rank() == Rank{0}) {
+    const Request request = demand(context->send(Rank{1}, kTag, memory), "send");
+    for (int i = 0; i < 1000; ++i) context->test(request);
+    context.reset();
+    std::ranges::fill(memory, kReused);
+    std::this_thread::sleep_for(2s);
+    return;
+  }
+  std::this_thread::sleep_for(500ms);
+  std::ranges::fill(memory, std::byte{0});
+  const auto request = context->receive({.source = Rank{0}, .tag = kTag}, memory);
+  const ErrorCode code = request ? context->wait(*request, 30s).code : request.error().code;
+  demand(code == ErrorCode::peer_failed, "the receive ended with " + std::string(to_string(code)));
+}
+
+// Rank 1 has left; rank 0 hears of it although messages go to and fro between it and rank 2 all the time.
+void busy(std::optional<Context> context) {
+  demand(context->barrier(), "barrier");
+  if (context->rank() == Rank{1}) return;
+  const Rank other{context->rank() == Rank{0} ? 2U : 0U};
+  std::uint64_t never = 0;
+  auto from_it = context->rank() == Rank{0}
+                     ? context->receive({.source = Rank{1}, .tag = kTag}, std::as_writable_bytes(std::span(&never, 1)))
+                     : Result<Request>(Request{});
+  const std::uint64_t end = machine_ns() + 20'000'000'000;
+  std::uint64_t out = 0; // 1: it has ended
+  while (out == 0 && machine_ns() < end) {
+    std::uint64_t in = 0;
+    const Request coming = demand(context->receive({.source = other}, std::as_writable_bytes(std::span(&in, 1))), "receive");
+    if (context->rank() == Rank{0}) out = !from_it || context->test(*from_it) ? 1 : 0;
+    context->wait(demand(context->send(other, kTag, std::as_bytes(std::span(&out, 1))), "send"));
+    demand(context->wait(coming, 10s).code == ErrorCode::ok, "the traffic ended");
+    if (context->rank() == Rank{2}) out = in;
+  }
+  demand(out == 1, "the receive from the one that left has not ended");
+}
+
+// A child of rank 0 ends by returning, with a copy of the context: rank 0 goes on as a member.
+void fork(std::optional<Context> context) {
+  demand(context->barrier(), "barrier");
+  if (context->rank() == Rank{0}) {
+    const pid_t child = ::fork();
+    if (child == 0) return;
+    int status = 0;
+    demand(::waitpid(child, &status, 0) == child && status == 0, "the child ended badly");
+  }
+  demand(context->barrier(), "barrier after the fork");
+}
+
+} // namespace
+} // namespace heddle::tests
+
+int main(int argc, char** argv) {
+  using namespace heddle::tests;
+  demand(argc == 2, "usage: leaving_program receive|send|busy|fork");
+  const std::string_view what = argv[1];
+  std::optional context(demand(heddle::Context::join(), "join"));
+  if (what == "receive") receive(std::move(context));
+  if (what == "send") send(std::move(context));
+  if (what == "busy") busy(std::move(context));
+  if (what == "fork") fork(std::move(context));
+}
