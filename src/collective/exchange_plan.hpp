@@ -52,6 +52,7 @@ class RingExchange final : public ExchangePlan {
   [[nodiscard]] bool all_started() const override { return next_step_ == grouping_.steps(); }
   [[nodiscard]] bool may_start() const;
   void start_step();
+  void turn_to(std::uint64_t step);
 
   engine::Engine& engine_;
   const Grouping& grouping_;
@@ -59,7 +60,8 @@ class RingExchange final : public ExchangePlan {
   ConstBlockView out_;
   BlockView in_;
   std::uint64_t own_bytes_ = 0;
-  std::uint64_t next_step_ = 1; // step 0 is a copy
+  std::uint64_t next_step_ = 0;
+  Grouping::Partners next_; // of that step: asked for often, while it may not start
 };
 
 // Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997. Blocks of equal

@@ -57,7 +57,7 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
     const ConstBlockView from(out, each);
     const BlockView to(in, each);
     if (each > 0 && bruck_pays(size, each)) return std::make_unique<BruckExchange>(engine_, tag, from, to);
-    return std::make_unique<RingExchange>(engine_, tag, grouping_, from, to);
+    return std::make_unique<RingExchange>(engine_, tag, *grouping_, from, to);
   });
 }
 
@@ -71,7 +71,7 @@ Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notif
                                    std::to_string(in.bytes[own]),
                                "give both the same size"));
   return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
-    return std::make_unique<RingExchange>(engine_, tag, grouping_, ConstBlockView(out), BlockView(in));
+    return std::make_unique<RingExchange>(engine_, tag, *grouping_, ConstBlockView(out), BlockView(in));
   });
 }
 

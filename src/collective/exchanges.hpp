@@ -19,7 +19,9 @@ namespace heddle::collective {
 
 class Exchanges {
  public:
-  Exchanges(engine::Engine& engine, Grouping grouping) : engine_(engine), grouping_(std::move(grouping)) {}
+  // Processes that one program runs may share the grouping.
+  Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping)
+      : engine_(engine), grouping_(std::move(grouping)) {}
 
   // All processes start theirs in the same order. Error bad_argument: nothing has happened, and the next counts as this one.
   Result<Request> start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify);
@@ -44,7 +46,7 @@ class Exchanges {
   std::size_t swallow();
 
   engine::Engine& engine_;
-  Grouping grouping_;
+  std::shared_ptr<const Grouping> grouping_;
   std::vector<Running> running_;
   std::uint64_t number_ = 0;
   bool idle_ = true;

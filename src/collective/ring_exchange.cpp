@@ -15,11 +15,17 @@ RingExchange::RingExchange(engine::Engine& engine, Tag tag, const Grouping& grou
   const auto to = in_.block(rank_);
   own_bytes_ = from.size();
   std::ranges::copy(from, to.begin());
+  turn_to(1); // step 0 was this copy
+}
+
+void RingExchange::turn_to(std::uint64_t step) {
+  next_step_ = step;
+  if (!all_started()) next_ = grouping_.partners(rank_, step);
 }
 
 std::size_t RingExchange::work() {
   std::size_t steps = transfers_.settle();
-  for (; !all_started() && may_start(); ++next_step_, ++steps) start_step();
+  for (; !all_started() && may_start(); turn_to(next_step_ + 1), ++steps) start_step();
   return steps;
 }
 
@@ -27,18 +33,16 @@ std::size_t RingExchange::work() {
 bool RingExchange::may_start() const {
   if (transfers_.all_ended()) return true;
   if (!transfers_.room()) return false;
-  const Grouping::Partners partners = grouping_.partners(rank_, next_step_);
   const auto stranger = [this](std::uint32_t rank) { return rank != kNobody && !engine_.connected(rank); };
-  return !stranger(partners.to) && !stranger(partners.from);
+  return !stranger(next_.to) && !stranger(next_.from);
 }
 
 // Empty blocks do not travel: both sides know of them.
 void RingExchange::start_step() {
-  const Grouping::Partners partners = grouping_.partners(rank_, next_step_);
-  if (partners.from != kNobody)
-    if (const auto into = in_.block(partners.from); !into.empty()) transfers_.receive(partners.from, into);
-  if (partners.to != kNobody)
-    if (const auto data = out_.block(partners.to); !data.empty()) transfers_.send(partners.to, data);
+  if (next_.from != kNobody)
+    if (const auto into = in_.block(next_.from); !into.empty()) transfers_.receive(next_.from, into);
+  if (next_.to != kNobody)
+    if (const auto data = out_.block(next_.to); !data.empty()) transfers_.send(next_.to, data);
 }
 
 } // namespace heddle::collective

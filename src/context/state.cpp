@@ -148,7 +148,7 @@ Result<void> Context::State::meet() {
   if (auto chosen = choose_paths(contacts, locations); !chosen) return chosen;
   std::vector<std::uint64_t> order;
   for (const ir::Location& location : locations) order.push_back(location.base_lid);
-  set_peers(std::move(contacts), collective::number_nodes(nodes, order));
+  set_peers(std::move(contacts), std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order)));
 
   int processor_count = 0;
   for (const std::uint64_t word : processors) processor_count += std::popcount(word);
@@ -178,9 +178,10 @@ Result<void> Context::State::choose_paths(std::span<const engine::Contact> conta
   return {};
 }
 
-void Context::State::set_peers(std::vector<engine::Contact> contacts, std::span<const std::uint32_t> node_of) {
+void Context::State::set_peers(std::vector<engine::Contact> contacts,
+                               std::shared_ptr<const collective::Grouping> grouping) {
   engine_->set_contacts(std::move(contacts));
-  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, collective::Grouping(node_of));
+  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(grouping));
 }
 
 void Context::State::abandon_in_child(std::unique_ptr<State>& state) {

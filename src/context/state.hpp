@@ -63,8 +63,8 @@ class Context::State {
   // The same for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
   std::size_t progress_told(std::span<const std::uint32_t> writers);
-  // What joining tells about the others: how each is reached, and the number of its node (collective/grouping.hpp).
-  void set_peers(std::vector<engine::Contact> contacts, std::span<const std::uint32_t> node_of);
+  // What joining tells about the others: how each is reached, and which of them share a node.
+  void set_peers(std::vector<engine::Contact> contacts, std::shared_ptr<const collective::Grouping> grouping);
   // False for a simulated process: time passes only when it returns.
   [[nodiscard]] bool may_block() const { return waiter_ != nullptr; }
 

@@ -75,6 +75,13 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   return engine;
 }
 
+void Engine::set_contacts(std::vector<Contact> contacts) {
+  contacts_ = std::move(contacts);
+  const std::uint8_t own = contacts_[core_.rank].port;
+  const auto users = std::count_if(contacts_.begin(), contacts_.end(), [&](const Contact& c) { return c.port == own; });
+  lonely_ = users == 1 && links_[core_.rank] == nullptr ? ports_[own].get() : nullptr;
+}
+
 // --- links ---
 
 Link* Engine::link_for(std::uint32_t rank) {
@@ -96,6 +103,7 @@ Link* Engine::link_for(std::uint32_t rank) {
     made.state = connection::State::failed;
     fail(made, End::died);
   } else if (rank == core_.rank) {
+    lonely_ = nullptr;
     if (connector_.connect_to_self(made))
       established(made);
     else
@@ -298,6 +306,7 @@ void Engine::finish_collective(Request request, ErrorCode code, std::uint64_t by
 std::size_t Engine::work_off(bool everything) {
   std::size_t done = 0;
   for (auto& port : ports_) {
+    if (rests(*port)) continue;
     if (everything || port->announces || port->queue->outstanding() > 0) done += poll_events(*port);
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);

@@ -43,7 +43,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   ~Engine() override;
 
   // One contact per rank, this process's own included.
-  void set_contacts(std::vector<Contact> contacts) { contacts_ = std::move(contacts); }
+  void set_contacts(std::vector<Contact> contacts);
 
   struct SendArguments {
     Rank to{};
@@ -141,7 +141,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   // peers it saves a thousand looks. What this process sends to itself is looked for anyway.
   std::size_t progress_told(std::span<const std::uint32_t> writers) {
     ++core_.progress_count;
-    std::size_t done = read_whole_ring(links_[core_.rank]);
+    std::size_t done = lonely_ == nullptr ? read_whole_ring(links_[core_.rank]) : 0;
     for (const std::uint32_t rank : writers) done += read_whole_ring(links_[rank]);
     return done + work_off(true);
   }
@@ -160,10 +160,9 @@ class Engine final : private LinkHost, private OneSidedHost {
     return std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->outstanding() != 0; });
   }
   // Something has to be tried again that nobody will tell of: a peer's common slot, or its shared ring, was taken.
-  [[nodiscard]] bool must_try_again() const {
-    return connector_.tries_again() || primitives_.tries_again() ||
-           std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
-  }
+  [[nodiscard]] bool must_try_again() const { return connector_.tries_again() || others_try_again(); }
+  // The same for whoever is told of every answer.
+  [[nodiscard]] bool must_try_again_unasked() const { return connector_.tries_again_unasked() || others_try_again(); }
 
   // Commands that are held, or records that wait to be written: back-pressure may be the cause, and while a network says when
   // it takes more, a faulty one does not.
@@ -296,6 +295,10 @@ class Engine final : private LinkHost, private OneSidedHost {
 
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
+  [[nodiscard]] bool others_try_again() const {
+    return primitives_.tries_again() ||
+           std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
+  }
   // Whether, beside the rings, everything rests: a look at some words.
   [[nodiscard]] bool nothing_else_to_do() const {
     for (const Port* port : busy_ports_)
@@ -304,6 +307,8 @@ class Engine final : private LinkHost, private OneSidedHost {
         return false;
     return connector_.idle() && allocation_.idle() && fetcher_.idle() && primitives_.idle() && to_pump_.empty();
   }
+  // Nothing can come through it but answers, and none is awaited.
+  [[nodiscard]] bool rests(const Port& port) const { return &port == lonely_ && port.queue->outstanding() == 0; }
   // Some tens of nanoseconds.
   static constexpr int kGlances = 16;
   // With everything: also translators that nothing is expected of.
@@ -369,6 +374,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   Allocation allocation_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
+  const Port* lonely_ = nullptr;  // serves this process alone, which has no link to itself
   std::vector<Contact> contacts_;
   std::vector<Link*> links_; // by rank; null: never talked to
   std::vector<std::unique_ptr<Link>> owned_links_;

@@ -77,7 +77,8 @@ TEST(Description, NamesWhatIsWrongInOneLine) {
   EXPECT_EQ(fact_of("tofu:2x2x2,hop=5"), "parameter hop: '5' is not a time such as 80ns or 1.5us");
   EXPECT_EQ(fact_of("tofu:1x1x1,generation=q"), "parameter generation cannot be 'q': expected one of k, d");
   EXPECT_EQ(fact_of("rhinet:nowhere.txt"), "no nowhere.txt");
-  EXPECT_EQ(fact_of("rhinet:apart.txt"), "node x cannot be reached from node y: the tables know no way to LID 1");
+  EXPECT_EQ(fact_of("rhinet:apart.txt"),
+            "apart.txt line 4: node y is unreachable: no cables lead to it from node x of line 3");
   const auto unknown = parse_fabric("tofu:1x1x1,ratee=5GB/s");
   EXPECT_EQ(unknown.error().remedy, "did you mean rate?");
 }
@@ -98,6 +99,9 @@ TEST(Description, NamesTheLineOfATopologyThatIsWrong) {
   EXPECT_EQ(fact("switch a\nlink a:0\n"), "t line 2: a link needs two ends: link SWITCH:PORT SWITCH:PORT");
   EXPECT_EQ(fact("switch a ports=0\n"), "t line 1: 'ports=0' is out of range: 1 to 4096");
   EXPECT_EQ(fact("switch a\n"), "t line 1: no node is named");
+  EXPECT_EQ(fact("switch a\nswitch b\nnode x a:0\nnode y a:1\nnode z b:0\nlink a:2 a:3\n"),
+            "t line 5: node z is unreachable: no cables lead to it from node x of line 3");
+  EXPECT_EQ(fact("switch a\nswitch b\nnode x a:0\nnode z b:0\nlink a:2 b:3\n"), "built");
 }
 
 TEST(Description, ListsParametersForHelp) {

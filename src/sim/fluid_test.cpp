@@ -138,6 +138,56 @@ TEST(Fluid, IsFairerThanSwitchesThatTakeTurnsBetweenInputs) {
   EXPECT_LT(disagreement_at_the_end(fabric, pattern), 0.01);
 }
 
+// Every node to every other, the next one first, each as soon as the one before has left its memory.
+template <typename Model>
+class AllToAll : public Listener {
+ public:
+  AllToAll(const std::string& fabric, std::uint64_t bytes)
+      : model_(std::move(*Model::make(*parse_fabric(fabric)))), nodes_(model_.fabric().nodes), bytes_(bytes) {
+    model_.listen(this);
+    for (std::uint32_t node = 0; node < nodes_; ++node) send(node, 1);
+    model_.run();
+    EXPECT_EQ(arrived_, nodes_ * (nodes_ - 1));
+  }
+  void departed(const Transfer& transfer) override {
+    if (transfer.cookie + 1 < nodes_) send(transfer.source, transfer.cookie + 1);
+  }
+  void arrived(const Transfer&) override { ++arrived_; }
+  void timer(std::uint64_t) override {}
+  [[nodiscard]] double time() const { return static_cast<double>(model_.now().count()); }
+
+ private:
+  void send(std::uint32_t source, std::uint64_t distance) {
+    const auto target = static_cast<std::uint32_t>((source + distance) % nodes_);
+    EXPECT_TRUE(model_.submit({.source = source, .target = target, .bytes = bytes_, .cookie = distance}));
+  }
+  Model model_;
+  std::uint32_t nodes_;
+  std::uint64_t bytes_;
+  std::uint32_t arrived_ = 0;
+};
+double packets_over_fluid(const std::string& fabric, std::uint64_t bytes) {
+  return AllToAll<Network>(fabric, bytes).time() / AllToAll<FluidNetwork>(fabric, bytes).time();
+}
+
+// On a full tree every step is a shift that its ways carry without meeting, so nobody falls out of step.
+TEST(Fluid, AgreesWithPacketsOnAnAllToAllInStep) {
+  constexpr const char* kNoLatency = ",startup=0ns,send_latency=0ns,receive_latency=0ns,switch_delay=0ns,metres=0";
+  const std::string tree = "infiniband:4-ary-2-tree:32";
+  EXPECT_DOUBLE_EQ(packets_over_fluid(tree + kNoLatency, 64 << 10), 1);
+  EXPECT_NEAR(packets_over_fluid(tree, 64 << 10), 1, 0.01); // packets overlap the latencies of one node's transfers
+  EXPECT_NEAR(packets_over_fluid("tofu:2x1x1", 256 << 10), 1, 0.01);
+}
+
+// Where ways meet, some wait and the steps of the nodes drift apart. Then transfers much larger than a buffer block others behind
+// them, all the way back to their sources, which fair rates know nothing of; and those as small as a buffer go on being
+// sent while they wait, where fair rates would slow their sources down.
+TEST(Fluid, DiffersFromPacketsOnAnAllToAllThatFallsOutOfStep) {
+  EXPECT_NEAR(packets_over_fluid("infiniband:8-ary-2-tree:100", 256 << 10), 1.35, 0.1);
+  EXPECT_NEAR(packets_over_fluid("infiniband:4-ary-2-tree:25", 1 << 20), 1.2, 0.1);
+  EXPECT_NEAR(packets_over_fluid("infiniband:8-ary-2-tree:100", 4 << 10), 0.57, 0.05);
+}
+
 TEST(Fluid, StepsTimeLikeTheOtherModel) {
   auto model = FluidNetwork::make(*parse_fabric(kTree));
   ASSERT_TRUE(model);

@@ -1,6 +1,6 @@
 // The packet model at work. A packet costs an event at its engine, one per link (it stands where it can be sent from) and one at its
-// target. That it has been sent and that credit is back are events only where somebody waits for them; else the next who
-// looks finds that the time has passed.
+// target. That it has been sent, that its engine is free and that credit is back are events only where somebody waits for them;
+// else the next who looks finds that the time has passed.
 #include "sim/network.hpp"
 
 #include <algorithm>
@@ -64,16 +64,19 @@ void Network::run_engine(std::uint32_t number) {
   if (!engine.started) {
     engine.started = true;
     engine.left = transfers_[engine.first].transfer.bytes;
-    if (fabric_.interface.startup.count() > 0) {
-      engine.awake = true;
-      return push(now_ + fabric_.interface.startup, What::engine, number);
-    }
+    if (fabric_.interface.startup.count() > 0) return wake_engine(number, now_ + fabric_.interface.startup);
   }
   if (engine.queued == fabric_.interface.queue_packets) {
-    engine.blocked = true;
-    return;
+    if (still_busy(engine.link)) announce(engine.link);
+    engine.blocked = engine.queued == fabric_.interface.queue_packets;
+    if (engine.blocked) return;
   }
   emit_packet(number);
+}
+
+void Network::wake_engine(std::uint32_t number, Picoseconds time) {
+  engines_[number].awake = true;
+  push(time, What::engine, number);
 }
 
 void Network::emit_packet(std::uint32_t number) {
@@ -119,13 +122,12 @@ void Network::emit_packet(std::uint32_t number) {
   }
 
   if (packet.last) {
-    push(tail + interface.completion_latency, What::departed, engine.first);
+    if (tells_departures_) push(tail + interface.completion_latency, What::departed, engine.first);
     engine.first = transfers_[engine.first].next;
     engine.started = false;
   }
-  // Also with nothing left to do: whoever submits before then must wait for the end of this packet.
-  engine.awake = true;
-  push(std::max(ready, begin), What::engine, number);
+  engine.free_at = std::max(ready, begin); // with nothing left to do, submit looks at it
+  if (engine.first != kNone) wake_engine(number, engine.free_at);
 }
 
 // --- links and switches --------------------------------------------------------------------------------------------------
@@ -173,9 +175,15 @@ void Network::request(std::uint32_t number) {
 bool Network::still_busy(std::uint32_t index) {
   LinkState& link = links_[index];
   if (!link.busy || is_busy(link)) return link.busy;
+  leave_link(link);
+  return false;
+}
+
+// The last byte of what a link sends has left its buffer.
+void Network::leave_link(LinkState& link) {
   link.busy = false;
   buffers_[link.reading].reader = kNone;
-  return false;
+  if (is_engine(link.reading)) --engine_of(link.reading).queued;
 }
 
 void Network::announce(std::uint32_t index) {
@@ -224,9 +232,10 @@ void Network::start(std::uint32_t index, std::uint32_t number) {
   link.busy = true;
   link.reading = from;
   link.end = end;
-  const bool from_engine = from >= channels_.size();
+  const bool from_engine = is_engine(from);
   if (!from_engine) give_credit(from, end + links_[from / lanes_].delay, packet.bytes);
-  if (from_engine || buffer.first != kNone || link.waiting_lanes != 0) announce(index);
+  const bool engine_waits = from_engine && engine_of(from).blocked;
+  if (engine_waits || buffer.first != kNone || link.waiting_lanes != 0) announce(index);
 
   LinkCounters& counters = counters_[index];
   counters.bytes += packet.bytes;
@@ -277,16 +286,10 @@ Hop Network::next_hop(std::uint32_t at, const Packet& packet) const {
 // The last byte has left: the buffer may show its next head, and the link is free.
 void Network::sent(std::uint32_t index) {
   LinkState& link = links_[index];
-  link.busy = false;
   link.announced = false;
+  leave_link(link);
   const std::uint32_t from = link.reading;
-  buffers_[from].reader = kNone;
-  if (from >= channels_.size()) {
-    const auto number = from - static_cast<std::uint32_t>(channels_.size());
-    Engine& engine = engines_[number];
-    --engine.queued;
-    if (engine.blocked) run_engine(number);
-  }
+  if (is_engine(from) && engine_of(from).blocked) run_engine(from - static_cast<std::uint32_t>(channels_.size()));
   if (buffers_[from].first != kNone) request(from);
   if (!link.busy && link.waiting_lanes != 0) arbitrate(index);
 }

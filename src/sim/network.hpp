@@ -35,7 +35,10 @@ class Network final : public PacketModel {
   [[nodiscard]] const Wiring& wiring() const override { return wiring_; }
   [[nodiscard]] Picoseconds now() const override { return now_; }
 
-  void listen(Listener* listener) override { listener_ = listener; }
+  void listen(Listener* listener) override {
+    listener_ = listener;
+    tells_departures_ = listener != nullptr && listener->hears_departures();
+  }
   void record(Recorder* recorder) override { recorder_ = recorder; }
 
   // Ports to take at each switch from `source` to `target`; the answer is for Transfer::route.
@@ -80,6 +83,7 @@ class Network final : public PacketModel {
   void handle(What what, std::uint32_t index);
 
   void run_engine(std::uint32_t engine);
+  void wake_engine(std::uint32_t engine, Picoseconds time);
   void emit_packet(std::uint32_t engine);
   void buffered(std::uint32_t packet);
   void request(std::uint32_t buffer);
@@ -95,6 +99,9 @@ class Network final : public PacketModel {
   [[nodiscard]] Hop next_hop(std::uint32_t at, const Packet& packet) const;
   [[nodiscard]] bool is_busy(const LinkState& link) const { return link.busy && (link.announced || now_ < link.end); }
   bool still_busy(std::uint32_t link);
+  [[nodiscard]] bool is_engine(std::uint32_t buffer) const { return buffer >= channels_.size(); }
+  Engine& engine_of(std::uint32_t buffer) { return engines_[buffer - channels_.size()]; }
+  void leave_link(LinkState& link);
   void announce(std::uint32_t link);
   bool has_credit(Channel& channel, std::uint32_t bytes);
   void await_credit(std::uint32_t channel, std::uint32_t bytes);
@@ -114,6 +121,7 @@ class Network final : public PacketModel {
   std::uint64_t history_ = 0;
   std::uint64_t events_ = 0;
   Listener* listener_ = nullptr;
+  bool tells_departures_ = false;
   Recorder* recorder_ = nullptr;
 
   std::vector<LinkState> links_;

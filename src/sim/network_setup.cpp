@@ -99,9 +99,11 @@ Result<void> Network::submit(const Transfer& transfer) {
     transfers_[engine.last].next = index;
   }
   engine.last = index;
-  if (!engine.awake && !engine.blocked) {
-    engine.awake = true;
-    push(now_, What::engine, number);
+  if (engine.awake || engine.blocked) return {};
+  if (now_ < engine.free_at) {
+    wake_engine(number, engine.free_at);
+  } else {
+    run_engine(number);
   }
   return {};
 }

@@ -109,6 +109,7 @@ struct Engine {
   std::uint32_t first = kNone; // line of transfers; the first is the one at work
   std::uint32_t last = kNone;
   std::uint64_t left = 0;   // bytes of it still to be sent
+  Picoseconds free_at{0};   // when it has read its last packet
   std::uint32_t queued = 0; // packets read but not yet on the link
   bool started = false;     // the first transfer's start-up is paid
   bool awake = false;       // an event or a freed place in the queue will bring it on

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "sim/text.hpp"
 
@@ -27,6 +28,7 @@ class Reader {
       text = halves.after;
     }
     if (topology_.nodes.empty()) return refuse("no node is named");
+    if (auto good = check_reached(); !good) return std::unexpected(std::move(good).error());
     return std::move(topology_);
   }
 
@@ -94,6 +96,7 @@ class Reader {
     const auto number = static_cast<std::uint32_t>(topology_.nodes.size());
     nodes_.emplace(name, number);
     topology_.nodes.emplace_back(name);
+    node_lines_.push_back(line_);
     auto at = read_end(end);
     if (!at) return std::unexpected(std::move(at).error());
     return add_cable({node_end(number), *at}, settings);
@@ -146,6 +149,27 @@ class Reader {
     return switch_end(number, static_cast<std::uint32_t>(*port));
   }
 
+  // Cables lead from the first node to all others: each cable merges what its two ends belong to.
+  Result<void> check_reached() {
+    std::vector<std::uint32_t> group_of(topology_.switches.size() + topology_.nodes.size());
+    std::iota(group_of.begin(), group_of.end(), 0U);
+    const auto find = [&group_of](std::size_t part) {
+      while (group_of[part] != part) part = group_of[part] = group_of[group_of[part]];
+      return static_cast<std::uint32_t>(part);
+    };
+    const auto part_of = [this](const End& end) {
+      return end.kind == End::Kind::node ? topology_.switches.size() + end.index : std::size_t{end.index};
+    };
+    for (const Topology::Cable& cable : topology_.cables) group_of[find(part_of(cable.a))] = find(part_of(cable.b));
+    for (std::uint32_t node = 1; node < topology_.nodes.size(); ++node) {
+      if (find(part_of(node_end(node))) == find(part_of(node_end(0)))) continue;
+      line_ = node_lines_[node];
+      return refuse("node " + topology_.nodes[node] + " is unreachable: no cables lead to it from node " +
+                    topology_.nodes[0] + " of line " + std::to_string(node_lines_[0]));
+    }
+    return {};
+  }
+
   [[nodiscard]] Result<void> unknown(std::string_view setting, std::string_view expected) const {
     return refuse("'" + std::string(setting) + "' is unknown: expected " + std::string(expected));
   }
@@ -155,6 +179,7 @@ class Reader {
   Topology topology_;
   std::map<std::string_view, std::uint32_t> switches_;
   std::map<std::string_view, std::uint32_t> nodes_;
+  std::vector<std::size_t> node_lines_;        // by node
   std::vector<std::vector<std::size_t>> used_; // [switch][port] -> line, 0 = free
 };
 

@@ -37,6 +37,9 @@ class Listener {
   virtual void departed(const Transfer& transfer) = 0; // the source's memory may be used again
   virtual void arrived(const Transfer& transfer) = 0;  // all bytes are in the target's memory
   virtual void timer(std::uint64_t cookie) = 0;
+
+  // False: departed need not be called, which saves the events for it. Asked when the listener is set.
+  [[nodiscard]] virtual bool hears_departures() const { return true; }
 };
 
 // Refuses what names a node, engine, lane or LID that is not there, or a LID that leads nowhere from the source.

@@ -1,63 +1,113 @@
 #include "translators/memory_table.hpp"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace heddle::translators {
 
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kFirstPlaces = 16;
 
 } // namespace
 
+MemoryTable::MemoryTable(std::pmr::memory_resource& source) : source_(source), areas_(kFirstPlaces, &source) {}
+
 MemoryTable::~MemoryTable() {
-  for (const auto& [key, area] : areas_)
-    if (area.owned) ::operator delete(area.memory.data(), kAlignment);
+  for (const Area& area : areas_)
+    if (area.state == State::owned || area.state == State::withdrawn)
+      source_.deallocate(area.data, area.bytes, kAlignment);
+}
+
+// Keys may count or be multiples of anything: the upper bits of the product depend on all of theirs.
+std::size_t MemoryTable::home(ir::MemoryKey key) const {
+  const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e37'79b9'7f4a'7c15U;
+  return mixed >> (64 - std::countr_zero(areas_.size()));
+}
+
+std::size_t MemoryTable::place_of(ir::MemoryKey key) const {
+  std::size_t at = home(key);
+  while (areas_[at].state != State::empty && areas_[at].key != key) at = after(at);
+  return at;
+}
+
+void MemoryTable::insert(const Area& area) {
+  if (4 * (used_ + 1) > 3 * areas_.size()) { // longer searches begin here
+    std::pmr::vector<Area> old(2 * areas_.size(), areas_.get_allocator());
+    std::swap(old, areas_);
+    for (const Area& moved : old)
+      if (moved.state != State::empty) areas_[place_of(moved.key)] = moved;
+  }
+  Area& place = areas_[place_of(area.key)];
+  if (place.state == State::empty) ++used_;
+  place = area;
+}
+
+// Knuth, "The Art of Computer Programming", vol. 3, algorithm 6.4R: those behind it that a search would no longer find move up.
+void MemoryTable::erase(std::size_t at) {
+  --used_;
+  for (std::size_t next = after(at); areas_[next].state != State::empty; next = after(next)) {
+    const std::size_t from = home(areas_[next].key);
+    const bool stays = at < next ? at < from && from <= next : at < from || from <= next;
+    if (stays) continue;
+    areas_[at] = areas_[next];
+    at = next;
+  }
+  areas_[at] = {};
 }
 
 Result<ir::ExposedMemory> MemoryTable::allocate(ir::MemoryKey key, std::size_t bytes) {
-  // The library rounds sizes up to the alignment, and does not notice when that wraps.
-  const bool possible = bytes <= std::numeric_limits<std::size_t>::max() / 2;
-  auto* data = possible ? static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)) : nullptr;
+  std::byte* data = nullptr;
+  // A source rounds sizes up, and need not notice when that wraps.
+  if (bytes <= std::numeric_limits<std::size_t>::max() / 512) {
+    try {
+      data = static_cast<std::byte*>(source_.allocate(bytes, kAlignment));
+    } catch (const std::bad_alloc&) {
+      data = nullptr;
+    }
+  }
   if (data == nullptr)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "no memory for " + std::to_string(bytes) + " bytes that peers can reach",
                                  .remedy = "lower ring_memory"});
   std::memset(data, 0, bytes);
-  areas_[key] = {.memory = {data, bytes}, .owned = true};
+  insert({.key = key, .data = data, .bytes = bytes, .state = State::owned});
   return ir::ExposedMemory{.memory = {data, bytes}, .place = {.key = key, .offset = 0}};
 }
 
 void MemoryTable::deallocate(const ir::ExposedMemory& memory) {
-  const auto found = areas_.find(memory.place.key);
-  if (found == areas_.end()) return;
-  if (found->second.owned) ::operator delete(found->second.memory.data(), kAlignment);
-  areas_.erase(found);
+  const std::size_t at = place_of(memory.place.key);
+  const Area area = areas_[at];
+  if (area.state == State::empty) return;
+  if (area.state != State::exposed) source_.deallocate(area.data, area.bytes, kAlignment);
+  erase(at);
 }
 
 ir::RemotePlace MemoryTable::expose(ir::MemoryKey key, std::span<std::byte> memory) {
-  areas_[key] = {.memory = memory};
+  insert({.key = key, .data = memory.data(), .bytes = memory.size(), .state = State::exposed});
   return {.key = key, .offset = 0};
 }
 
 void MemoryTable::withdraw(ir::MemoryKey key) {
-  const auto found = areas_.find(key);
-  if (found == areas_.end()) return;
-  if (found->second.owned)
-    found->second.withdrawn = true;
-  else
-    areas_.erase(found);
+  const std::size_t at = place_of(key);
+  switch (areas_[at].state) {
+    case State::empty:
+    case State::withdrawn: return;
+    case State::exposed: return erase(at);
+    case State::owned: areas_[at].state = State::withdrawn; return;
+  }
 }
 
 std::byte* MemoryTable::reach(const ir::RemotePlace& place, std::uint64_t bytes) const {
-  const auto found = areas_.find(place.key);
-  if (found == areas_.end() || found->second.withdrawn) return nullptr;
-  const std::span<std::byte> memory = found->second.memory;
-  if (place.offset > memory.size() || bytes > memory.size() - place.offset) return nullptr;
-  return memory.data() + place.offset;
+  const Area& area = find(place.key);
+  if (area.state == State::empty || area.state == State::withdrawn) return nullptr;
+  if (place.offset > area.bytes || bytes > area.bytes - place.offset) return nullptr;
+  return area.data + place.offset;
 }
 
 } // namespace heddle::translators

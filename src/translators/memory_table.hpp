@@ -5,14 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
-#include <unordered_map>
+#include <vector>
 
 namespace heddle::translators {
 
 class MemoryTable {
  public:
-  MemoryTable() = default;
+  // New memory comes from `source`, which outlives the table.
+  explicit MemoryTable(std::pmr::memory_resource& source = *std::pmr::new_delete_resource());
   ~MemoryTable();
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
@@ -23,17 +25,38 @@ class MemoryTable {
   ir::RemotePlace expose(ir::MemoryKey key, std::span<std::byte> memory);
   // Out of reach from now on. Memory made by allocate is still to be given back.
   void withdraw(ir::MemoryKey key);
-  [[nodiscard]] bool holds(ir::MemoryKey key) const { return areas_.contains(key); }
+  [[nodiscard]] bool holds(ir::MemoryKey key) const { return find(key).state != State::empty; }
   // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
   [[nodiscard]] std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
 
  private:
-  struct Area {
-    std::span<std::byte> memory;
-    bool owned = false;     // made by allocate
-    bool withdrawn = false; // while it is still owned
+  enum class State : std::uint8_t {
+    empty,
+    exposed,
+    owned,    // made by allocate
+    withdrawn // while it is still owned
   };
-  std::unordered_map<ir::MemoryKey, Area> areas_;
+  struct Area {
+    ir::MemoryKey key{};
+    std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    State state = State::empty;
+  };
+  static_assert(sizeof(Area) == 32); // two to a cache line
+
+  [[nodiscard]] std::size_t home(ir::MemoryKey key) const;
+  [[nodiscard]] std::size_t after(std::size_t at) const { return (at + 1) & (areas_.size() - 1); }
+  // Where the key stands, or the empty place where it would.
+  [[nodiscard]] std::size_t place_of(ir::MemoryKey key) const;
+  [[nodiscard]] const Area& find(ir::MemoryKey key) const { return areas_[place_of(key)]; }
+  void insert(const Area& area);
+  void erase(std::size_t at);
+
+  std::pmr::memory_resource& source_;
+  // Open addressing, a power of two long, each area as near behind its home as there was room: a job of a thousand processes
+  // has millions of areas, and a look at one costs one cache line.
+  std::pmr::vector<Area> areas_;
+  std::size_t used_ = 0;
 };
 
 } // namespace heddle::translators

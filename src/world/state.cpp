@@ -145,11 +145,11 @@ Result<void> WorldState::populate() {
     contacts[rank] = {.address = process.network->address(), .port = 1};
   }
   if (auto chosen = choose_paths(options->settings); !chosen) return chosen;
-  const std::vector<std::uint32_t> nodes = numbered_nodes();
+  const auto grouping = std::make_shared<const collective::Grouping>(numbered_nodes()); // one for all
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     std::vector<engine::Contact> of_rank = contacts;
     of_rank[rank].port = 0; // messages to itself go by loopback
-    processes_[rank].peer->context_->state_->set_peers(std::move(of_rank), nodes);
+    processes_[rank].peer->context_->state_->set_peers(std::move(of_rank), grouping);
   }
   return {};
 }
@@ -236,7 +236,7 @@ void WorldState::look_again_if_due(Process& process) {
 
 // One timer at a time: events that come before it must not set more of them.
 void WorldState::set_timer_if_needed(Process& process) {
-  const bool tries_again = engine_of(*process.peer).must_try_again();
+  const bool tries_again = engine_of(*process.peer).must_try_again_unasked();
   const bool held =
       process.faulty != nullptr && (process.faulty->held() > 0 || engine_of(*process.peer).holds_commands());
   if (!tries_again) process.patience = {};

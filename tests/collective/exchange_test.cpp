@@ -19,7 +19,7 @@ class Exchange : public testing::Test {
     std::vector<std::uint32_t> node_of;
     for (std::uint32_t rank = 0; rank < size; ++rank) node_of.push_back(rank / per_node);
     for (std::uint32_t rank = 0; rank < size; ++rank)
-      exchanges_.emplace_back((*cluster_)[rank], collective::Grouping(node_of));
+      exchanges_.emplace_back((*cluster_)[rank], std::make_shared<collective::Grouping>(node_of));
   }
   Cluster& cluster() { return *cluster_; }
   collective::Exchanges& at(std::uint32_t rank) { return exchanges_[rank]; }

@@ -72,15 +72,17 @@ std::string describe(const Run& run) {
          (run.setup.deaths.empty() ? "" : ", rank " + std::to_string(run.setup.deaths[0].rank) + " dies");
 }
 
-std::string verdict(const Run& run) {
+Played play(const Run& run) {
   auto world = simulation::World::create(run.setup);
-  if (!world) return world.error().message();
+  if (!world) return {.verdict = world.error().message()};
   const TrafficPlan plan{
       .seed = run.seed, .messages = run.messages, .largest = run.largest, .kill = !run.setup.deaths.empty()};
   const std::uint64_t message_ns = run.setup.fabric.starts_with("rhinet") ? 50'000 : 2000;
   const auto outcome = world->run([&](Peer& peer) { return take_part(peer, plan, message_ns); });
-  if (!outcome) return outcome.error().message();
-  return outcome->errors.empty() ? std::string() : outcome->errors.front();
+  if (!outcome) return {.verdict = outcome.error().message()};
+  return {.verdict = outcome->errors.empty() ? std::string() : outcome->errors.front(),
+          .picoseconds = outcome->time.count(),
+          .history = outcome->history};
 }
 
 } // namespace heddle::tests

@@ -25,6 +25,11 @@ class Connector {
     return std::any_of(under_way_.begin(), under_way_.end(),
                        [](const Link* link) { return link->state == connection::State::locking; });
   }
+  // The same, where nothing is under way whose answer will tell.
+  [[nodiscard]] bool tries_again_unasked() const {
+    return std::any_of(under_way_.begin(), under_way_.end(),
+                       [](const Link* link) { return link->state == connection::State::locking && !link->lock_asked; });
+  }
   // The caller has slept meanwhile: what calls of progress were to pass before another try have passed.
   void try_again_now() {
     for (Link* link : under_way_) link->lock_retry = 0;

@@ -24,7 +24,9 @@ constexpr unsigned kAlarmShift = 56;
 } // namespace
 
 Interconnect::Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
-    : owned_network_(std::move(network)),
+    : memory_({.max_blocks_per_chunk = std::size_t{1} << 16U, .largest_required_pool_block = std::size_t{1} << 20U},
+              &pages_),
+      owned_network_(std::move(network)),
       network_(*owned_network_),
       nodes_(std::move(nodes)),
       members_(nodes_.size(), nullptr),
@@ -213,7 +215,8 @@ void Interconnect::land(Flight& flight, Simulated& target) {
       std::byte* at = target.reach(flight.from, command.remote, kWord);
       if (at == nullptr || reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return;
       flight.value = execute_atomic(command, at);
-      touch(command.peer);
+      // In bootstrap memory atomics take something, the common slot or a chunk, and what their owner must know follows by a put.
+      if (!target.is_bootstrap(command.remote.key)) touch(command.peer);
       break;
     }
   }

@@ -84,6 +84,7 @@ class Simulated : public ir::Translator {
   [[nodiscard]] std::byte* reach(ir::Peer from, const ir::RemotePlace& place, std::uint64_t bytes) const {
     return admits(from, place.key) ? memory_.reach(place, bytes) : nullptr;
   }
+  [[nodiscard]] bool is_bootstrap(ir::MemoryKey key) const { return key == key_for(1); }
   // The members of a group of this process; null for a number that is none.
   [[nodiscard]] const std::vector<ir::GroupMember>* group(ir::Peer peer) const;
   ir::MemoryKey draw_area_key();
