@@ -231,7 +231,10 @@ Answer Compiler::land(Partner& partner, std::uint32_t index, In in, const Declar
       answer.place = memory->place.at(in.slot);
     } else {
       const auto place = translator.expose({item.target.data(), in.bytes});
-      if (!place) return {.verdict = Verdict::unreachable};
+      if (!place) {
+        translator.deallocate(in.memory);
+        return {.verdict = Verdict::unreachable};
+      }
       in.exposed = *place;
       in.is_exposed = true;
       answer.place = *place;
@@ -352,6 +355,10 @@ bool Compiler::progress() {
     const auto taken = [](const Incoming& incoming) { return incoming.taken || incoming.request.name == 0; };
     if (!std::ranges::all_of(wants_, taken) || !std::ranges::all_of(answers_, taken) || !sent_.empty()) return false;
     check_receives();
+    if (!error_) {
+      open_windows();
+      if (auto planned = plan_outs_onto_engines(plan_, algorithm_); !planned) wrong(std::move(planned.error()));
+    }
     stage_ = Stage::agreeing;
     agreement_.begin(error_.has_value());
   }
@@ -359,10 +366,7 @@ bool Compiler::progress() {
   if (agreement_.state() == Meeting::State::failed)
     wrong({.code = ErrorCode::bad_argument,
            .fact = "the pattern does not fit together at another process, which says why"});
-  if (!error_) {
-    open_windows();
-    if (auto planned = plan_outs_onto_engines(plan_, algorithm_); !planned) wrong(std::move(planned.error()));
-  }
+  agreed_ = true;
   stage_ = Stage::over;
   return true;
 }

@@ -25,6 +25,8 @@ class Compiler {
   // True when it is over; then error() says how.
   bool progress();
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  // Whether all processes know how it ended. Otherwise one has died, and others may believe that the pattern stands.
+  [[nodiscard]] bool agreed() const { return agreed_; }
 
  private:
   enum class Stage : std::uint8_t { telling, meeting, answers, agreeing, over };
@@ -80,6 +82,7 @@ class Compiler {
   std::deque<Incoming> wants_;
   std::deque<Incoming> answers_;
   std::optional<Error> error_;
+  bool agreed_ = false;
 };
 
 } // namespace heddle::pattern

@@ -78,6 +78,7 @@ bool One::progress() {
     case Stage::leaving:
       if (!runner_->forgotten()) return false;
       give_memory_back();
+      stage_ = Stage::gone;
       return true;
     case Stage::building:
     case Stage::ready:
@@ -91,6 +92,10 @@ void One::end_compile() {
   if (compiler_->error()) {
     error_ = compiler_->error();
     stage_ = Stage::broken;
+    if (compiler_->agreed()) { // it stands nowhere, so nobody will write here
+      give_memory_back();
+      compiler_.reset();
+    }
   } else {
     runner_.emplace(owner_.engine_, plan_, owner_.next_serial(), number_, options_.barriers);
     stage_ = Stage::ready;
@@ -124,7 +129,7 @@ Result<void> One::free() {
   if (stage_ == Stage::running || stage_ == Stage::compiling)
     return refuse("the pattern is freed while it is running", "wait for it first");
   if (stage_ == Stage::leaving || stage_ == Stage::gone) return refuse("the pattern is freed twice");
-  if (!runner_) { // nothing was agreed on, or not everywhere: what peers might write to stays until the end
+  if (!runner_) { // a process died during compile: what those who did not notice might write to stays until the end
     stage_ = Stage::gone;
     return {};
   }
@@ -140,7 +145,8 @@ void One::abandon() {
 }
 
 void One::give_memory_back() {
-  for (const Partner& partner : plan_.partners) partner.queue->translator().deallocate(partner.memory);
+  for (const Partner& partner : plan_.partners)
+    if (partner.line != nullptr) partner.queue->translator().deallocate(partner.memory);
   for (const In& in : plan_.ins) {
     ir::Translator& translator = plan_.partners[in.partner].queue->translator();
     translator.deallocate(in.memory);
@@ -149,7 +155,6 @@ void One::give_memory_back() {
   for (std::size_t i = 0; i < plan_.exposures.size(); ++i)
     plan_.exposed_by[i]->translator().withdraw(plan_.exposures[i]);
   plan_ = {};
-  stage_ = Stage::gone;
 }
 
 // --- all ---

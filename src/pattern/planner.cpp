@@ -24,6 +24,7 @@ class Network {
       // Every process does the same, so links stand for directions, and this process's receive engines for its partners'.
       request.direction = item.hint.direction;
       request.diagonal = item.hint.diagonal;
+      problem_.stands_for_all = true;
       double rate = 0;
       for (const ir::PathLink& link : translator_.route(peer, 0))
         rate = rate == 0 ? link.rate : std::min(rate, link.rate);

@@ -47,8 +47,10 @@ Result<Exact> exact(const Problem& problem, std::uint64_t most_steps = kMostExac
 // what they must: what a packing that leaves things out really does. flow.cpp
 Schedule expected(const Problem& problem, const Schedule& planned);
 
-// No schedule of these requests ends before. lower_bound.cpp
+// No schedule of these requests ends before: what single resources need, and what all sets of requests that can move together
+// allow (prices.hpp). The simple one is without the latter, and quick. lower_bound.cpp
 double lower_bound_ns(const Problem& problem);
+double simple_bound_ns(const Problem& problem);
 
 // By the name of the command line: immediate, round-robin-N, bottom-left-N, bottom-left-seeded, sharing, exact. algorithms.cpp
 Result<Schedule> run_algorithm(std::string_view name, const Problem& problem);

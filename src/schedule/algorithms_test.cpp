@@ -85,7 +85,7 @@ TEST(BottomLeft, KeepsPutsOfOneDirectionApartAndFillsTheStrip) {
   }
   EXPECT_EQ(engines.size(), 4U);
   // East and west fill an engine each; north and south, two puts after each other, the other two.
-  EXPECT_NEAR(schedule.makespan_ns, 2 * 112'128 / 3.5 + 2 * 500, 1);
+  EXPECT_NEAR(schedule.makespan_ns, 2 * 112'128 / 3.5 + 2 * kTofuLike.startup_ns, 1);
 }
 
 TEST(BottomLeft, UsesFewerEnginesForSmallPatternsWhenQueuesCost) {
@@ -94,7 +94,8 @@ TEST(BottomLeft, UsesFewerEnginesForSmallPatternsWhenQueuesCost) {
     for (const Placement& placement : schedule.placements) engines.insert(placement.send_engine);
     return engines.size();
   };
-  const Problem small = halo(60, "diagonal");
+  Problem small = halo(60, "diagonal");
+  small.resources.startup_ns = 500;
   EXPECT_EQ(engines_of(bottom_left(small, {})), 4U);
   EXPECT_LT(engines_of(bottom_left(small, {.queue_cost = true})), 4U);
   EXPECT_EQ(engines_of(bottom_left(halo(872, "all"), {.queue_cost = true})), 4U);
@@ -107,16 +108,43 @@ TEST(Sharing, PutsTwoOnOneLinkWhereThatEndsSooner) {
   EXPECT_LT(schedule.makespan_ns, bottom_left(problem, {}).makespan_ns * 0.9);
 }
 
-// The bound lets all engines work together at full speed, which diagonals, two of them on every link, never do. 5% is the aim;
-// eight directions are still up to 7.4% away.
-TEST(Sharing, IsWithinEightPercentOfTheBoundOnLargeHalos) {
+// 5% is the aim. On eight directions plans that are 3 to 4% away exist, but hold only while all processes run in step; what is
+// taken instead ends as planned.
+TEST(Sharing, IsCloseToTheBoundOnLargeHalos) {
   for (const std::uint32_t k : kGridSizes) {
     if (k < 218) continue;
-    for (const char* directions : {"ewns", "all"}) {
+    const Problem four = halo(k, "ewns");
+    EXPECT_LE(sharing(four).makespan_ns, 1.05 * lower_bound_ns(four)) << k;
+    const Problem eight = halo(k, "all");
+    EXPECT_LE(sharing(eight).makespan_ns, 1.14 * lower_bound_ns(eight)) << k;
+  }
+}
+
+// In the planner's own model; `heddle reproduce scheduling` shows it in the simulation. Round-robin plans of long diagonals do not
+// count: what they promise does not come about there.
+TEST(Sharing, IsNeverBehindTheReportsSixOnAHalo) {
+  for (const std::uint32_t k : kGridSizes) {
+    for (const char* directions : {"ew", "ns", "ewns", "diagonal", "all"}) {
       const Problem problem = halo(k, directions);
-      EXPECT_LE(sharing(problem).makespan_ns, 1.08 * lower_bound_ns(problem)) << k << directions;
+      const double shared = sharing(problem).makespan_ns;
+      for (const char* name :
+           {"round-robin-1", "round-robin-2", "round-robin-4", "bottom-left-1", "bottom-left-2", "bottom-left-4"}) {
+        if (k >= 218 && problem.size() >= 8 && std::string_view(name).starts_with("round-robin")) continue;
+        EXPECT_LE(shared, expected(problem, *run_algorithm(name, problem)).makespan_ns * (1 + 1e-9))
+            << name << " k=" << k << " " << directions;
+      }
     }
   }
+}
+
+// Four requests over two links each, and four engines: the sum of no single resource shows that they hold each other up.
+TEST(LowerBound, KnowsWhichRequestsCannotKeepApart) {
+  const Problem problem = halo(872, "diagonal");
+  EXPECT_GT(lower_bound_ns(problem), 1.05 * simple_bound_ns(problem));
+  const auto best = exact(problem);
+  ASSERT_TRUE(best);
+  EXPECT_TRUE(best->proven);
+  EXPECT_LE(lower_bound_ns(problem), best->schedule.makespan_ns);
 }
 
 // Routes that meet only on their second hop.
@@ -150,9 +178,19 @@ TEST(Exact, RefusesMoreThanItCanDo) {
   EXPECT_FALSE(exact(halo(60, "all")));
 }
 
-// Not all searches end within so few steps; then the best found so far counts, and the bound says how far that can be off.
+// Engines take one request after the other: whatever the search finds can be handed over as queues.
+TEST(Exact, FindsWhatQueuesCanDo) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Problem problem = random_problem(seed, {.most_requests = 8});
+    const auto best = exact(problem, 20'000);
+    ASSERT_TRUE(best);
+    EXPECT_NEAR(expected(problem, best->schedule).makespan_ns, best->schedule.makespan_ns, 1) << "seed " << seed;
+  }
+}
+
+// Not all searches end within so few steps (all but a few do within 3 million); then the best found so far counts.
 TEST(Exact, IsAtMostTenPercentAheadOfSharingOnAThousandRandomPatterns) {
-  constexpr std::uint64_t kSteps = 50'000;
+  constexpr std::uint64_t kSteps = 30'000;
   double worst = 1;
   double sum = 0;
   int count = 0;
@@ -174,7 +212,7 @@ TEST(Exact, IsAtMostTenPercentAheadOfSharingOnAThousandRandomPatterns) {
   RecordProperty("worst", std::to_string(worst));
   RecordProperty("average", std::to_string(sum / count));
   EXPECT_LE(sum / count, 1.02);
-  EXPECT_LT(unproven, 500);
+  EXPECT_LT(unproven, 250);
 }
 
 } // namespace

@@ -74,6 +74,12 @@ class Flow {
     return free_receive_engine(engine, request) != kNoReceiver;
   }
   void begin(std::uint32_t engine, std::uint32_t request, std::uint32_t path);
+  // For what moves at one moment, whatever led to it: as begin, without a start-up; then the rates of all.
+  void begin_moving(std::uint32_t engine, std::uint32_t request, std::uint32_t path) {
+    begin(engine, request, path);
+    state_.engines[engine].moves = true;
+  }
+  void settle_rates() { solve(); }
   // On to the next moment at which something can be decided. False: there is none.
   bool step(bool engines_wanted);
 

@@ -3,6 +3,7 @@
 // are at work: those whose queue has been written to and whose start-up is over.
 #include "schedule/algorithms.hpp"
 #include "schedule/flow.hpp"
+#include "schedule/prices.hpp"
 
 #include <algorithm>
 
@@ -75,7 +76,7 @@ double of_node(const Problem& problem, double bytes) {
 
 } // namespace
 
-double lower_bound_ns(const Problem& problem) {
+double simple_bound_ns(const Problem& problem) {
   if (problem.requests.empty()) return 0;
   std::vector<double> alone;
   double bytes = 0;
@@ -89,6 +90,23 @@ double lower_bound_ns(const Problem& problem) {
   const std::uint32_t engines = std::min(problem.resources.engines, kMostEngines);
   if (alone.size() > engines) bound = std::max(bound, alone[engines - 1] + alone[engines]);
   return bound;
+}
+
+double lower_bound_ns(const Problem& problem) {
+  const double simple = simple_bound_ns(problem);
+  if (problem.requests.empty()) return simple;
+  double shortest = kNoLimit;
+  for (std::uint32_t request = 0; request < problem.size(); ++request)
+    shortest = std::min(shortest, time_alone(problem, request));
+  double best = kNoLimit; // with as many engines as are best
+  const std::uint32_t most = std::min({problem.resources.engines, kMostEngines, problem.size()});
+  for (std::uint32_t engines = 1; engines <= most; ++engines) {
+    const auto found = prices(problem, engines);
+    if (!found) return simple;
+    const double last_engine = problem.resources.queue_ns * (engines - 1) + shortest;
+    best = std::min(best, std::max(found->earned_at(0, cost_of_all(problem, *found)), last_engine));
+  }
+  return std::max(simple, best);
 }
 
 } // namespace heddle::schedule

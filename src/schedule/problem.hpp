@@ -27,7 +27,10 @@ struct Request {
 struct Problem {
   ir::Resources resources;
   std::vector<double> link_rates; // bytes per nanosecond, by link
-  std::vector<Request> requests;  // in the order given by the program
+  // All processes run the same, and a link stands for that link of each of them: where routes have several links, what is
+  // planned holds as far as processes run in step.
+  bool stands_for_all = false;
+  std::vector<Request> requests; // in the order given by the program
 
   struct Range {
     std::uint32_t first = 0;

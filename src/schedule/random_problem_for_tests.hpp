@@ -8,8 +8,9 @@
 
 namespace heddle::schedule {
 
+// As the simulated Tofu describes itself.
 inline constexpr ir::Resources kTofuLike{
-    .engines = 4, .receive_engines = 4, .engine_rate = 3.9, .node_rate = 14, .startup_ns = 500, .queue_ns = 1000};
+    .engines = 4, .receive_engines = 4, .engine_rate = 4, .node_rate = 14, .startup_ns = 1000, .queue_ns = 1000};
 inline constexpr double kTofuLinkRate = 4.9;
 
 struct RandomShape {

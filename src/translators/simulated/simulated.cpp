@@ -98,7 +98,8 @@ ir::Resources Simulated::resources() const {
           .receive_engines = interface.ports,
           .engine_rate = interface.send.rate_at(fabric.packets.mtu) * kPerNanosecond,
           .node_rate = interface.read_bus.rate_at(fabric.packets.mtu) * kPerNanosecond,
-          .startup_ns = nanoseconds(interface.startup),
+          // Engines start the acknowledgement of what arrives as they start a put: where all send, one for each.
+          .startup_ns = 2 * nanoseconds(interface.startup),
           .queue_ns = nanoseconds(interface.queue_access)};
 }
 
