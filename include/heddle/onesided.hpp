@@ -170,8 +170,8 @@ class OneSided {
   [[nodiscard]] ErrorCode pull(const Place& from, std::span<std::byte> into, const Selection& selection = {},
                                std::span<std::byte> twin = {});
 
-  // A push to the same area id and offset of each peer. Ended: done at all; the code is the first error, and the others
-  // have their data all the same.
+  // A push to the same area id and offset of each peer, by switches or from receiver to receiver where that is quicker. Ended: done
+  // at all; the code is the first error, and the others have their data all the same, once. Not ordered with other operations.
   void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, std::span<const std::byte> data,
              Status& status, const Selection& selection = {}, Notice notice = {});
   [[nodiscard]] ErrorCode mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset,

@@ -174,7 +174,19 @@ class Peer {
     const Status& status_;
   };
 
-  // As OneSided::wait.
+  class ChangeWait final : public Wait {
+   public:
+    ChangeWait(Peer& peer, const std::uint64_t& word, std::uint64_t old) : Wait(peer), word_(word), old_(old) {}
+    [[nodiscard]] bool over() override { return word_ != old_; }
+    std::uint64_t await_resume() const { return word_; }
+
+   private:
+    const std::uint64_t& word_;
+    std::uint64_t old_;
+  };
+
+  // As OneSided::wait and wait_change.
+  ChangeWait wait_change(const std::uint64_t& word, std::uint64_t old) { return {*this, word, old}; }
   StatusWait wait(const Status& status) { return {*this, status}; }
   // As Context::wait, wait_all and wait_events. The requests stay where they are until it is over.
   RequestWait wait(Request request) { return {*this, request}; }
@@ -208,6 +220,14 @@ struct Setup {
     Time at{};
   };
   std::vector<Death> deaths;
+  // Cables of a rhinet fabric that are cut or plugged; one whose first change is that it is plugged is not plugged before.
+  // docs/rhinet.md says how cables are counted.
+  struct CableChange {
+    std::uint32_t cable = 0;
+    Time at{};
+    bool plugged = false; // from then on
+  };
+  std::vector<CableChange> cables;
   // Chances, from 0 to 1, that something goes wrong though the network need not be blamed; from the seed.
   struct Faults {
     std::uint64_t seed = 0; // 0: none
@@ -223,6 +243,7 @@ struct Outcome {
   Time time{};                     // when the last program ended
   std::uint64_t history = 0;       // depends on everything that happened on the network: equal for equal runs
   std::uint64_t packet_hops = 0;   // links that packets have crossed
+  std::uint64_t resent = 0;        // packets that were sent once more because a cable was cut
   std::vector<std::string> errors; // of processes whose program threw: "rank 3: ..."
 };
 

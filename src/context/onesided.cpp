@@ -128,13 +128,13 @@ Result<void> OneSided::create_lock(AreaId id) {
 }
 
 void OneSided::lock(Rank home, AreaId id, Status& status) {
-  state_.engine().primitives().lock(home, id, status);
+  if (!state_.engine().primitives().lock_now(home, id)) state_.engine().primitives().lock(home, id, status);
 }
 void OneSided::try_lock(Rank home, AreaId id, Status& status) {
-  state_.engine().primitives().try_lock(home, id, status);
+  if (!state_.engine().primitives().lock_now(home, id)) state_.engine().primitives().try_lock(home, id, status);
 }
 void OneSided::unlock(Rank home, AreaId id, Status& status) {
-  state_.engine().primitives().unlock(home, id, status);
+  if (!state_.engine().primitives().unlock_now(home, id)) state_.engine().primitives().unlock(home, id, status);
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {

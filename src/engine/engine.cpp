@@ -413,6 +413,8 @@ bool Engine::dispatch(Link& link, Lead lead, const std::byte* record) {
     case RecordKind::area_notice:
     case RecordKind::area_scatter:
     case RecordKind::area_scattered:
+    case RecordKind::area_relay:
+    case RecordKind::area_relayed:
     case RecordKind::lock_passed: return primitives_.record(link, lead, content);
     case RecordKind::none:
     case RecordKind::wrap: return false;
@@ -475,6 +477,10 @@ void Engine::dispatch_notice(const ir::Event& event) {
 }
 
 bool Engine::dispatch_completed(const ir::Event& event) {
+  if (ir::is_group(event.peer)) {
+    primitives_.group_put_ended(event);
+    return true;
+  }
   bool in_vain = false;
   Link* link = links_[static_cast<std::uint32_t>(event.peer)];
   switch (cookie_kind(event.cookie)) {

@@ -250,6 +250,9 @@ class Engine final : private LinkHost, private OneSidedHost {
   void established(Link& link) override;
   void lost(Link& link, const char* why) override;
   // OneSidedHost
+  void connect(Link& link) override {
+    if (!link.connected()) open(link);
+  }
   [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const override { return ports_; }
 
   // Checks everything, and connects first where that is missing.

@@ -29,9 +29,11 @@ enum class RecordKind : std::uint8_t {
   area_notice,
   area_scatter, // body AreaScatter, then runs: small pieces of one push, for the owner to put into place
   area_scattered,
+  area_relay, // AreaRelay, receivers and runs: a part of an mcast, to be put into place and handed on
+  area_relayed,
   lock_passed,
 };
-inline constexpr unsigned kRecordKinds = 19;
+inline constexpr unsigned kRecordKinds = 21;
 
 // Messages on different channels never match each other: the program's, those of the library's own collectives, and those by
 // which patterns are compiled.

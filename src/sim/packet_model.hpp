@@ -30,6 +30,13 @@ class Recorder {
   virtual void span(const Span& span) = 0;
 };
 
+// A cable that is cut or plugged while the network runs. Cable c is the pair of links 2c and 2c + 1, as Fabric::connect makes them.
+struct CableChange {
+  std::uint32_t cable = 0;
+  Picoseconds at{0};
+  bool plugged = false; // from then on
+};
+
 // Time moves only inside step and run; everything that happens is a function of the fabric and of the calls made.
 class PacketModel {
  public:
@@ -60,12 +67,15 @@ class PacketModel {
   // Depends on every event so far, its time and order: equal histories are equal runs.
   [[nodiscard]] virtual std::uint64_t history() const = 0;
   [[nodiscard]] virtual std::uint64_t packet_hops() const = 0; // links that packets have started on
+  // Packets that were sent once more because a cable was cut.
+  [[nodiscard]] virtual std::uint64_t resent() const { return 0; }
   [[nodiscard]] virtual std::string name_of(Span::Part part, std::uint32_t index) const = 0;
   // What keeps packets from moving for ever, if anything does; empty otherwise.
   [[nodiscard]] virtual std::string find_deadlock() const = 0;
 };
 
-// The finest model of packets that there is for this fabric.
-Result<std::unique_ptr<PacketModel>> make_packet_model(Fabric fabric);
+// The finest model of packets that there is for this fabric. A cable whose first change is that it is plugged is not plugged before.
+// Error: the fabric cannot work, there is no such cable, or the network cannot do without any of its cables.
+Result<std::unique_ptr<PacketModel>> make_packet_model(Fabric fabric, std::vector<CableChange> changes = {});
 
 } // namespace heddle::sim

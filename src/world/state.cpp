@@ -72,7 +72,9 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   for (const Setup::Death& death : setup.deaths)
     if (death.rank >= peers)
       return std::unexpected(bad("rank " + std::to_string(death.rank) + " cannot die: no such rank"));
-  auto network = sim::make_packet_model(std::move(*fabric));
+  std::vector<sim::CableChange> changes;
+  for (const Setup::CableChange& each : setup.cables) changes.push_back({each.cable, each.at, each.plugged});
+  auto network = sim::make_packet_model(std::move(*fabric), std::move(changes));
   if (!network) return std::unexpected(std::move(network.error()));
   std::unique_ptr<WorldState> state(new WorldState(setup, std::move(*network), std::move(nodes)));
   if (!setup.trace.empty()) {
@@ -178,6 +180,7 @@ Result<Outcome> WorldState::run(const Program& program) {
   if (auto settled = interconnect_.settle(); !settled) return std::unexpected(std::move(settled.error()));
   outcome_.history = interconnect_.network().history();
   outcome_.packet_hops = interconnect_.network().packet_hops();
+  outcome_.resent = interconnect_.network().resent();
   if (trace_ != nullptr) {
     interconnect_.network().record(nullptr);
     if (auto finished = trace_->finish(); !finished) return std::unexpected(std::move(finished.error()));

@@ -1,10 +1,6 @@
 // One-sided operations between engines of one thread, over loopback networks of all manners: nothing is a window but a process's
 // own memory, so everything goes by commands.
-#include "tests/engine/cluster.hpp"
-
-#include <heddle/onesided.hpp>
-
-#include <gtest/gtest.h>
+#include "tests/onesided/engines.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,47 +12,8 @@
 namespace heddle::tests {
 namespace {
 
-constexpr AreaId kArea{7};
-constexpr AreaId kLock{9};
-
-std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
-  std::vector<std::byte> data(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>((i * 131 + salt * 17 + (i >> 8U)) & 0xffU);
-  return data;
-}
-
-struct Manner {
-  const char* name;
-  Shape shape;
-};
-void PrintTo(const Manner& manner, std::ostream* out) {
-  *out << manner.name;
-}
-
-class OneSidedEngine : public testing::TestWithParam<Manner> {
+class OneSidedEngine : public Engines {
  protected:
-  void build(std::uint32_t size) { cluster = std::make_unique<Cluster>(size, usual_limits(), GetParam().shape); }
-  engine::Primitives& at(std::uint32_t rank) { return (*cluster)[rank].primitives(); }
-  ErrorCode finish(const Status& status) {
-    for (int i = 0; i < 200'000 && !status.ended(); ++i) cluster->progress();
-    EXPECT_TRUE(status.ended()) << (*cluster)[0].waiting_for();
-    return status.ended() ? status.code() : ErrorCode::timed_out;
-  }
-  ErrorCode push(std::uint32_t from, const Place& to, std::span<const std::byte> data, const Selection& selection = {},
-                 Notice notice = {}) {
-    Status status;
-    at(from).push({.place = to, .local = unconst(data), .selection = selection, .notice = notice}, status);
-    return finish(status);
-  }
-  ErrorCode pull(std::uint32_t by, const Place& from, std::span<std::byte> into, const Selection& selection = {},
-                 std::span<std::byte> twin = {}) {
-    Status status;
-    at(by).pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
-    return finish(status);
-  }
-  static std::span<std::byte> unconst(std::span<const std::byte> data) {
-    return {const_cast<std::byte*>(data.data()), data.size()};
-  }
   ErrorCode lock(std::uint32_t by, Rank home = Rank{0}) {
     Status status;
     at(by).lock(home, kLock, status);
@@ -67,13 +24,6 @@ class OneSidedEngine : public testing::TestWithParam<Manner> {
     at(by).unlock(home, kLock, status);
     return finish(status);
   }
-  void kill(std::uint32_t rank) {
-    cluster->kill(rank);
-    for (std::uint32_t other = 0; other < cluster->size(); ++other)
-      if (cluster->alive(other)) (*cluster)[other].peer_failed(rank);
-  }
-
-  std::unique_ptr<Cluster> cluster;
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -96,6 +46,32 @@ TEST_P(OneSidedEngine, PushesAndPulls) {
     std::vector<std::byte> back(bytes);
     EXPECT_EQ(pull(2, {Rank{1}, kArea, 1000}, back), ErrorCode::ok);
     EXPECT_EQ(back, data);
+  }
+}
+
+// Whoever finds no ring of its own left shares one.
+TEST_P(OneSidedEngine, WorksThroughSharedRings) {
+  constexpr std::uint32_t kSize = 12;
+  engine::Limits limits = usual_limits();
+  limits.ring_memory = 4 * limits.ring_bytes;
+  cluster = std::make_unique<Cluster>(kSize, limits, GetParam().shape);
+  std::vector<std::span<std::byte>> memories;
+  for (std::uint32_t rank = 0; rank < kSize; ++rank) memories.push_back(*at(rank).allocate(kArea, 4096, Access::all()));
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  const auto data = pattern(2000, 3);
+  std::vector<Rank> all;
+  for (std::uint32_t rank = 0; rank < kSize; ++rank) all.push_back(Rank{rank});
+  Status status;
+  at(0).mcast(all, {.place = {.peer = {}, .area = kArea, .offset = 8}, .local = unconst(data)}, status);
+  EXPECT_EQ(finish(status), ErrorCode::ok);
+  EXPECT_GT(cluster->node(0).figure("peers that share a ring"), 0U);
+  for (std::uint32_t rank = 1; rank < kSize; ++rank) {
+    EXPECT_EQ(std::memcmp(memories[rank].data() + 8, data.data(), data.size()), 0) << rank;
+    EXPECT_EQ(push(rank, {Rank{0}, kArea, rank * 8}, pattern(8, rank), {}, Notice::event(Tag{rank})), ErrorCode::ok);
+    EXPECT_EQ(push(rank, {Rank{0}, kArea, 2048}, data, Selection::strided(4, 30, 40, 50)), ErrorCode::ok);
+    EXPECT_EQ(std::memcmp(memories[0].data() + rank * 8, pattern(8, rank).data(), 8), 0) << rank;
+    ASSERT_EQ(lock(rank), ErrorCode::ok);
+    ASSERT_EQ(unlock(rank), ErrorCode::ok);
   }
 }
 

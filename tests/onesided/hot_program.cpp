@@ -19,6 +19,7 @@ bool round(OneSided& one_sided, Rank peer, std::array<std::byte, 256>& data) {
   for (std::uint64_t i = 0; i < 8; ++i) one_sided.push({peer, kArea, i * 256}, data, status);
   one_sided.pull({peer, kArea, 512}, data, status);
   one_sided.push({peer, kArea, 0}, data, status, Selection::strided(8, 8, 16, 32));
+  one_sided.mcast(std::span(&peer, 1), kArea, 1024, data, status);
   one_sided.atomic({peer, kArea, 2048}, Atomic::add(1), status);
   one_sided.atomic({peer, kArea, 2056}, Atomic::bit_xor(3, 4), status);
   well = one_sided.wait(status) == ErrorCode::ok && well;

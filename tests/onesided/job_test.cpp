@@ -1,5 +1,7 @@
 // One-sided operations between real processes: against a model, and with processes killed.
 #include "tests/job/job.hpp"
+#include "tests/job/system_calls.hpp"
+#include "tests/traffic/slowdown.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -42,6 +44,20 @@ TEST(OneSidedJob, AllocatesNothingOnceWarm) {
   run_job(
       {.program = "hot_program", .arguments = {std::to_string(20'000 / kSlowdown)}, .options = {}, .run_options = {}});
 }
+
+#if !HEDDLE_TESTS_SANITIZED // they make system calls of their own
+TEST(OneSidedJob, MakesNoSystemCallPerOperation) {
+  if (!std::filesystem::exists(kStrace)) GTEST_SKIP() << "strace is not installed";
+  constexpr std::uint64_t kRounds = 20'000; // of some fifteen operations each
+  const std::uint64_t once = system_calls("hot_program", kRounds);
+  const std::uint64_t twice = system_calls("hot_program", 2 * kRounds);
+  std::printf("%llu system calls for %llu rounds, %llu for twice as many\n", static_cast<unsigned long long>(once),
+              static_cast<unsigned long long>(kRounds), static_cast<unsigned long long>(twice));
+  EXPECT_GT(once, 0U);
+  // What is left depends on the time taken: a look at the store every 20 ms.
+  EXPECT_LT(twice, once + kRounds / 20);
+}
+#endif
 
 TEST(OneSidedJob, SharesALockFairly) {
   const std::string output = run_job(

@@ -77,13 +77,14 @@ class Member {
     const std::uint64_t bytes =
         1 + below(below(4) == 0 ? kStripe - offset : std::min<std::uint64_t>(64, kStripe - offset));
     const Place place{Rank{to}, which == 0 ? kAllocated : kExposed, rank_ * kStripe + offset};
-    switch (below(7)) {
+    switch (below(8)) {
       case 0:
       case 1: push(place, model, offset, bytes); break;
       case 2: push_bitmap(place, model, offset, bytes); break;
       case 3: push_diff(place, model, offset, bytes); break;
       case 4: pull(place, model, offset, bytes); break;
       case 5: push_stride(place, model, offset); break;
+      case 6: mcast(place, which, offset, bytes); break;
       default: {
         const std::uint64_t value = below(1000);
         one_sided_.atomic({Rank{0}, kAllocated, size_ * kStripe}, Atomic::add(value), status_);
@@ -106,6 +107,18 @@ class Member {
     Kept& kept = keep(bytes);
     std::memcpy(model.data() + offset, kept.data.data(), bytes);
     one_sided_.push(place, kept.data, status_);
+  }
+  // To all processes, each of which has a stripe of this process's.
+  void mcast(const Place& place, unsigned which, std::uint64_t offset, std::uint64_t bytes) {
+    settle();
+    Kept& kept = keep(bytes);
+    std::vector<Rank> all;
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+      all.push_back(Rank{rank});
+      std::memcpy(models_[which][rank].data() + offset, kept.data.data(), bytes);
+    }
+    one_sided_.mcast(all, place.area, place.offset, kept.data, status_);
+    settle();
   }
   void push_bitmap(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     bytes = bytes / 8 * 8;

@@ -45,6 +45,9 @@ Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
 Result<Reproduction> reproduce_rhinet();      // reproduce_rhinet.cpp
 Result<Reproduction> reproduce_scheduling();  // reproduce_scheduling.cpp
 
+// Adds to RHiNET's report what programs see of mcast through the library. reproduce_rhinet_mcast.cpp
+Result<void> add_rhinet_mcast_by_library(Reproduction& all);
+
 // Adds to the fat-tree report the first `sets` of its random sets in packets. reproduce_fat_tree_packets.cpp
 Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t sets);
 

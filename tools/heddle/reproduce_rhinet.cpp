@@ -199,6 +199,7 @@ Result<Reproduction> reproduce_rhinet() {
   all.charts.push_back(std::move(latency));
   all.charts.push_back(std::move(bandwidth));
   if (auto added = add_multicast(all); !added) return std::unexpected(added.error());
+  if (auto added = add_rhinet_mcast_by_library(all); !added) return std::unexpected(added.error());
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include "base/size_text.hpp"
 #include "routing/job.hpp"
 #include "sim/description.hpp"
+#include "sim/text.hpp"
 #include "subcommands.hpp"
 #include "world/workloads.hpp"
 
@@ -11,8 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::tool {
@@ -27,6 +30,8 @@ struct SimArguments {
   std::string fabric;
   std::string bytes = "8,1KiB,64KiB";
   std::string trace;
+  std::vector<std::string> cut;
+  std::vector<std::string> plug;
   std::uint32_t peers = 0;
   std::uint32_t per_node = 1;
   std::string nodes;
@@ -42,6 +47,7 @@ struct Row {
   double round_us = 0; // one round; of ping-pong half of it
   double mb_s = 0;     // all processes together
   std::uint64_t hops = 0;
+  std::uint64_t resent = 0;
 };
 
 int failed(const Error& error) {
@@ -64,6 +70,28 @@ std::string tree_of(const std::string& fabric) {
   return fabric.substr(begin, fabric.find(',', begin) - begin);
 }
 
+// "CABLE@TIME", such as 3@1.5ms.
+Result<simulation::Setup::CableChange> cable_change(const std::string& text, bool plugged) {
+  const auto halves = sim::cut_at(text, '@');
+  const auto cable = sim::parse_count(halves.before);
+  const auto time = sim::parse_time(halves.after);
+  if (!cable || *cable > std::numeric_limits<std::uint32_t>::max() || !time)
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = fmt::format("'{}' is no change of a cable: expected CABLE@TIME, such as 3@1.5ms", text)});
+  return simulation::Setup::CableChange{.cable = static_cast<std::uint32_t>(*cable), .at = *time, .plugged = plugged};
+}
+
+Result<void> add_cable_changes(const SimArguments& arguments, simulation::Setup& setup) {
+  for (const auto& [texts, plugged] : {std::pair(&arguments.cut, false), std::pair(&arguments.plug, true)})
+    for (const std::string& text : *texts) {
+      const auto change = cable_change(text, plugged);
+      if (!change) return std::unexpected(change.error());
+      setup.cables.push_back(*change);
+    }
+  return {};
+}
+
 Result<Row> measure(const SimArguments& arguments, const Job& job) {
   const auto fabric = sim::parse_fabric(arguments.fabric);
   if (!fabric) return std::unexpected(fabric.error());
@@ -84,6 +112,7 @@ Result<Row> measure(const SimArguments& arguments, const Job& job) {
     setup.options.topology = tree_of(arguments.fabric);
     setup.options.paths = arguments.paths;
   }
+  if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
   auto measured = simulation::run_job(*world, job);
@@ -94,7 +123,8 @@ Result<Row> measure(const SimArguments& arguments, const Job& job) {
              .peers = world->size(),
              .round_us = us / job.rounds / ways,
              .mb_s = us > 0 ? static_cast<double>(measured->bytes) / us : 0,
-             .hops = measured->outcome.packet_hops};
+             .hops = measured->outcome.packet_hops,
+             .resent = measured->outcome.resent};
 }
 
 void print_table(const SimArguments& arguments, const std::vector<Row>& rows) {
@@ -104,13 +134,20 @@ void print_table(const SimArguments& arguments, const std::vector<Row>& rows) {
              "MB/s", "packet-hops");
   for (const Row& row : rows)
     fmt::print("{:>8} {:>14.3f} {:>12.1f} {:>14}\n", base::print_size(row.bytes), row.round_us, row.mb_s, row.hops);
+  if (arguments.cut.empty() && arguments.plug.empty()) return;
+  std::uint64_t resent = 0;
+  for (const Row& row : rows) resent += row.resent;
+  fmt::print("{} packets were sent again because of cut cables\n", resent);
 }
 
 void print_json(const SimArguments& arguments, const std::vector<Row>& rows) {
   auto results = nlohmann::ordered_json::array();
   for (const Row& row : rows)
-    results.push_back(
-        {{"bytes", row.bytes}, {"round_us", row.round_us}, {"mb_s", row.mb_s}, {"packet_hops", row.hops}});
+    results.push_back({{"bytes", row.bytes},
+                       {"round_us", row.round_us},
+                       {"mb_s", row.mb_s},
+                       {"packet_hops", row.hops},
+                       {"resent", row.resent}});
   fmt::print("{}\n", nlohmann::ordered_json{{"workload", arguments.workload},
                                             {"fabric", arguments.fabric},
                                             {"processes", rows.front().peers},
@@ -160,6 +197,11 @@ void add_sim(CLI::App& program, Invocation& invocation) {
   sim->add_option("--paths", arguments->paths,
                   "Plan paths for the job: conventional, node, pair or colouring (infiniband with lmc)")
       ->type_name("METHOD");
+  sim->add_option("--cut", arguments->cut,
+                  "Cut a cable of a rhinet fabric at that time, such as 3@1.5ms; again for more")
+      ->type_name("CABLE@TIME");
+  sim->add_option("--plug", arguments->plug, "Plug one; a cable that was not cut before is not plugged until then")
+      ->type_name("CABLE@TIME");
   sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1'000'000U));

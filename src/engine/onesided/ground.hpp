@@ -16,6 +16,8 @@ class OneSidedHost {
   virtual ~OneSidedHost() = default;
   // As LinkHost::link_for.
   virtual Link* link_for(std::uint32_t rank) = 0;
+  // Makes the link ready to be written to, unless it is or that is under way.
+  virtual void connect(Link& link) = 0;
   // Control records wait on the link: sees to it that they leave.
   virtual void pump_later(Link& link) = 0;
   [[nodiscard]] virtual bool has_failed(std::uint32_t rank) const = 0;

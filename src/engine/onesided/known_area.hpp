@@ -30,12 +30,14 @@ struct KnownArea {
   std::uint32_t index = 0; // among the known areas
   State state = State::unknown;
   bool atomics = false;
+  bool everyone = false;   // its owner has opened it to all: others may pass its key on
   std::uint64_t bytes = 0; // 0 while not open
   ir::AreaWindow window;   // none while not open
   Link* link = nullptr;    // while asked or open
   ir::RemotePlace place;
-  TransferList waiting; // for the key
-  LockSeat seat;        // where it is a lock
+  TransferList waiting;             // for the key
+  LockSeat seat;                    // where it is a lock
+  std::uint64_t last_multicast = 0; // that it took part in
 
   // An area of this process itself has no gate of the network's: these two are it.
   std::atomic<std::uint64_t> own_live{0};

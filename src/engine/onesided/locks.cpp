@@ -104,7 +104,7 @@ bool Locks::read_claim(KnownArea& area, std::uint32_t ticket) {
 // --- beginning and ending ---
 
 bool Locks::usable(KnownArea& area, Status& status, State wanted) {
-  const bool sound = area.bytes >= layout_.bytes() && area.atomics && area.seat.state == wanted;
+  const bool sound = fits(area) && area.seat.state == wanted;
   if (!sound) status.end(ErrorCode::bad_argument);
   return sound;
 }

@@ -20,6 +20,11 @@ class Locks {
 
   [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
 
+  // At once, where the lock is free and nobody comes in between; the next, where nobody waits. False: nothing has happened,
+  // and the general form is to be used.
+  [[nodiscard]] bool lock_now(KnownArea& area);
+  [[nodiscard]] bool unlock_now(KnownArea& area);
+
   // The area is open. The status has begun, and is ended here.
   void lock(KnownArea& area, Status& status);
   void try_lock(KnownArea& area, Status& status);
@@ -65,6 +70,7 @@ class Locks {
   void raised_deaths(KnownArea& area, bool done);
   void pass_over(KnownArea& area);
   void passed_over(KnownArea& area, bool done);
+  [[nodiscard]] bool fits(const KnownArea& area) const { return area.bytes >= layout_.bytes() && area.atomics; }
   [[nodiscard]] LockReading reading_of(const std::vector<std::uint64_t>& words) const { return {layout_, words}; }
 
   // One word of the lock: at once through a window, otherwise a command whose event comes with that step.
@@ -83,5 +89,42 @@ class Locks {
   std::vector<KnownArea*> waiting_;
   std::vector<KnownArea*> closed_;
 };
+
+// The steps are those of the general form (locks.cpp), but for the ticket, which is taken only if it is served at once.
+inline bool Locks::lock_now(KnownArea& area) {
+  LockSeat& seat = area.seat;
+  if (!area.window.exists() || !fits(area) || seat.state != LockSeat::State::away || !area.window.enter()) [[unlikely]]
+    return false;
+  const auto state = word(area, LockLayout::kState);
+  std::uint64_t seen = state.load(std::memory_order_relaxed);
+  const LockState now = LockState::unpack(seen);
+  const auto trying = word(area, layout_.trying(ground_.core.rank));
+  bool taken = now.next == now.serving;
+  if (taken) {
+    trying.store(1, std::memory_order_relaxed);
+    taken = state.compare_exchange_strong(seen, seen + LockState::kTakeTicket);
+    if (taken) {
+      word(area, layout_.claim(now.next))
+          .store(LockClaim::pack(now.next, ground_.core.rank, true), std::memory_order_release);
+      seat.ticket = now.next;
+      seat.state = LockSeat::State::held;
+    }
+    trying.store(0, std::memory_order_release);
+  }
+  area.window.leave();
+  return taken;
+}
+
+inline bool Locks::unlock_now(KnownArea& area) {
+  LockSeat& seat = area.seat;
+  if (!area.window.exists() || seat.state != LockSeat::State::held || !area.window.enter()) [[unlikely]]
+    return false;
+  std::uint64_t seen = LockState{.next = seat.ticket + 1, .serving = seat.ticket}.pack();
+  const bool left =
+      word(area, LockLayout::kState).compare_exchange_strong(seen, seen + LockState::serve_next(seat.ticket));
+  if (left) seat.state = LockSeat::State::away;
+  area.window.leave();
+  return left;
+}
 
 } // namespace heddle::engine

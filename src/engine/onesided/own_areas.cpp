@@ -115,19 +115,20 @@ std::size_t OwnAreaTable::port_of(const Link& link) const {
 }
 
 void OwnAreaTable::asked(Link& link, const AreaAsk& ask) {
-  AreaGrant grant{.id = ask.id, .code = static_cast<std::uint64_t>(ErrorCode::ok)};
+  AreaGrant grant{.id = ask.id, .code = static_cast<std::uint32_t>(ErrorCode::ok)};
   OwnArea* area = find(ask.id);
   const auto& peers = area == nullptr ? std::vector<Rank>{} : area->access.peers;
   if (area == nullptr) {
-    grant.code = static_cast<std::uint64_t>(ErrorCode::unknown_area);
+    grant.code = static_cast<std::uint32_t>(ErrorCode::unknown_area);
   } else if (!area->access.everyone && std::find(peers.begin(), peers.end(), Rank{link.rank}) == peers.end()) {
-    grant.code = static_cast<std::uint64_t>(ErrorCode::closed_area);
+    grant.code = static_cast<std::uint32_t>(ErrorCode::closed_area);
   } else {
     const std::size_t port = port_of(link);
     grant.key = static_cast<std::uint64_t>(area->places[port].key);
     grant.offset = area->places[port].offset;
     grant.bytes = area->memory.size();
-    grant.atomics = area->atomics[port] ? 1U : 0U;
+    grant.traits =
+        (area->atomics[port] ? AreaGrant::kAtomics : 0U) | (area->access.everyone ? AreaGrant::kEveryone : 0U);
     area->granted.insert(link.rank);
   }
   ground_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);

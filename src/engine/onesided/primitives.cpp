@@ -22,7 +22,7 @@ Result<void> Primitives::close(AreaId id) {
   if (KnownArea* area = ground_.known.find(ground_.core.rank, number)) {
     area->own_live.store(0, std::memory_order_relaxed);
     transfers_.forget(*area);
-    tell_locks();
+    follow_up();
   }
   return own_.close(number);
 }
@@ -33,7 +33,7 @@ Result<void> Primitives::create_lock(AreaId id) {
   return {};
 }
 
-void Primitives::start(Transfer::Kind kind, const Move& move, Status& status) {
+void Primitives::start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering) {
   status.begin();
   Transfer& transfer = transfers_.take(kind, status);
   transfer.offset = move.place.offset;
@@ -41,16 +41,23 @@ void Primitives::start(Transfer::Kind kind, const Move& move, Status& status) {
   transfer.selection = move.selection;
   transfer.notice = move.notice;
   transfer.twin = move.twin;
+  transfer.gathering = gathering;
   admit(transfer, static_cast<std::uint32_t>(move.place.peer), static_cast<std::uint64_t>(move.place.area));
 }
 
 void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
-  status.begin(); // so that it does not end between two pushes
+  const bool plain = move.selection.kind == Selection::Kind::all && !move.notice.wanted;
+  status.begin(); // so that it does not end between two receivers
+  Gathering& gathering = multicasts_.gather(peers.size());
   for (const Rank peer : peers) {
     Move one = move;
     one.place.peer = peer;
-    push(one, status);
+    if (plain && push_now(one.place, one.local))
+      --gathering.awaited;
+    else
+      start(Transfer::Kind::push, one, status, &gathering);
   }
+  follow_up();
   status.end(ErrorCode::ok);
 }
 
@@ -88,6 +95,10 @@ void Primitives::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id)
 }
 
 void Primitives::run(Transfer& transfer) {
+  if (transfer.gathering != nullptr) {
+    Multicasts::joined(transfer);
+    return;
+  }
   switch (transfer.kind) {
     case Transfer::Kind::push:
     case Transfer::Kind::pull:
@@ -109,10 +120,11 @@ void Primitives::run(Transfer& transfer) {
       break;
     }
   }
-  tell_locks();
+  follow_up();
 }
 
-void Primitives::tell_locks() {
+void Primitives::follow_up() {
+  multicasts_.launch_complete();
   for (KnownArea* area : locks_.closed()) {
     transfers_.forget(*area);
     locks_.lost(*area, ErrorCode::revoked_area);
@@ -154,8 +166,9 @@ bool Primitives::record(Link& link, Lead lead, const std::byte* content) {
   }
   if (lead.kind == RecordKind::area_grant) {
     AreaGrant body;
-    if (!load(body, lead, content) || body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
+    if (!load(body, lead, content) || body.code > static_cast<std::uint32_t>(ErrorCode::system_failed)) return false;
     granted(link, body);
+    follow_up();
     return true;
   }
   if (lead.kind == RecordKind::area_revoked) {
@@ -177,10 +190,17 @@ bool Primitives::record(Link& link, Lead lead, const std::byte* content) {
     transfers_.scatter_answered(link, body);
     return true;
   }
+  if (lead.kind == RecordKind::area_relay) return relays_.record({content, lead.bytes});
+  if (lead.kind == RecordKind::area_relayed) {
+    AreaRelayed body;
+    if (!load(body, lead, content) || !relays_.answered(link, body)) return false;
+    follow_up();
+    return true;
+  }
   LockPassed body;
   if (!load(body, lead, content)) return false;
   locks_.passed(body);
-  tell_locks();
+  follow_up();
   return true;
 }
 
@@ -207,7 +227,8 @@ void Primitives::granted(Link& link, const AreaGrant& grant) {
   area->state = KnownArea::State::open;
   area->place = {.key = ir::MemoryKey{grant.key}, .offset = grant.offset};
   area->bytes = grant.bytes;
-  area->atomics = grant.atomics != 0;
+  area->atomics = (grant.traits & AreaGrant::kAtomics) != 0;
+  area->everyone = (grant.traits & AreaGrant::kEveryone) != 0;
   area->window = link.queue().translator().area_window(ir::Peer{link.rank}, area->place, grant.bytes);
   Transfer* waiting = area->waiting.head;
   area->waiting = {};
@@ -226,7 +247,7 @@ void Primitives::revoked(Link& link, const AreaRevoked& record) {
   KnownArea* area = ground_.known.find(link.rank, record.id);
   if (area == nullptr || area->state != KnownArea::State::open || area->place.key != ir::MemoryKey{record.key}) return;
   transfers_.forget(*area);
-  tell_locks();
+  follow_up();
 }
 
 void Primitives::end_waiting(KnownArea& area, ErrorCode code) {
@@ -241,12 +262,17 @@ void Primitives::end_waiting(KnownArea& area, ErrorCode code) {
 
 void Primitives::transfer_ended(const ir::Event& event) {
   transfers_.command_ended(event);
-  tell_locks();
+  follow_up();
+}
+
+void Primitives::group_put_ended(const ir::Event& event) {
+  multicasts_.command_ended(event);
+  follow_up();
 }
 
 void Primitives::lock_step_ended(const ir::Event& event) {
   locks_.command_ended(event);
-  tell_locks();
+  follow_up();
 }
 
 void Primitives::peer_lost(Link& link) {
@@ -259,13 +285,15 @@ void Primitives::peer_lost(Link& link) {
     end_waiting(area, ErrorCode::peer_failed);
   }
   transfers_.peer_lost(link);
+  relays_.peer_lost(link);
   locks_.peer_failed();
+  follow_up();
 }
 
 std::size_t Primitives::progress() {
   if (idle()) return 0;
-  const std::size_t done = locks_.progress() + transfers_.progress();
-  tell_locks();
+  const std::size_t done = locks_.progress() + transfers_.progress() + relays_.progress();
+  follow_up();
   return done;
 }
 

@@ -5,7 +5,9 @@
 #include "base/copy.hpp"
 #include "engine/onesided/ground.hpp"
 #include "engine/onesided/locks.hpp"
+#include "engine/onesided/multicasts.hpp"
 #include "engine/onesided/own_areas.hpp"
+#include "engine/onesided/relays.hpp"
 #include "engine/onesided/transfers.hpp"
 
 #include <string>
@@ -15,7 +17,12 @@ namespace heddle::engine {
 class Primitives {
  public:
   Primitives(Core& core, Outbox& outbox, OneSidedHost& host)
-      : ground_{.core = core, .outbox = outbox, .host = host}, own_(ground_), transfers_(ground_), locks_(ground_) {}
+      : ground_{.core = core, .outbox = outbox, .host = host},
+        own_(ground_),
+        transfers_(ground_),
+        relays_(ground_, transfers_, own_),
+        multicasts_(ground_, transfers_, relays_),
+        locks_(ground_) {}
 
   Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access) {
     return own_.allocate(static_cast<std::uint64_t>(id), bytes, access);
@@ -44,6 +51,15 @@ class Primitives {
     return true;
   }
 
+  [[nodiscard]] bool lock_now(Rank home, AreaId id) {
+    KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
+    return area != nullptr && locks_.lock_now(*area);
+  }
+  [[nodiscard]] bool unlock_now(Rank home, AreaId id) {
+    KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
+    return area != nullptr && locks_.unlock_now(*area);
+  }
+
   struct Move {
     Place place;
     std::span<std::byte> local; // only read by a push
@@ -64,12 +80,13 @@ class Primitives {
   // For the engine: what has arrived. False: a record that makes no sense.
   bool record(Link& link, Lead lead, const std::byte* content);
   void transfer_ended(const ir::Event& event);
+  void group_put_ended(const ir::Event& event);
   void lock_step_ended(const ir::Event& event);
   void peer_lost(Link& link);
 
-  [[nodiscard]] bool idle() const { return locks_.idle() && transfers_.idle(); }
+  [[nodiscard]] bool idle() const { return locks_.idle() && transfers_.idle() && relays_.idle(); }
   std::size_t progress();
-  [[nodiscard]] bool tries_again() const { return locks_.tries_again() || !transfers_.idle(); }
+  [[nodiscard]] bool tries_again() const { return locks_.tries_again() || !transfers_.idle() || !relays_.idle(); }
   [[nodiscard]] std::string waiting_for();
 
  private:
@@ -82,7 +99,7 @@ class Primitives {
       return nullptr;
     return area;
   }
-  void start(Transfer::Kind kind, const Move& move, Status& status);
+  void start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering = nullptr);
   void start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status);
   // Finds the area, and runs the transfer or lets it wait for the key.
   void admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id);
@@ -94,12 +111,15 @@ class Primitives {
   void revoked(Link& link, const AreaRevoked& record);
   bool scatter(Link& link, std::span<const std::byte> content);
   void end_waiting(KnownArea& area, ErrorCode code);
-  // Locks of areas that have turned out to be closed end too.
-  void tell_locks();
+  // After anything that may have ended or admitted operations: multicasts that have all their keys begin, and locks of areas
+  // that have turned out to be closed end too.
+  void follow_up();
 
   OneSidedGround ground_;
   OwnAreaTable own_;
   Transfers transfers_;
+  Relays relays_;
+  Multicasts multicasts_;
   Locks locks_;
 };
 

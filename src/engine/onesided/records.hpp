@@ -1,6 +1,7 @@
 // What one-sided operations say to other engines: asking for an area, and what is told of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace heddle::engine {
@@ -12,11 +13,14 @@ struct AreaAsk {
 // area_grant: the answer. code is an ErrorCode; the rest counts when it is ok.
 struct AreaGrant {
   std::uint64_t id = 0;
-  std::uint64_t code = 0;
   std::uint64_t key = 0;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t atomics = 0;
+  std::uint32_t code = 0;
+  std::uint32_t traits = 0;
+
+  static constexpr std::uint32_t kAtomics = 1;  // atomics work there
+  static constexpr std::uint32_t kEveryone = 2; // it is opened to all
 };
 // area_revoked: an area that was granted is closed.
 struct AreaRevoked {
@@ -46,11 +50,47 @@ struct AreaScattered {
   std::uint64_t transfer = 0;
   std::uint64_t code = 0;
 };
+// area_relay: a part of an mcast that is handed on from receiver to receiver (relays.hpp). What follows is a RelayReceiver for each
+// whom it is for, the one it is sent to first, and then runs as in area_scatter.
+struct AreaRelay {
+  std::uint64_t id = 0;
+  std::uint64_t offset = 0; // that the runs count from
+  std::uint64_t number = 0; // of the relay, counted by its origin
+  std::uint64_t ended = 0;  // all relays of the origin's with smaller numbers have
+  std::uint64_t label = 0;  // of the notice
+  std::uint64_t bytes = 0;  // that the notice tells
+  std::uint32_t origin = 0; // rank
+  std::uint32_t receivers = 0;
+  std::uint8_t record = 0;  // this one of
+  std::uint8_t records = 0; // so many, at most kMostRecords
+  std::uint8_t notice = 0;  // wanted
+  std::uint8_t fanout = 0;
+  std::uint32_t unused = 0;
+
+  static constexpr std::uint8_t kMostRecords = 64; // a bit each in a word
+};
+struct RelayReceiver {
+  std::uint64_t key = 0; // that its area's owner gave to the origin
+  std::uint64_t rank = 0;
+};
+// area_relayed: to the origin. The process of that rank has all records of the relay in place, or an ErrorCode why it has not;
+// or else the sender could not hand them on to it.
+struct AreaRelayed {
+  std::uint64_t number = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t code = 0;
+  std::uint64_t missed = 0;
+};
 // lock_passed: the receiver's ticket is served.
 struct LockPassed {
   std::uint64_t home = 0;
   std::uint64_t id = 0;
   std::uint64_t ticket = 0;
 };
+
+// A claim and the record's head go before them on a shared ring, and all of it travels in the head of one command.
+inline constexpr std::size_t kLargestBody = 40;
+static_assert(sizeof(AreaGrant) <= kLargestBody && sizeof(AreaNotice) <= kLargestBody &&
+              sizeof(AreaScatter) <= kLargestBody && sizeof(AreaRelayed) <= kLargestBody);
 
 } // namespace heddle::engine

@@ -1,20 +1,16 @@
 // Pushes of many small pieces on networks where every put costs as much as some hundred bytes: the pieces travel together in
 // records, and the owner's processor puts them into place, as the interface of RHiNET does for its diffs.
+#include "engine/onesided/runs.hpp"
 #include "engine/onesided/transfers.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace heddle::engine {
 
 namespace {
 
-// What a put costs beside its bytes, in bytes of the link's time: below it pieces are better sent together.
-constexpr std::uint64_t kPutWorth = 512;
 constexpr std::uint64_t kFewestPieces = 4;
-// Of one record's runs: the owner works on one while the next is on its way.
-constexpr std::uint64_t kMostPacked = 16 << 10;
 
 } // namespace
 
@@ -31,29 +27,13 @@ bool Transfers::better_scattered(const Transfer& transfer) {
   return pieces >= kFewestPieces && cursor.selected() < pieces * kPutWorth;
 }
 
-void Transfers::pack(Transfer& transfer) {
-  const Link& link = *transfer.area->link;
-  const std::uint64_t most = std::min(link.largest_payload - sizeof(AreaScatter), kMostPacked);
-  transfer.packed.clear();
-  while (transfer.more && transfer.packed.size() + sizeof(ScatterRun) < most) {
-    Piece& piece = transfer.piece;
-    const ScatterRun run{
-        .at = static_cast<std::uint32_t>(piece.remote),
-        .bytes = static_cast<std::uint32_t>(std::min(piece.bytes, most - transfer.packed.size() - sizeof(ScatterRun)))};
-    const auto head = std::as_bytes(std::span(&run, 1));
-    const std::byte* data = transfer.local.data() + piece.local;
-    transfer.packed.insert(transfer.packed.end(), head.begin(), head.end());
-    transfer.packed.insert(transfer.packed.end(), data, data + run.bytes);
-    piece = {.local = piece.local + run.bytes, .remote = piece.remote + run.bytes, .bytes = piece.bytes - run.bytes};
-    if (piece.bytes == 0) transfer.more = transfer.cursor.next(piece, std::numeric_limits<std::uint64_t>::max());
-  }
-}
-
 bool Transfers::scatter(Transfer& transfer) {
   KnownArea& area = *transfer.area;
   const AreaScatter head{.id = area.id, .key = transfer.key, .offset = transfer.offset, .transfer = transfer.index};
-  while (transfer.code == ErrorCode::ok && (transfer.more || !transfer.packed.empty())) {
-    if (transfer.packed.empty()) pack(transfer);
+  const std::uint64_t most = std::min(area.link->largest_payload - sizeof head, kMostPacked);
+  while (transfer.code == ErrorCode::ok) {
+    if (transfer.packed.empty()) transfer.more = pack_runs(transfer.cursor, transfer.local, most, transfer.packed);
+    if (!transfer.more) break;
     if (!ground_.outbox.write(*area.link, {.kind = RecordKind::area_scatter,
                                            .body = std::as_bytes(std::span(&head, 1)),
                                            .payload = transfer.packed.data(),

@@ -34,6 +34,8 @@ Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
 
 void Transfers::finish(Transfer& transfer, ErrorCode code) {
   transfer.scattered = false;
+  if (transfer.gathering != nullptr) --transfer.gathering->awaited; // it does not take part
+  transfer.gathering = nullptr;
   transfer.status->end(code);
   free_.push_back(&transfer);
 }
@@ -65,31 +67,35 @@ void Transfers::run(Transfer& transfer) {
     move(transfer);
 }
 
-void Transfers::move(Transfer& transfer) {
-  KnownArea& area = *transfer.area;
+ErrorCode Transfers::prepare(Transfer& transfer) {
+  const KnownArea& area = *transfer.area;
   const bool is_pull = transfer.kind == Transfer::Kind::pull;
   const auto reach = extent(transfer.selection, transfer.local.size());
   const bool twin_fits = transfer.twin.empty() || transfer.twin.size() == transfer.local.size();
-  if (!reach || !twin_fits || (is_pull && transfer.selection.kind == Selection::Kind::changed)) {
-    finish(transfer, ErrorCode::bad_argument);
-    return;
-  }
-  if (transfer.offset > area.bytes || *reach > area.bytes - transfer.offset) {
-    finish(transfer, ErrorCode::out_of_range);
-    return;
-  }
+  if (!reach || !twin_fits || (is_pull && transfer.selection.kind == Selection::Kind::changed))
+    return ErrorCode::bad_argument;
+  if (transfer.offset > area.bytes || *reach > area.bytes - transfer.offset) return ErrorCode::out_of_range;
   transfer.cursor = PieceCursor(transfer.selection, transfer.local);
   transfer.key = static_cast<std::uint64_t>(area.place.key);
+  return ErrorCode::ok;
+}
+
+void Transfers::move(Transfer& transfer) {
+  KnownArea& area = *transfer.area;
+  if (const ErrorCode code = prepare(transfer); code != ErrorCode::ok) {
+    finish(transfer, code);
+    return;
+  }
   if (area.window.exists()) {
     move_through_window(transfer);
     return;
   }
   transfer.scattered = better_scattered(transfer);
-  transfer.more = transfer.cursor.next(transfer.piece, area.link->queue().capabilities().largest_transfer);
   if (transfer.scattered) {
     if (!scatter(transfer)) to_scatter_.push_back(&transfer);
     return;
   }
+  transfer.more = transfer.cursor.next(transfer.piece, area.link->queue().capabilities().largest_transfer);
   if (!transfer.more && area.link->queue().capabilities().orders_puts) give_notice(transfer); // of nothing
   post_pieces(transfer);
   end_if_done(transfer);

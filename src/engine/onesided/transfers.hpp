@@ -10,6 +10,14 @@
 
 namespace heddle::engine {
 
+struct Transfer;
+
+// An mcast until all its receivers' keys are here (multicasts.hpp).
+struct Gathering {
+  std::uint32_t awaited = 0;    // receivers whose key is not here
+  std::vector<Transfer*> ready; // those whose key is
+};
+
 struct Transfer {
   enum class Kind : std::uint8_t { push, pull, atomic, lock, try_lock, unlock };
 
@@ -19,8 +27,9 @@ struct Transfer {
   ErrorCode code{};
   KnownArea* area = nullptr;
   Status* status = nullptr;
-  Transfer* next = nullptr; // in the list it waits in
-  std::uint64_t key = 0;    // that its commands carry
+  Transfer* next = nullptr;       // in the list it waits in
+  Gathering* gathering = nullptr; // until its key is here, where it is part of an mcast
+  std::uint64_t key = 0;          // that its commands carry
   std::uint64_t offset = 0;
   std::span<std::byte> local; // a push only reads it
   std::span<std::byte> twin;
@@ -45,6 +54,13 @@ class Transfers {
   Transfer& take(Transfer::Kind kind, Status& status);
   // The area is open: carries it out, or starts to.
   void run(Transfer& transfer);
+  // What has to be known before its first piece; ok, or why there is none.
+  ErrorCode prepare(Transfer& transfer);
+  // The event at the target, once its data is there.
+  void give_notice(const Transfer& transfer);
+  // Better as records than as puts.
+  [[nodiscard]] static bool better_scattered(const Transfer& transfer);
+  [[nodiscard]] static ErrorCode code_of(ir::Status status);
   // An event of one of its commands.
   void command_ended(const ir::Event& event);
   // The owner has put a record's pieces into place, or has not.
@@ -67,18 +83,14 @@ class Transfers {
  private:
   void move(Transfer& transfer);
   void move_through_window(Transfer& transfer);
-  [[nodiscard]] static bool better_scattered(const Transfer& transfer);
   bool scatter(Transfer& transfer);
-  void pack(Transfer& transfer);
   void post_pieces(Transfer& transfer);
   void post_piece(Transfer& transfer);
   void end_if_done(Transfer& transfer);
   void keep_twin(const Transfer& transfer);
-  void give_notice(const Transfer& transfer);
   void do_atomic(Transfer& transfer);
   void post_atomic(Transfer& transfer);
   void atomic_ended(Transfer& transfer, const ir::Event& event);
-  [[nodiscard]] static ErrorCode code_of(ir::Status status);
 
   OneSidedGround& ground_;
   std::deque<Transfer> pool_;

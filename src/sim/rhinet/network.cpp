@@ -69,6 +69,25 @@ Result<std::unique_ptr<RhinetNetwork>> RhinetNetwork::make(Fabric fabric, const 
   return network;
 }
 
+Result<std::unique_ptr<RhinetNetwork>> RhinetNetwork::make_changing(Fabric fabric, std::vector<CableChange> changes) {
+  std::ranges::stable_sort(changes, {}, &CableChange::at);
+  std::vector<std::uint32_t> unplugged;
+  for (const CableChange& change : changes) {
+    if (change.cable >= fabric.links.size() / 2) {
+      return refuse("there is no cable " + std::to_string(change.cable) + ": " + fabric.name + " has 0 to " +
+                    std::to_string(fabric.links.size() / 2 - 1));
+    }
+    if (std::ranges::find(changes, change.cable, &CableChange::cable)->plugged) unplugged.push_back(change.cable);
+  }
+  auto network = make(std::move(fabric), unplugged);
+  if (!network) return network;
+  for (const CableChange& change : changes) {
+    (*network)->push(std::max(change.at, Picoseconds{0}),
+                     {.what = What::change, .a = change.cable, .b = change.plugged ? 1U : 0U});
+  }
+  return network;
+}
+
 RhinetNetwork::RhinetNetwork(Fabric fabric, Wiring wiring)
     : fabric_(std::move(fabric)), wiring_(std::move(wiring)), timing_(*fabric_.rhinet) {
   lay_out();
@@ -205,6 +224,7 @@ void RhinetNetwork::handle(const Happening& event) {
     case What::timer:
       if (listener_ != nullptr) listener_->timer(event.c);
       return;
+    case What::change: return event.b != 0 ? plug(event.a) : cut(event.a);
     case What::lost:
       --rounds_under_way_;
       if (cables_[event.a / 2].plugging == event.b) handshakes_lost(fabric_.links[event.a].from);

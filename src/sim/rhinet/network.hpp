@@ -50,6 +50,8 @@ class RhinetNetwork final : public PacketModel {
   // Cable c is the pair of links 2c and 2c + 1, as Fabric::connect makes them. The tables of all that is plugged are set up
   // before time 0. Error: the fabric cannot work, is not of RHiNET, or has buffers without room for the slack.
   static Result<std::unique_ptr<RhinetNetwork>> make(Fabric fabric, const std::vector<std::uint32_t>& unplugged = {});
+  // With changes that happen by themselves, as make_packet_model takes them.
+  static Result<std::unique_ptr<RhinetNetwork>> make_changing(Fabric fabric, std::vector<CableChange> changes);
 
   [[nodiscard]] const Fabric& fabric() const override { return fabric_; }
   [[nodiscard]] const Wiring& wiring() const override { return wiring_; }
@@ -80,7 +82,7 @@ class RhinetNetwork final : public PacketModel {
 
   // Packets that were dropped because of a cut or a new set of tables, and that were sent again.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  [[nodiscard]] std::uint64_t resent() const { return resent_; }
+  [[nodiscard]] std::uint64_t resent() const override { return resent_; }
   // The map in force at a switch; never null after make.
   [[nodiscard]] const Map& map_of(std::uint32_t at) const { return *switches_[at].map; }
   // No set-up message is under way and no cable's end has yet to notice a change.
@@ -103,6 +105,7 @@ class RhinetNetwork final : public PacketModel {
     write,     // node, round: PCI bus for it
     taken,     // node, round: all of it is in memory
     timer,     // cookie
+    change,    // cable, whether it is plugged: as planned
     lost,      // cable end, plugging: handshakes have stayed out
     found,     // cable, plugging: handshakes have come both ways
     message,   // index of a set-up message under way

@@ -1,0 +1,183 @@
+#include "engine/onesided/multicasts.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace heddle::engine {
+
+namespace {
+
+// Groups that are kept for later: programs send to the same few again and again.
+constexpr std::size_t kMostGroups = 16;
+
+bool copied_by_processor(const KnownArea& area) {
+  return area.window.exists() || area.link->queue().capabilities().processor_copies;
+}
+
+} // namespace
+
+Gathering& Multicasts::gather(std::size_t receivers) {
+  if (idle_.empty()) idle_.push_back(&gatherings_.emplace_back());
+  Gathering& gathering = *idle_.back();
+  idle_.pop_back();
+  gathering_.push_back(&gathering);
+  gathering.ready.clear();
+  gathering.awaited = static_cast<std::uint32_t>(receivers);
+  return gathering;
+}
+
+void Multicasts::joined(Transfer& transfer) {
+  --transfer.gathering->awaited;
+  transfer.gathering->ready.push_back(&transfer);
+  transfer.gathering = nullptr;
+}
+
+void Multicasts::launch_complete() {
+  for (std::size_t i = 0; i < gathering_.size();) {
+    Gathering& gathering = *gathering_[i];
+    if (gathering.awaited > 0) {
+      ++i;
+      continue;
+    }
+    gathering_.erase(gathering_.begin() + static_cast<std::ptrdiff_t>(i));
+    launch(gathering.ready);
+    idle_.push_back(&gathering);
+  }
+}
+
+void Multicasts::launch(std::vector<Transfer*>& receivers) {
+  ++launches_;
+  shared_.clear();
+  for (Transfer* receiver : receivers) {
+    KnownArea& area = *receiver->area;
+    const bool again = std::exchange(area.last_multicast, launches_) == launches_; // named twice
+    if (area.state != KnownArea::State::open)
+      transfers_.finish(*receiver, area.link->failed() ? ErrorCode::peer_failed : ErrorCode::revoked_area);
+    else if (again || copied_by_processor(area))
+      transfers_.run(*receiver);
+    else if (const ErrorCode code = transfers_.prepare(*receiver); code != ErrorCode::ok)
+      transfers_.finish(*receiver, code);
+    else
+      shared_.push_back(receiver);
+  }
+  put_to_group(shared_);
+  relay(shared_);
+  for (Transfer* receiver : shared_) transfers_.run(*receiver);
+}
+
+// --- groups ---
+
+void Multicasts::put_to_group(std::vector<Transfer*>& receivers) {
+  const auto copying = [](const Transfer* each) { return each->area->link->queue().capabilities().multicasts; };
+  const auto first = std::ranges::find_if(receivers, copying);
+  if (first == receivers.end() || Transfers::better_scattered(**first)) return;
+  const Port* port = (*first)->area->link->port;
+  const auto others =
+      std::ranges::stable_partition(receivers, [port](const Transfer* each) { return each->area->link->port != port; });
+  if (others.size() < 2) return;
+  Group* group = group_of({others.begin(), others.end()});
+  if (group == nullptr) return;
+  if (free_puts_.empty()) {
+    free_puts_.push_back(&puts_.emplace_back());
+    free_puts_.back()->index = puts_.size() - 1;
+  }
+  GroupPut& put = *free_puts_.back();
+  free_puts_.pop_back();
+  put.group = group;
+  put.receivers.assign(others.begin(), others.end());
+  put.code = ErrorCode::ok;
+  receivers.erase(others.begin(), others.end());
+  post(put);
+  if (put.in_flight == 0) end(put); // of nothing
+}
+
+Multicasts::Group* Multicasts::group_of(std::span<Transfer* const> receivers) {
+  std::vector<ir::GroupMember> members;
+  for (const Transfer* receiver : receivers)
+    members.push_back({.peer = ir::Peer{receiver->area->rank}, .place = receiver->area->place});
+  schedule::Queue& queue = receivers.front()->area->link->queue();
+  const auto same = [](const ir::GroupMember& a, const ir::GroupMember& b) {
+    return a.peer == b.peer && a.place.key == b.place.key && a.place.offset == b.place.offset;
+  };
+  for (Group& group : groups_)
+    if (group.queue == &queue && std::ranges::equal(group.members, members, same)) return &group;
+  auto free = std::ranges::find_if(groups_, [](const Group& group) { return group.queue == nullptr; });
+  if (free == groups_.end() && groups_.size() >= kMostGroups) { // the one used longest ago
+    for (auto each = groups_.begin(); each != groups_.end(); ++each)
+      if (each->in_use == 0 && (free == groups_.end() || each->last_use < free->last_use)) free = each;
+  }
+  Group& group = free != groups_.end() ? *free : groups_.emplace_back();
+  if (group.queue != nullptr) group.queue->translator().drop_group(group.number);
+  group = {};
+  const auto number = queue.translator().make_group(members);
+  if (!number) return nullptr;
+  group = {.queue = &queue, .number = *number, .members = std::move(members)};
+  return &group;
+}
+
+void Multicasts::post(GroupPut& put) {
+  Transfer& first = *put.receivers.front();
+  put.group->last_use = launches_;
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::signalled;
+  command.peer = put.group->number;
+  command.cookie = make_cookie(CookieKind::transfer, put.index);
+  for (Piece piece; first.cursor.next(piece, put.group->queue->capabilities().largest_transfer);) {
+    command.remote = {.key = {}, .offset = first.offset + piece.remote};
+    command.local = first.local.data() + piece.local;
+    command.bytes = piece.bytes;
+    command.head_bytes = 0;
+    if (piece.bytes <= ir::kHeadBytes) {
+      std::memcpy(command.head.data(), command.local, piece.bytes);
+      std::swap(command.head_bytes, command.bytes);
+    }
+    ++put.in_flight;
+    ++put.group->in_use;
+    put.group->queue->post(command);
+  }
+}
+
+void Multicasts::command_ended(const ir::Event& event) {
+  GroupPut& put = puts_[cookie_number(event.cookie)];
+  --put.in_flight;
+  --put.group->in_use;
+  if (put.code == ErrorCode::ok) put.code = Transfers::code_of(event.status);
+  if (put.in_flight == 0) end(put);
+}
+
+// The network says that something went wrong, not with whom: that shows at the receivers, or else it is everybody's.
+void Multicasts::end(GroupPut& put) {
+  const auto own_code = [](const Transfer& receiver) {
+    const KnownArea& area = *receiver.area;
+    if (area.link->failed()) return ErrorCode::peer_failed;
+    const bool same =
+        area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == receiver.key;
+    return same ? ErrorCode::ok : ErrorCode::revoked_area;
+  };
+  const bool explained = std::ranges::any_of(
+      put.receivers, [&](const Transfer* receiver) { return own_code(*receiver) != ErrorCode::ok; });
+  const PieceCursor cursor = put.receivers.front()->cursor;
+  for (Transfer* receiver : put.receivers) {
+    const ErrorCode own = own_code(*receiver);
+    receiver->cursor = cursor;
+    if (own == ErrorCode::ok) transfers_.give_notice(*receiver); // a closed area does not believe it
+    transfers_.finish(*receiver, put.code == ErrorCode::ok ? ErrorCode::ok : explained ? own : put.code);
+  }
+  put.receivers.clear();
+  free_puts_.push_back(&put);
+}
+
+// --- trees ---
+
+void Multicasts::relay(std::vector<Transfer*>& receivers) {
+  const auto suiting = std::ranges::stable_partition(
+      receivers, [count = receivers.size()](const Transfer* each) { return !Relays::suits(*each, count); });
+  chosen_.assign(suiting.begin(), suiting.end());
+  if (chosen_.empty() || !Relays::worthwhile(*chosen_.front(), chosen_.size())) return;
+  receivers.erase(suiting.begin(), suiting.end());
+  relays_.start(chosen_);
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,72 @@
+// mcast: one push to many. First the keys of all receivers are gathered; then each is served in the way that suits it:
+//
+//   through a window, or where the processor copies anyway      a push of its own: nobody else has to do anything
+//   on a network whose switches copy                            one put to a group of the network's
+//   elsewhere, many of them and more than a few bytes           a tree, handed on from receiver to receiver (relays.hpp)
+//   otherwise                                                   a push of its own
+#pragma once
+
+#include "engine/onesided/relays.hpp"
+#include "engine/onesided/transfers.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace heddle::engine {
+
+class Multicasts {
+ public:
+  Multicasts(OneSidedGround& ground, Transfers& transfers, Relays& relays)
+      : ground_(ground), transfers_(transfers), relays_(relays) {}
+
+  // For the transfers of one mcast, which are then admitted one by one.
+  Gathering& gather(std::size_t receivers);
+  // The key of one of them is here.
+  static void joined(Transfer& transfer);
+  // Starts those that wait for no key any more.
+  void launch_complete();
+  // The event of a put to a group.
+  void command_ended(const ir::Event& event);
+
+ private:
+  // A group of a network's, kept for the next mcast to the same areas.
+  struct Group {
+    schedule::Queue* queue = nullptr; // null: unused
+    ir::Peer number{};
+    std::vector<ir::GroupMember> members;
+    std::uint32_t in_use = 0; // puts to it that have not ended
+    std::uint64_t last_use = 0;
+  };
+  struct GroupPut {
+    std::size_t index = 0; // among the puts, in its commands' cookies
+    Group* group = nullptr;
+    std::vector<Transfer*> receivers;
+    std::uint32_t in_flight = 0;
+    ErrorCode code{};
+  };
+
+  void launch(std::vector<Transfer*>& receivers);
+  // Takes out of the list those that a group's put serves, or a tree.
+  void put_to_group(std::vector<Transfer*>& receivers);
+  void relay(std::vector<Transfer*>& receivers);
+  Group* group_of(std::span<Transfer* const> receivers);
+  void post(GroupPut& put);
+  void end(GroupPut& put);
+
+  OneSidedGround& ground_;
+  Transfers& transfers_;
+  Relays& relays_;
+  std::deque<Gathering> gatherings_;
+  std::vector<Gathering*> gathering_; // under way
+  std::vector<Gathering*> idle_;
+  std::vector<Transfer*> chosen_;
+  std::vector<Transfer*> shared_;
+  std::deque<Group> groups_;
+  std::deque<GroupPut> puts_;
+  std::vector<GroupPut*> free_puts_;
+  std::uint64_t launches_ = 0;
+};
+
+} // namespace heddle::engine

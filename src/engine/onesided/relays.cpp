@@ -1,0 +1,282 @@
+#include "engine/onesided/relays.hpp"
+
+#include "engine/onesided/runs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace heddle::engine {
+
+namespace {
+
+// Fewer are served as quickly one by one; and so are more, while all their pushes together keep the sender no longer busy than
+// this many bytes would.
+constexpr std::size_t kFewestReceivers = 4;
+constexpr std::uint64_t kBurden = 8 << 10;
+// Of one record's runs: small, so that one is handed on while the next is on its way.
+constexpr std::uint64_t kMostRelayed = 4 << 10;
+// While a record carries all, what counts is how often it is handed on; where many follow each other, how often each is sent.
+constexpr std::uint8_t kWideFanout = 4;
+constexpr std::uint8_t kNarrowFanout = 2;
+
+constexpr std::uint64_t list_bytes(std::size_t receivers) {
+  return receivers * sizeof(RelayReceiver);
+}
+
+// What a message consists of. The receivers are copied, since nothing in a ring is aligned.
+struct Parsed {
+  AreaRelay head;
+  std::vector<RelayReceiver> receivers;
+  std::span<const std::byte> runs;
+
+  // False: too short.
+  bool parse(std::span<const std::byte> content) {
+    if (content.size() < sizeof head) return false;
+    std::memcpy(&head, content.data(), sizeof head);
+    content = content.subspan(sizeof head);
+    if (head.receivers == 0 || content.size() / sizeof(RelayReceiver) < head.receivers) return false;
+    receivers.resize(head.receivers);
+    std::memcpy(receivers.data(), content.data(), list_bytes(receivers.size()));
+    runs = content.subspan(list_bytes(receivers.size()));
+    return true;
+  }
+};
+
+} // namespace
+
+bool Relays::suits(const Transfer& receiver, std::size_t receivers) {
+  const auto reach = extent(receiver.selection, receiver.local.size());
+  const std::uint64_t least = sizeof(AreaRelay) + list_bytes(receivers) + sizeof(ScatterRun) + kPutWorth;
+  return receiver.area->everyone && receiver.area->link->largest_payload >= least && reach &&
+         *reach <= std::numeric_limits<std::uint32_t>::max();
+}
+
+bool Relays::worthwhile(const Transfer& like, std::size_t receivers) {
+  if (receivers < kFewestReceivers) return false;
+  const std::uint64_t enough = kBurden / receivers + 1; // for each
+  PieceCursor cursor(like.selection, like.local);
+  for (Piece piece; cursor.next(piece, enough);)
+    if (cursor.selected() + kPutWorth >= enough) return true;
+  return false;
+}
+
+// --- the origin ---
+
+void Relays::start(std::span<Transfer* const> receivers) {
+  const Transfer& any = *receivers.front();
+  Relay& relay = under_way_.emplace_back();
+  relay.head = {.id = any.area->id, .offset = any.offset, .origin = ground_.core.rank};
+  relay.local = any.local;
+  relay.cursor = any.cursor;
+  relay.notice = any.notice;
+  std::uint64_t smallest = kMostRelayed;
+  for (Transfer* receiver : receivers) {
+    smallest =
+        std::min(smallest, receiver->area->link->largest_payload - sizeof(AreaRelay) - list_bytes(receivers.size()));
+    relay.targets.push_back({.transfer = receiver, .receiver = {.key = receiver->key, .rank = receiver->area->rank}});
+  }
+  relay.most = smallest;
+  pack_runs(relay.cursor, relay.local, relay.most, relay.next);
+  send_batch(relay);
+}
+
+void Relays::send_batch(Relay& relay) {
+  relay.records.clear();
+  while (!relay.next.empty() && relay.records.size() < AreaRelay::kMostRecords) {
+    relay.records.push_back(std::move(relay.next));
+    relay.next = {};
+    pack_runs(relay.cursor, relay.local, relay.most, relay.next);
+  }
+  relay.head.number = next_number_++;
+  relay.head.ended = relay.head.number;
+  for (const Relay& other : under_way_) relay.head.ended = std::min(relay.head.ended, other.head.number);
+  relay.head.records = static_cast<std::uint8_t>(relay.records.size());
+  relay.head.fanout = relay.records.size() == 1 ? kWideFanout : kNarrowFanout;
+  relay.head.notice = relay.notice.wanted && relay.next.empty() ? 1 : 0;
+  relay.head.label = static_cast<std::uint64_t>(relay.notice.label);
+  relay.head.bytes = relay.cursor.selected();
+  relay.unanswered = relay.targets.size();
+  std::vector<RelayReceiver> row;
+  for (Target& target : relay.targets) {
+    target.answered = target.directly = false;
+    row.push_back(target.receiver);
+  }
+  for (std::size_t i = 0; i < relay.records.size(); ++i) {
+    relay.head.record = static_cast<std::uint8_t>(i);
+    hand_on(relay.head, row, relay.records[i]);
+  }
+}
+
+std::list<Relays::Relay>::iterator Relays::find(std::uint64_t number) {
+  return std::ranges::find(under_way_, number, [](const Relay& relay) { return relay.head.number; });
+}
+
+bool Relays::answered(const Link& link, const AreaRelayed& body) {
+  if (body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
+  if (body.missed != 0) {
+    missed_.push_back({.number = body.number, .rank = body.rank});
+    return true;
+  }
+  const auto relay = find(body.number);
+  if (relay == under_way_.end()) return true;
+  for (Target& target : relay->targets)
+    if (target.receiver.rank == link.rank && body.rank == link.rank && !target.answered) {
+      answer(relay, target, static_cast<ErrorCode>(body.code));
+      break;
+    }
+  return true;
+}
+
+void Relays::answer(std::list<Relay>::iterator relay, Target& target, ErrorCode code) {
+  target.answered = true;
+  if (code != ErrorCode::ok) {
+    KnownArea& area = *target.transfer->area;
+    const bool same_key = static_cast<std::uint64_t>(area.place.key) == target.receiver.key;
+    if (code == ErrorCode::revoked_area && same_key) transfers_.forget(area);
+    transfers_.finish(*std::exchange(target.transfer, nullptr), code);
+  }
+  if (--relay->unanswered == 0) batch_ended(relay);
+}
+
+void Relays::batch_ended(std::list<Relay>::iterator relay) {
+  std::erase_if(relay->targets, [](const Target& target) { return target.transfer == nullptr; });
+  if (!relay->next.empty() && !relay->targets.empty()) {
+    send_batch(*relay);
+    return;
+  }
+  for (const Target& target : relay->targets) transfers_.finish(*target.transfer, ErrorCode::ok);
+  under_way_.erase(relay);
+}
+
+void Relays::peer_lost(const Link& link) {
+  for (const Relay& relay : under_way_)
+    for (std::size_t i = 0; i < relay.targets.size(); ++i) {
+      if (relay.targets[i].receiver.rank != link.rank) continue;
+      const TreePart lost = behind(relay.targets.size(), relay.head.fanout, i);
+      for (std::size_t at = i; at < lost.first + lost.count; ++at)
+        missed_.push_back({.number = relay.head.number, .rank = relay.targets[at].receiver.rank});
+    }
+}
+
+void Relays::make_up_for(const Missed& missed) {
+  const auto relay = find(missed.number);
+  if (relay == under_way_.end()) return;
+  const auto target =
+      std::ranges::find(relay->targets, missed.rank, [](const Target& each) { return each.receiver.rank; });
+  if (target == relay->targets.end() || target->answered) return;
+  if (ground_.host.has_failed(static_cast<std::uint32_t>(missed.rank))) {
+    answer(relay, *target, ErrorCode::peer_failed);
+  } else if (!target->directly) {
+    target->directly = true;
+    for (std::size_t i = 0; i < relay->records.size(); ++i) {
+      relay->head.record = static_cast<std::uint8_t>(i);
+      hand(relay->head, {&target->receiver, 1}, relay->records[i]);
+    }
+  }
+}
+
+// --- handing on ---
+
+void Relays::hand_on(AreaRelay head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs) {
+  for (std::size_t i = 0; i < head.fanout; ++i) {
+    const TreePart part = tree_part(receivers.size(), head.fanout, i);
+    if (part.count > 0) hand(head, receivers.subspan(part.first, part.count), runs);
+  }
+}
+
+void Relays::hand(const AreaRelay& head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs) {
+  AreaRelay mine = head;
+  mine.receivers = static_cast<std::uint32_t>(receivers.size());
+  std::vector<std::byte> message(sizeof mine + receivers.size_bytes() + runs.size());
+  std::memcpy(message.data(), &mine, sizeof mine);
+  std::memcpy(message.data() + sizeof mine, receivers.data(), receivers.size_bytes());
+  std::memcpy(message.data() + sizeof mine + receivers.size_bytes(), runs.data(), runs.size());
+  if (!write(message)) to_write_.push_back(std::move(message));
+}
+
+bool Relays::write(const std::vector<std::byte>& message) {
+  Parsed parsed;
+  parsed.parse(message);
+  Link& link = *ground_.host.link_for(static_cast<std::uint32_t>(parsed.receivers.front().rank));
+  if (!link.failed()) ground_.host.connect(link);
+  if (link.failed() || (link.connected() && message.size() > link.largest_payload)) {
+    miss(parsed.head, parsed.receivers);
+    return true;
+  }
+  return link.connected() &&
+         ground_.outbox.write(
+             link,
+             {.kind = RecordKind::area_relay, .body = {}, .payload = message.data(), .payload_bytes = message.size()});
+}
+
+void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receivers) {
+  Link& origin = *ground_.host.link_for(head.origin);
+  for (const RelayReceiver& receiver : receivers) {
+    if (head.origin == ground_.core.rank)
+      missed_.push_back({.number = head.number, .rank = receiver.rank});
+    else if (!origin.failed())
+      ground_.tell(origin, RecordKind::area_relayed,
+                   AreaRelayed{.number = head.number, .rank = receiver.rank, .code = 0, .missed = 1});
+  }
+}
+
+// Both lists may grow while they are worked off: by what is missed again, and by relays that begin when a peer turns out to be lost.
+std::size_t Relays::progress() {
+  std::size_t done = 0;
+  for (std::vector<std::byte>& message : std::exchange(to_write_, {})) {
+    if (write(message))
+      ++done;
+    else
+      to_write_.push_back(std::move(message));
+  }
+  for (const Missed& missed : std::exchange(missed_, {})) {
+    make_up_for(missed);
+    ++done;
+  }
+  return done;
+}
+
+// --- a receiver ---
+
+bool Relays::record(std::span<const std::byte> content) {
+  Parsed message;
+  if (!message.parse(content)) return false;
+  const AreaRelay& head = message.head;
+  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= ground_.core.size; };
+  if (head.origin >= ground_.core.size || head.origin == ground_.core.rank || head.fanout == 0 ||
+      head.record >= head.records || head.records > AreaRelay::kMostRecords ||
+      message.receivers.front().rank != ground_.core.rank || std::ranges::any_of(message.receivers, outside))
+    return false;
+  put_into_place(head, message.receivers.front(), message.runs);
+  hand_on(head, std::span(message.receivers).subspan(1), message.runs);
+  return true;
+}
+
+void Relays::put_into_place(const AreaRelay& head, const RelayReceiver& self, std::span<const std::byte> runs) {
+  FromOrigin& from = arriving_[head.origin];
+  from.ended = std::max(from.ended, head.ended);
+  std::erase_if(from.arriving, [&from](const Arriving& each) { return each.number < from.ended; });
+  if (head.number < from.ended) return; // it came another way long ago
+  auto found = std::ranges::find(from.arriving, head.number, &Arriving::number);
+  if (found == from.arriving.end())
+    found = from.arriving.insert(found, {.number = head.number, .seen = 0, .code = ErrorCode::ok});
+  const std::uint64_t bit = std::uint64_t{1} << head.record;
+  if ((found->seen & bit) != 0) return;
+  found->seen |= bit;
+  Link& origin = *ground_.host.link_for(head.origin);
+  const auto code = own_.scatter(origin, {.id = head.id, .key = self.key, .offset = head.offset, .transfer = 0}, runs);
+  if (found->code == ErrorCode::ok) found->code = code.value_or(ErrorCode::system_failed);
+  const std::uint64_t all = ~std::uint64_t{0} >> (AreaRelay::kMostRecords - head.records);
+  if (found->seen != all || origin.failed()) return;
+  if (head.notice != 0 && found->code == ErrorCode::ok)
+    own_.noticed(origin, {.id = head.id, .key = self.key, .label = head.label, .bytes = head.bytes});
+  ground_.tell(origin, RecordKind::area_relayed,
+               AreaRelayed{.number = head.number,
+                           .rank = ground_.core.rank,
+                           .code = static_cast<std::uint64_t>(found->code),
+                           .missed = 0});
+}
+
+} // namespace heddle::engine

@@ -1,0 +1,100 @@
+// An mcast as a tree: its data goes to a few receivers, whose engines put it into place and hand it on to others (relay_tree.hpp).
+// Each receiver answers to the origin itself, so that the origin knows of each whether it has the data, and those who hand on
+// need not remember anything.
+//
+// Exactly once: whoever stands behind a dead receiver, or behind one that could not hand on, gets the same records from the origin
+// directly; a receiver that has had one already, since it came both ways, does not put it into place again.
+#pragma once
+
+#include "engine/onesided/own_areas.hpp"
+#include "engine/onesided/relay_tree.hpp"
+#include "engine/onesided/transfers.hpp"
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace heddle::engine {
+
+class Relays {
+ public:
+  Relays(OneSidedGround& ground, Transfers& transfers, OwnAreaTable& own)
+      : ground_(ground), transfers_(transfers), own_(own) {}
+
+  // Whether others may hand on to this receiver: it is opened to all, so that its key is no secret, and a record with the names
+  // of so many receivers fits through its ring.
+  [[nodiscard]] static bool suits(const Transfer& receiver, std::size_t receivers);
+  // Whether a tree to so many receivers like this one is better than as many pushes.
+  [[nodiscard]] static bool worthwhile(const Transfer& like, std::size_t receivers);
+  // All are prepared, of one push, and suit.
+  void start(std::span<Transfer* const> receivers);
+
+  // What has arrived. False: it makes no sense.
+  bool record(std::span<const std::byte> content);
+  bool answered(const Link& link, const AreaRelayed& answer);
+  void peer_lost(const Link& link);
+
+  [[nodiscard]] bool idle() const { return to_write_.empty() && missed_.empty(); }
+  std::size_t progress();
+
+ private:
+  struct Target {
+    Transfer* transfer = nullptr; // null: it has ended, with an error
+    RelayReceiver receiver;
+    bool answered = false;
+    bool directly = false; // nobody else is to hand on to it
+  };
+  // A push under way, batch after batch: each as many records as a word has bits, and a relay of its own for the receivers.
+  struct Relay {
+    AreaRelay head; // of the batch
+    std::span<const std::byte> local;
+    PieceCursor cursor;
+    Notice notice;
+    std::uint64_t most = 0;                      // bytes of one record's runs
+    std::vector<Target> targets;                 // in the row of the tree
+    std::size_t unanswered = 0;                  // of them
+    std::vector<std::vector<std::byte>> records; // the batch
+    std::vector<std::byte> next;                 // the first record after it; empty: none
+  };
+  // A relay as one of its receivers sees it.
+  struct Arriving {
+    std::uint64_t number = 0;
+    std::uint64_t seen = 0; // a bit for each record
+    ErrorCode code{};
+  };
+  struct FromOrigin {
+    std::uint64_t ended = 0; // relays with smaller numbers are of no interest any more
+    std::vector<Arriving> arriving;
+  };
+  struct Missed {
+    std::uint64_t number = 0;
+    std::uint64_t rank = 0;
+  };
+
+  void send_batch(Relay& relay);
+  void batch_ended(std::list<Relay>::iterator relay);
+  std::list<Relay>::iterator find(std::uint64_t number);
+  void answer(std::list<Relay>::iterator relay, Target& target, ErrorCode code);
+  // Sends directly what others did not, or ends it.
+  void make_up_for(const Missed& missed);
+
+  void hand_on(AreaRelay head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs);
+  void hand(const AreaRelay& head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs);
+  // True: it is written, or can never be, and the origin is told.
+  bool write(const std::vector<std::byte>& message);
+  void miss(const AreaRelay& head, std::span<const RelayReceiver> receivers);
+  void put_into_place(const AreaRelay& head, const RelayReceiver& self, std::span<const std::byte> runs);
+
+  OneSidedGround& ground_;
+  Transfers& transfers_;
+  OwnAreaTable& own_;
+  std::list<Relay> under_way_;
+  std::uint64_t next_number_ = 1;
+  std::map<std::uint32_t, FromOrigin> arriving_;
+  std::vector<std::vector<std::byte>> to_write_; // messages that wait for room or for a connection
+  std::vector<Missed> missed_;                   // of this process's relays
+};
+
+} // namespace heddle::engine
