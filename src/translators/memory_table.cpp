@@ -16,7 +16,9 @@ constexpr std::size_t kFirstPlaces = 16;
 
 } // namespace
 
-MemoryTable::MemoryTable(std::pmr::memory_resource& source) : source_(source), areas_(kFirstPlaces, &source) {}
+// The table itself is the heap's: what it outgrows is of use to others at once.
+MemoryTable::MemoryTable(std::pmr::memory_resource& source)
+    : source_(source), areas_(kFirstPlaces, std::pmr::new_delete_resource()) {}
 
 MemoryTable::~MemoryTable() {
   for (const Area& area : areas_)
@@ -37,7 +39,7 @@ std::size_t MemoryTable::place_of(ir::MemoryKey key) const {
 }
 
 void MemoryTable::insert(const Area& area) {
-  if (4 * (used_ + 1) > 3 * areas_.size()) { // longer searches begin here
+  if (8 * (used_ + 1) > 7 * areas_.size()) { // searches grow long beyond
     std::pmr::vector<Area> old(2 * areas_.size(), areas_.get_allocator());
     std::swap(old, areas_);
     for (const Area& moved : old)
