@@ -1,0 +1,89 @@
+// `heddle reproduce scheduling`, whole: what the report says in numbers and in words, and that sharing is never behind.
+#include "tests/tools/program.hpp"
+#include "tests/traffic/slowdown.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+namespace heddle::tests {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kGrids{60, 70, 80, 109, 218, 327, 436, 545, 654, 763, 872};
+constexpr std::array kFigures{"east-west", "north-south", "four", "diagonal", "eight"};
+constexpr std::array kSix{"round-robin-1", "round-robin-2", "round-robin-4",
+                          "bottom-left-1", "bottom-left-2", "bottom-left-4"};
+
+// All points, and what the report says of them.
+class Points {
+ public:
+  Points() {
+    const Outcome outcome = heddle({"reproduce", "scheduling", "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const json object = json::parse(outcome.out);
+    for (const json& figure : object.at("figures")) {
+      ours_[figure.at("id")] = figure.at("ours");
+      if (!figure.at("report").is_null()) reported_[figure.at("id")] = figure.at("report");
+    }
+  }
+  [[nodiscard]] double us(const std::string& figure, int k, const std::string& method) const {
+    return ours_.at("scheduling/" + figure + "/" + std::to_string(k) + "/" + method);
+  }
+  [[nodiscard]] double best_of_six(const std::string& figure, int k) const {
+    double best = 1e300;
+    for (const char* method : kSix) best = std::min(best, us(figure, k, method));
+    return best;
+  }
+  // Each faster than the next, at this size and all larger ones.
+  void expect_order(const std::string& figure, int from, std::initializer_list<const char*> methods) const {
+    for (const int k : kGrids) {
+      if (k < from) continue;
+      for (const auto* method = methods.begin(); method + 1 != methods.end(); ++method)
+        EXPECT_LT(us(figure, k, method[0]), us(figure, k, method[1])) << figure << " " << k << " " << method[0];
+    }
+  }
+  [[nodiscard]] double ours(const std::string& id) const { return ours_.at(id); }
+  [[nodiscard]] const std::map<std::string, double>& reported() const { return reported_; }
+
+ private:
+  std::map<std::string, double> ours_;
+  std::map<std::string, double> reported_;
+};
+
+TEST(ReproduceScheduling, AgreesWithTheReport) {
+  if (kSlowdown > 1) GTEST_SKIP() << "takes minutes under a sanitizer";
+  const Points points;
+  for (const auto& [id, report] : points.reported()) {
+    if (id.ends_with("orig_to_bottom-left-4")) {
+      EXPECT_GE(points.ours(id), 1.7) << id;
+      EXPECT_LE(points.ours(id), 2.3) << id;
+    } else {
+      EXPECT_NEAR(points.ours(id), report, 0.08 * report) << id;
+    }
+  }
+  // East-west: all the same but round-robin-1.
+  for (const int k : kGrids) {
+    for (std::size_t i = 1; i < kSix.size(); ++i)
+      EXPECT_LE(points.us("east-west", k, kSix[i]), 1.02 * points.best_of_six("east-west", k)) << k << kSix[i];
+    EXPECT_GT(points.us("east-west", k, kSix[0]), 1.1 * points.best_of_six("east-west", k)) << k;
+  }
+  // The order of the others; where the cost of queues decides, which figure 13 is about, from the size on where it no longer does.
+  points.expect_order("north-south", 109, {"round-robin-4", "bottom-left-4", "round-robin-2", "round-robin-1"});
+  points.expect_order("four", 60, {"bottom-left-4", "round-robin-4", "round-robin-2", "round-robin-1"});
+  points.expect_order("diagonal", 436, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
+  points.expect_order("eight", 109, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
+  points.expect_order("eight", 218, {"bottom-left-4", "bottom-left-2", "bottom-left-1", "round-robin-4"});
+  for (const char* figure : kFigures)
+    for (const int k : kGrids)
+      EXPECT_LE(points.us(figure, k, "sharing"), 1.00001 * points.best_of_six(figure, k)) << figure << " " << k;
+}
+
+} // namespace
+} // namespace heddle::tests
