@@ -29,7 +29,7 @@ constexpr double kGoodEnough = 1.001;
 // Bottom-left keeps directions apart and so ends as planned even when processes are not in step. Another plan that needs it must
 // promise this much: in the simulated torus plans that promised 0.8 took as long.
 constexpr double kClearlySooner = 0.75;
-constexpr std::uint32_t kTrialsForBottomLeft = 3; // that could be made in the same time
+constexpr std::uint32_t kTrialsForBottomLeft = 4; // that could be made in the same time
 // Looks at requests in all trials together: a trial starts each once, after a look at all that are left. 14 requests take some
 // 15 us.
 constexpr std::uint32_t kLooks = 1300;
