@@ -49,7 +49,7 @@ class McastEngine : public Engines {
     return finish(status);
   }
   [[nodiscard]] bool has(std::uint32_t rank, std::span<const std::byte> data, std::uint64_t offset = 0) const {
-    return std::memcmp(memories[rank].data() + offset, data.data(), data.size()) == 0;
+    return std::ranges::equal(memories[rank].subspan(offset, data.size()), data);
   }
 
   std::vector<std::span<std::byte>> memories;
