@@ -382,7 +382,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   std::vector<Link*> links_; // by rank; null: never talked to
   std::vector<std::unique_ptr<Link>> owned_links_;
   std::map<std::uint32_t, Error> unreachable_; // why, by rank
-  std::vector<Link*> readable_; // links with an exclusive ring to read
+  std::vector<Link*> readable_;                // links with an exclusive ring to read
   std::vector<Link*> to_pump_;
   PreparedHost* prepared_host_ = nullptr;
   std::size_t next_ring_ = 0;

@@ -11,19 +11,16 @@ namespace heddle::translators {
 
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::align_val_t kAlignment{64};
 constexpr std::size_t kFirstPlaces = 16;
 
 } // namespace
 
-// The table itself is the heap's: what it outgrows is of use to others at once.
-MemoryTable::MemoryTable(std::pmr::memory_resource& source)
-    : source_(source), areas_(kFirstPlaces, std::pmr::new_delete_resource()) {}
+MemoryTable::MemoryTable() : areas_(kFirstPlaces) {}
 
 MemoryTable::~MemoryTable() {
   for (const Area& area : areas_)
-    if (area.state == State::owned || area.state == State::withdrawn)
-      source_.deallocate(area.data, area.bytes, kAlignment);
+    if (area.state == State::owned || area.state == State::withdrawn) ::operator delete(area.data, kAlignment);
 }
 
 // Keys may count or be multiples of anything: the upper bits of the product depend on all of theirs.
@@ -40,7 +37,7 @@ std::size_t MemoryTable::place_of(ir::MemoryKey key) const {
 
 void MemoryTable::insert(const Area& area) {
   if (8 * (used_ + 1) > 7 * areas_.size()) { // searches grow long beyond
-    std::pmr::vector<Area> old(2 * areas_.size(), areas_.get_allocator());
+    std::vector<Area> old(2 * areas_.size());
     std::swap(old, areas_);
     for (const Area& moved : old)
       if (moved.state != State::empty) areas_[place_of(moved.key)] = moved;
@@ -64,15 +61,9 @@ void MemoryTable::erase(std::size_t at) {
 }
 
 Result<ir::ExposedMemory> MemoryTable::allocate(ir::MemoryKey key, std::size_t bytes) {
-  std::byte* data = nullptr;
-  // A source rounds sizes up, and need not notice when that wraps.
-  if (bytes <= std::numeric_limits<std::size_t>::max() / 512) {
-    try {
-      data = static_cast<std::byte*>(source_.allocate(bytes, kAlignment));
-    } catch (const std::bad_alloc&) {
-      data = nullptr;
-    }
-  }
+  // The library rounds sizes up to the alignment, and does not notice when that wraps.
+  const bool possible = bytes <= std::numeric_limits<std::size_t>::max() / 2;
+  auto* data = possible ? static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)) : nullptr;
   if (data == nullptr)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "no memory for " + std::to_string(bytes) + " bytes that peers can reach",
@@ -86,7 +77,7 @@ void MemoryTable::deallocate(const ir::ExposedMemory& memory) {
   const std::size_t at = place_of(memory.place.key);
   const Area area = areas_[at];
   if (area.state == State::empty) return;
-  if (area.state != State::exposed) source_.deallocate(area.data, area.bytes, kAlignment);
+  if (area.state != State::exposed) ::operator delete(area.data, kAlignment);
   erase(at);
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -13,8 +12,7 @@ namespace heddle::translators {
 
 class MemoryTable {
  public:
-  // New memory comes from `source`, which outlives the table.
-  explicit MemoryTable(std::pmr::memory_resource& source = *std::pmr::new_delete_resource());
+  MemoryTable();
   ~MemoryTable();
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
@@ -52,10 +50,9 @@ class MemoryTable {
   void insert(const Area& area);
   void erase(std::size_t at);
 
-  std::pmr::memory_resource& source_;
   // Open addressing, a power of two long, each area as near behind its home as there was room: a job of a thousand processes
   // has millions of areas, and a look at one costs one cache line.
-  std::pmr::vector<Area> areas_;
+  std::vector<Area> areas_;
   std::size_t used_ = 0;
 };
 

@@ -29,7 +29,8 @@ void receive(std::optional<Context> context) {
   if (context->rank() == Rank{0}) {
     const auto request = context->send(Rank{1}, kTag, memory);
     const ErrorCode code = request ? context->wait(*request, 30s).code : request.error().code;
-    demand(code == ErrorCode::ok || code == ErrorCode::peer_failed, "the send ended with " + std::string(to_string(code)));
+    demand(code == ErrorCode::ok || code == ErrorCode::peer_failed,
+           "the send ended with " + std::string(to_string(code)));
     return;
   }
   const Request request = demand(context->receive({.source = Rank{0}, .tag = kTag}, memory), "receive");
@@ -72,7 +73,8 @@ void busy(std::optional<Context> context) {
   std::uint64_t out = 0; // 1: it has ended
   while (out == 0 && machine_ns() < end) {
     std::uint64_t in = 0;
-    const Request coming = demand(context->receive({.source = other}, std::as_writable_bytes(std::span(&in, 1))), "receive");
+    const Request coming =
+        demand(context->receive({.source = other, .tag = kTag}, std::as_writable_bytes(std::span(&in, 1))), "receive");
     if (context->rank() == Rank{0}) out = !from_it || context->test(*from_it) ? 1 : 0;
     context->wait(demand(context->send(other, kTag, std::as_bytes(std::span(&out, 1))), "send"));
     demand(context->wait(coming, 10s).code == ErrorCode::ok, "the traffic ended");

@@ -179,7 +179,7 @@ TEST(Segment, RandomAllocationsDoNotOverlapAndAllOfItComesBack) {
 TEST(Segment, MergesWithTheFreePieceBeforeAfterAndOnBothSides) {
   for (const auto& order :
        std::vector<std::vector<std::size_t>>{{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}}) {
-    Segment segment = make(64 + 3 * 4096);
+    Segment segment = make(sizeof(SegmentHeader) + 3 * 4096);
     std::vector<std::uint64_t> places;
     for (int i = 0; i < 3; ++i) places.push_back(*segment.allocate(4096));
     ASSERT_FALSE(segment.allocate(1));

@@ -61,12 +61,12 @@ Result<void> check_address_space(std::uint64_t segment, std::uint32_t processes)
   const std::uint64_t used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
   if (segment <= left / processes) return {};
-  return std::unexpected(
-      Error{.code = ErrorCode::out_of_memory,
-            .fact = "the shared memory of " + std::to_string(processes) + " processes takes " +
-                    std::to_string(segment * processes) + " bytes of address space, and the limit of " +
-                    std::to_string(limit.rlim_cur) + " leaves " + std::to_string(left),
-            .remedy = "raise the limit (ulimit -v), or set the option ring_memory lower"});
+  return std::unexpected(Error{.code = ErrorCode::out_of_memory,
+                               .fact = std::to_string(segment * processes) + " bytes of shared memory of " +
+                                       std::to_string(processes) + " processes do not fit into the " +
+                                       std::to_string(left) + " bytes that the limit of the address space leaves",
+                               .remedy = "raise the limit (ulimit -v), or set the option ring_memory lower",
+                               .system_code = ENOMEM});
 }
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {

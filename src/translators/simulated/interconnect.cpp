@@ -24,9 +24,7 @@ constexpr unsigned kAlarmShift = 56;
 } // namespace
 
 Interconnect::Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
-    : memory_({.max_blocks_per_chunk = std::size_t{1} << 16U, .largest_required_pool_block = std::size_t{1} << 20U},
-              &pages_),
-      owned_network_(std::move(network)),
+    : owned_network_(std::move(network)),
       network_(*owned_network_),
       nodes_(std::move(nodes)),
       members_(nodes_.size(), nullptr),

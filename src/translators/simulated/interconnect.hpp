@@ -10,12 +10,10 @@
 #include "ir/translator.hpp"
 #include "sim/network.hpp"
 #include "sim/packet_model.hpp"
-#include "translators/simulated/large_pages.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <memory_resource>
 #include <vector>
 
 namespace heddle::translators::simulated {
@@ -46,9 +44,6 @@ class Interconnect final : private sim::Listener {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t node_of(ir::Peer peer) const { return nodes_[static_cast<std::uint32_t>(peer)]; }
   [[nodiscard]] bool has(ir::Peer peer) const { return member(peer) != nullptr; }
-
-  // Of all processes.
-  [[nodiscard]] std::pmr::memory_resource& memory() { return memory_; }
 
   // One event of the network; false when there is none to come.
   bool step() { return network_.step(); }
@@ -105,8 +100,6 @@ class Interconnect final : private sim::Listener {
   void arrived(const sim::Transfer& transfer) override;
   void timer(std::uint64_t cookie) override;
 
-  LargePages pages_;
-  std::pmr::unsynchronized_pool_resource memory_;
   std::unique_ptr<sim::PacketModel> owned_network_;
   sim::PacketModel& network_;
   std::vector<std::uint32_t> nodes_;

@@ -10,7 +10,6 @@ Simulated::Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabi
     : interconnect_(interconnect),
       self_(self),
       capabilities_(capabilities),
-      memory_(interconnect.memory()),
       area_keys_(static_cast<std::uint64_t>(self) << 32U),
       attached_(interconnect.size(), false) {
   interconnect_.join(*this);
