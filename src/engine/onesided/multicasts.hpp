@@ -18,8 +18,7 @@ namespace heddle::engine {
 
 class Multicasts {
  public:
-  Multicasts(OneSidedGround& ground, Transfers& transfers, Relays& relays)
-      : ground_(ground), transfers_(transfers), relays_(relays) {}
+  Multicasts(Transfers& transfers, Relays& relays) : transfers_(transfers), relays_(relays) {}
 
   // For the transfers of one mcast, which are then admitted one by one.
   Gathering& gather(std::size_t receivers);
@@ -55,7 +54,6 @@ class Multicasts {
   void post(GroupPut& put);
   void end(GroupPut& put);
 
-  OneSidedGround& ground_;
   Transfers& transfers_;
   Relays& relays_;
   std::deque<Gathering> gatherings_;

@@ -21,7 +21,7 @@ class Primitives {
         own_(ground_),
         transfers_(ground_),
         relays_(ground_, transfers_, own_),
-        multicasts_(ground_, transfers_, relays_),
+        multicasts_(transfers_, relays_),
         locks_(ground_) {}
 
   Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access) {
