@@ -64,7 +64,7 @@ class World {
     else if (choice < 48)
       send(node, true);
     else if (choice < 85)
-      post(node, random_match(), random_bytes());
+      post_random(node);
     else if (choice < 90)
       probe(node);
     else if (choice < 95)
@@ -104,6 +104,10 @@ class World {
                     .message = static_cast<int>(messages_.size()) - 1,
                     .region = std::move(region),
                     .request = *request});
+  }
+  void post_random(std::uint32_t node) {
+    const Match match = random_match(); // before the size: compilers differ in which argument they see to first
+    post(node, match, random_bytes());
   }
   void post(std::uint32_t node, const Match& match, std::uint64_t room) {
     auto region = std::make_unique<Region>(room, dice_.source());

@@ -94,7 +94,7 @@ void Traffic::act() {
   if (choice < 40)
     send_next();
   else if (choice < 80)
-    post(dice_.match(size_), random_bytes());
+    post_random();
   else if (choice < 85)
     probe();
   else if (choice < 90)
@@ -137,6 +137,11 @@ void Traffic::send_next() {
        .region = std::move(region),
        .request = *request});
   ++sends_under_way_;
+}
+
+void Traffic::post_random() {
+  const Match match = dice_.match(size_); // before the size: compilers differ in which argument they see to first
+  post(match, random_bytes());
 }
 
 void Traffic::post(const Match& match, std::uint64_t room) {

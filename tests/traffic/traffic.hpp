@@ -46,6 +46,7 @@ class Traffic {
 
   void act();
   void send_next();
+  void post_random();
   void post(const Match& match, std::uint64_t room);
   void probe();
   void matched_probe();
