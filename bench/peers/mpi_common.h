@@ -13,7 +13,7 @@ enum {
   kShortWindow = 16,      // from 1 MiB on
   kRepetitions = 11,
   kRoundTrips = 20000,    // per repetition of latency: some milliseconds, far above the clock's resolution
-  kRateWindows = 4000,    // per repetition of rate
+  kRateWindows = 4000,    // per repetition of rate; of bandwidth at most
 };
 
 // Bytes per repetition of bandwidth: many times any cache, yet a repetition takes some ten milliseconds.

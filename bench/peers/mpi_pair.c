@@ -67,7 +67,8 @@ static double repetition(const struct Pair* pair, const char* what) {
     return (double)kRateWindows * kMaxWindow / (seconds_now() - begin);
   }
   const int window = pair->bytes >= (1L << 20) ? kShortWindow : kMaxWindow;
-  const long windows = kBandwidthBytes / (window * pair->bytes);
+  const long enough = kBandwidthBytes / (window * pair->bytes);
+  const long windows = enough < kRateWindows ? enough : kRateWindows;
   stream(pair, windows, window);
   return (double)(windows * window * pair->bytes) / (seconds_now() - begin) / 1e6;
 }

@@ -153,6 +153,12 @@ class ByHand : public testing::Test {
     body.consumed = {.key = ir::MemoryKey{kPeerConsumed}, .offset = 0};
     return body;
   }
+  static SlotBody shared_body() {
+    SlotBody body = peer_body(7);
+    body.grant.type = RingType::shared;
+    body.grant.slot_bytes = 128;
+    return body;
+  }
   void say(std::size_t slot, SlotVerb verb, const SlotBody& body) {
     std::memcpy(static_cast<void*>(&area_->slots[slot].body), &body, sizeof body);
     area_->slots[slot].lead.store(static_cast<std::uint64_t>(verb));

@@ -177,10 +177,7 @@ TEST_F(ByHand, RubbishGrantsFailThePeer) {
 
 TEST_F(ByHand, ASharedRingOutOfReachFailsThePeer) {
   const std::uint32_t slot = start_to_request();
-  SlotBody body = peer_body(7);
-  body.grant.type = RingType::shared;
-  body.grant.slot_bytes = 128;
-  say(slot, SlotVerb::answer, body);
+  say(slot, SlotVerb::answer, shared_body());
   next();
   say(slot, SlotVerb::acknowledge, {});
   const FakeTranslator::Written claim = next();
@@ -193,10 +190,7 @@ TEST_F(ByHand, ASharedRingOutOfReachFailsThePeer) {
 
 TEST_F(ByHand, ASlotClaimedOnALinkThatFailedIsNotLeftToBlockTheRing) {
   const std::uint32_t slot = start_to_request();
-  SlotBody body = peer_body(7);
-  body.grant.type = RingType::shared;
-  body.grant.slot_bytes = 128;
-  say(slot, SlotVerb::answer, body);
+  say(slot, SlotVerb::answer, shared_body());
   SlotBody own;
   std::memcpy(static_cast<void*>(&own), next().bytes.data() + 8, sizeof own);
   say(slot, SlotVerb::acknowledge, {});

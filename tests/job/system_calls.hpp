@@ -4,6 +4,7 @@
 #include "tests/job/job.hpp"
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -34,6 +35,17 @@ inline std::uint64_t system_calls(const std::string& program, std::uint64_t roun
   }
   std::filesystem::remove(report);
   return calls;
+}
+
+// Twice as many rounds make as many calls, but for what depends on the time taken: a look at the store every 20 ms.
+inline void expect_no_call_per_round(const std::string& program, std::uint64_t rounds) {
+  if (!std::filesystem::exists(kStrace)) GTEST_SKIP() << "strace is not installed";
+  const std::uint64_t once = system_calls(program, rounds);
+  const std::uint64_t twice = system_calls(program, 2 * rounds);
+  std::printf("%llu system calls for %llu rounds, %llu for twice as many\n", static_cast<unsigned long long>(once),
+              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(twice));
+  EXPECT_GT(once, 0U);
+  EXPECT_LT(twice, once + rounds / 20);
 }
 
 } // namespace heddle::tests

@@ -1,5 +1,7 @@
 // Cables of RHiNET that are cut and plugged under a program's feet: traffic takes other ways, keeps its order, and nothing is lost
 // or done twice.
+#include "tests/onesided/simulated.hpp"
+
 #include <heddle/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -8,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
-#include <stdexcept>
 #include <vector>
 
 namespace heddle::simulation {
@@ -17,10 +18,6 @@ namespace {
 constexpr AreaId kArea{7};
 constexpr std::uint64_t kRounds = 60;
 constexpr std::size_t kMany = 6000; // more than a packet
-
-void demand(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
 
 // Each sends numbered messages round the ring, pushes to its neighbour, and adds to a word of everybody's; the first also tells
 // all at once. A message out of order, lost or doubled would show in the numbers, a doubled atomic in the sum.

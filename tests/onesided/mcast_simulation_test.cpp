@@ -1,4 +1,6 @@
 // mcast by the calls that programs use, on the three simulated fabrics: by the switches on RHiNET, as a tree on the others.
+#include "tests/onesided/simulated.hpp"
+
 #include <heddle/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -6,7 +8,6 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <stdexcept>
 #include <vector>
 
 namespace heddle::simulation {
@@ -14,22 +15,10 @@ namespace {
 
 constexpr AreaId kArea{7};
 
-void demand(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
-
 std::vector<std::byte> content(std::size_t bytes, unsigned salt) {
   std::vector<std::byte> data(bytes);
   for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>((i * 13 + salt) | 1U);
   return data;
-}
-
-void expect_well(const Setup& setup, const Program& program) {
-  auto world = World::create(setup);
-  ASSERT_TRUE(world) << world.error().message();
-  const auto outcome = world->run(program);
-  ASSERT_TRUE(outcome) << outcome.error().message();
-  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
 }
 
 struct Times {

@@ -1,4 +1,6 @@
 // One-sided operations on the three simulated fabrics, by the calls that programs use.
+#include "tests/onesided/simulated.hpp"
+
 #include <heddle/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -9,7 +11,6 @@
 #include <cstring>
 #include <memory>
 #include <random>
-#include <stdexcept>
 #include <vector>
 
 namespace heddle::simulation {
@@ -21,18 +22,6 @@ constexpr AreaId kLock{9};
 class OneSidedFabric : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Fabrics, OneSidedFabric,
                          testing::Values("infiniband:2-ary-2-tree", "tofu:1x1x1", "rhinet:star:8"));
-
-void demand(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
-
-void expect_well(const Setup& setup, const Program& program) {
-  auto world = World::create(setup);
-  ASSERT_TRUE(world) << world.error().message();
-  const auto outcome = world->run(program);
-  ASSERT_TRUE(outcome) << outcome.error().message();
-  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
-}
 
 std::uint64_t word_at(std::span<const std::byte> memory, std::size_t offset) {
   std::uint64_t word = 0;

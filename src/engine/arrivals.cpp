@@ -1,0 +1,238 @@
+// What comes in: the records of the rings and the events of the translators, each given to whom it concerns.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace heddle::engine {
+
+namespace {
+
+// Records taken from one ring before the others get their turn.
+constexpr std::size_t kRecordsAtOnce = 64;
+
+// Where a message has followed another, a third is likely to be there: its cache line is asked for. Not after the first,
+// since asking for a line that is about to be written would take it from its writer.
+constexpr std::size_t kReadAhead = 64;
+
+// A message of more than two lines has all of them asked for before its receive is looked for, so that they travel meanwhile.
+// It saves a tenth of the latency at 1 KiB; longer ones are left to the copying, which has enough lines under way.
+constexpr std::uint64_t kFewLines = 128;
+constexpr std::uint64_t kManyLines = 2048;
+void prefetch_content(const std::byte* record, std::uint64_t bytes) {
+  constexpr std::uint64_t kLine = 64;
+  for (std::uint64_t at = kLine; at < std::min(bytes, kManyLines); at += kLine) __builtin_prefetch(record + at);
+}
+
+std::uint64_t load_tag(const std::byte* record) {
+  std::uint64_t tag = 0;
+  std::memcpy(&tag, record + kLeadBytes, sizeof tag);
+  return tag;
+}
+
+// Reads a control record's body; false when its size is wrong.
+template <typename Body>
+bool load_body(Body& body, Lead lead, const std::byte* content) {
+  if (lead.bytes != sizeof body) return false;
+  std::memcpy(&body, content, sizeof body);
+  return true;
+}
+
+} // namespace
+
+std::size_t Engine::read_ring(Link& link) {
+  std::size_t done = 0;
+  while (done < kRecordsAtOnce) {
+    const std::uint64_t word = link.reader.peek();
+    if (word == 0) break;
+    const Lead lead = Lead::unpack(word);
+    const std::uint64_t span = record_span(lead.bytes);
+    if (Lead::is_message(word) && span + kLeadBytes <= link.reader.to_end()) [[likely]] {
+      const std::byte* record = link.reader.record();
+      if (lead.bytes > kFewLines) [[unlikely]]
+        prefetch_content(record, lead.bytes);
+      else if (done > 0)
+        __builtin_prefetch(record + kReadAhead);
+      if (!receiver_.whole(link, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
+        lost(link, "no memory for its messages");
+        return done + 1;
+      }
+      link.reader.advance(span);
+      // After a single message the next is not looked for across a cache line: it is not there yet, and the look would
+      // keep the caller waiting for the line.
+      if (++done == 1 && link.reader.at_line()) break;
+      continue;
+    }
+    if (!Lead::plausible(word) || (lead.kind != RecordKind::wrap && span + kLeadBytes > link.reader.to_end())) {
+      lost(link, "it wrote rubbish into its ring");
+      return done + 1;
+    }
+    if (lead.kind == RecordKind::wrap) {
+      link.reader.wrap();
+      continue;
+    }
+    if (!dispatch(link, lead, link.reader.record())) {
+      lost(link, "it sent a record that makes no sense");
+      return done + 1;
+    }
+    if (link.failed()) [[unlikely]]
+      return done + 1;
+    link.reader.advance(span);
+    ++done;
+  }
+  if (done > 0) {
+    if (link.connected() && link.reader.report_due()) outbox_.report_consumed(link);
+    pump_later(link);
+  }
+  return done;
+}
+
+std::size_t Engine::read_shared_ring(Port& port) {
+  std::size_t done = 0;
+  SharedRingReader& reader = port.shared.reader;
+  while (done < kRecordsAtOnce) {
+    const Claim claim = reader.peek();
+    if (claim.owner == 0) break;
+    Link* link = claim.owner <= core_.size ? links_[claim.owner - 1] : nullptr;
+    if (!reader.current(claim)) {
+      if (link == nullptr || link->failed()) reader.restore();
+      break;
+    }
+    if (link == nullptr || link->failed()) {
+      reader.advance(); // nobody's, or a dead peer's: skipped
+      ++done;
+      continue;
+    }
+    if (!claim.ready) break;
+    std::uint64_t word = 0;
+    std::memcpy(&word, reader.record(), sizeof word);
+    const Lead lead = Lead::unpack(word);
+    const bool sound = Lead::plausible(word) && lead.kind != RecordKind::wrap &&
+                       kRecordHeadBytes + lead.bytes <= reader.record_bytes() && dispatch(*link, lead, reader.record());
+    if (!sound) lost(*link, "it sent a record that makes no sense");
+    reader.advance();
+    pump_later(*link);
+    ++done;
+  }
+  return done;
+}
+
+bool Engine::dispatch(Link& link, Lead lead, const std::byte* record) {
+  const std::byte* content = record + kRecordHeadBytes;
+  const std::uint64_t tag = load_tag(record);
+  switch (lead.kind) {
+    case RecordKind::eager: return receiver_.whole(link, lead, tag, content);
+    case RecordKind::eager_synchronous: return receiver_.synchronous(link, lead, tag, content);
+    case RecordKind::unsolicited: return receiver_.unsolicited(link, lead, tag, content);
+    case RecordKind::announce: return receiver_.announced(link, lead, tag, content);
+    case RecordKind::announce_unsolicited: return receiver_.announced_unsolicited(link, lead, tag, content);
+    case RecordKind::fragment: return receiver_.fragment(link, lead, tag, content);
+    case RecordKind::finished:
+    case RecordKind::clear_to_send:
+    case RecordKind::assist:
+    case RecordKind::assist_done: return dispatch_control(link, lead, content);
+    case RecordKind::area_ask:
+    case RecordKind::area_grant:
+    case RecordKind::area_revoked:
+    case RecordKind::area_notice:
+    case RecordKind::area_scatter:
+    case RecordKind::area_scattered:
+    case RecordKind::area_relay:
+    case RecordKind::area_relayed:
+    case RecordKind::lock_passed: return primitives_.record(link, lead, content);
+    case RecordKind::none:
+    case RecordKind::wrap: return false;
+  }
+  return false;
+}
+
+bool Engine::dispatch_control(Link& link, Lead lead, const std::byte* content) {
+  if (lead.kind == RecordKind::finished) {
+    Finished body;
+    if (!load_body(body, lead, content)) return false;
+    sender_.finished(link, body);
+    return true;
+  }
+  if (lead.kind == RecordKind::clear_to_send) {
+    ClearToSend body;
+    return load_body(body, lead, content) && sender_.clear_to_send(link, body);
+  }
+  if (lead.kind == RecordKind::assist) {
+    AssistRequest body;
+    if (!load_body(body, lead, content)) return false;
+    assistant_.begin(link, body);
+    return true;
+  }
+  AssistDone body;
+  return load_body(body, lead, content) && fetcher_.assist_done(link, body);
+}
+
+std::size_t Engine::poll_events(Port& port) {
+  port.queue->flush();
+  std::array<ir::Event, 16> events;
+  const std::size_t count = port.queue->poll(events);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < count; ++i) done += dispatch_event(events[i]) ? 1 : 0;
+  return done;
+}
+
+bool Engine::dispatch_event(const ir::Event& event) {
+  if (event.kind == ir::EventKind::peer_failed) {
+    peer_failed(static_cast<std::uint32_t>(event.peer));
+    return true;
+  }
+  if (event.kind == ir::EventKind::completed) return dispatch_completed(event);
+  dispatch_notice(event);
+  return true;
+}
+
+void Engine::dispatch_notice(const ir::Event& event) {
+  Link* link = link_for(static_cast<std::uint32_t>(event.peer));
+  if (link == nullptr || link->failed()) return;
+  if (event.kind == ir::EventKind::remote_read)
+    allocation_.asked(*link, event.value);
+  else if (event.value != kRecordNotice)
+    allocation_.answered(*link, event.value);
+  else if (link->reader.exists())
+    read_ring(*link);
+  else if (link->port->shared.reader.exists())
+    read_shared_ring(*link->port);
+  pump_later(*link);
+}
+
+bool Engine::dispatch_completed(const ir::Event& event) {
+  if (ir::is_group(event.peer)) {
+    primitives_.group_put_ended(event);
+    return true;
+  }
+  bool in_vain = false;
+  Link* link = links_[static_cast<std::uint32_t>(event.peer)];
+  switch (cookie_kind(event.cookie)) {
+    case CookieKind::lock:
+      connector_.lock_answered(*link, event);
+      in_vain = event.status == ir::Status::ok && event.value != 0;
+      break;
+    case CookieKind::directory: allocation_.directory_read(*link, event); break;
+    case CookieKind::claim:
+      if (outbox_.claim_answered(*link, event))
+        sender_.pump(*link);
+      else
+        in_vain = event.status == ir::Status::ok && link->claim == ClaimState::none && !link->failed();
+      if (event.status == ir::Status::refused && !link->failed()) lost(*link, "the ring it granted cannot be reached");
+      break;
+    case CookieKind::read: fetcher_.read_ended(event); break;
+    case CookieKind::assist_claim: assistant_.claim_ended(event); break;
+    case CookieKind::assist_copy: assistant_.copy_ended(event); break;
+    case CookieKind::transfer: primitives_.transfer_ended(event); break;
+    case CookieKind::lock_step: primitives_.lock_step_ended(event); break;
+    case CookieKind::prepared:
+      if (prepared_host_ != nullptr) prepared_host_->command_ended(cookie_number(event.cookie), event.status);
+      break;
+  }
+  if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
+  pump_later(*link);
+  return !in_vain;
+}
+
+} // namespace heddle::engine
