@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/refusal.hpp"
+
 namespace heddle::collective {
 
 namespace {
@@ -9,35 +11,31 @@ namespace {
 // Tells the messages of exchanges from those of barriers, which count from 1 on the same channel.
 constexpr std::uint64_t kExchangeMark = std::uint64_t{1} << 63U;
 
-Error bad(std::string fact, std::string remedy) {
-  return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
-}
-
 bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) {
   return !one.empty() && !other.empty() && one.data() < other.data() + other.size() &&
          other.data() < one.data() + one.size();
 }
 
 Error overlapping() {
-  return bad("the memory to send from and the memory to receive into overlap", "use memory apart");
+  return bad_argument("the memory to send from and the memory to receive into overlap", "use memory apart");
 }
 
 // `which` is "send" or "receive".
 template <typename Byte>
 Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const std::string& which) {
   if (blocks.bytes.size() != size || blocks.offsets.size() != size)
-    return std::unexpected(bad("alltoallv was given " + std::to_string(blocks.bytes.size()) + " sizes and " +
-                                   std::to_string(blocks.offsets.size()) + " offsets of blocks to " + which +
-                                   " for a job of " + std::to_string(size) + " processes",
-                               "give one size and one offset for every rank"));
+    return refuse("alltoallv was given " + std::to_string(blocks.bytes.size()) + " sizes and " +
+                      std::to_string(blocks.offsets.size()) + " offsets of blocks to " + which + " for a job of " +
+                      std::to_string(size) + " processes",
+                  "give one size and one offset for every rank");
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const std::uint64_t offset = blocks.offsets[rank];
     const std::uint64_t bytes = blocks.bytes[rank];
     if (offset <= blocks.memory.size() && bytes <= blocks.memory.size() - offset) continue;
-    return std::unexpected(bad("the block to " + which + " of rank " + std::to_string(rank) + ", " +
-                                   std::to_string(bytes) + " bytes from offset " + std::to_string(offset) +
-                                   ", ends outside the memory of " + std::to_string(blocks.memory.size()) + " bytes",
-                               "give memory that holds every block"));
+    return refuse("the block to " + which + " of rank " + std::to_string(rank) + ", " + std::to_string(bytes) +
+                      " bytes from offset " + std::to_string(offset) + ", ends outside the memory of " +
+                      std::to_string(blocks.memory.size()) + " bytes",
+                  "give memory that holds every block");
   }
   return {};
 }
@@ -47,10 +45,9 @@ Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const st
 Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
   const std::uint32_t size = engine_.size();
   if (out.size() != in.size() || out.size() % size != 0)
-    return std::unexpected(bad("alltoall was given " + std::to_string(out.size()) + " bytes to send and " +
-                                   std::to_string(in.size()) + " to receive for a job of " + std::to_string(size) +
-                                   " processes",
-                               "give as much of each, a multiple of the number of processes"));
+    return refuse("alltoall was given " + std::to_string(out.size()) + " bytes to send and " +
+                      std::to_string(in.size()) + " to receive for a job of " + std::to_string(size) + " processes",
+                  "give as much of each, a multiple of the number of processes");
   if (overlap(out, in)) return std::unexpected(overlapping());
   const std::uint64_t each = out.size() / size;
   return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
@@ -66,10 +63,10 @@ Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notif
   if (auto good = check(in, engine_.size(), "receive"); !good) return std::unexpected(std::move(good.error()));
   if (overlap(out.memory, in.memory)) return std::unexpected(overlapping());
   if (const std::uint32_t own = engine_.rank(); out.bytes[own] != in.bytes[own])
-    return std::unexpected(bad("the block that rank " + std::to_string(own) + " sends to itself has " +
-                                   std::to_string(out.bytes[own]) + " bytes, and the one that it receives " +
-                                   std::to_string(in.bytes[own]),
-                               "give both the same size"));
+    return refuse("the block that rank " + std::to_string(own) + " sends to itself has " +
+                      std::to_string(out.bytes[own]) + " bytes, and the one that it receives " +
+                      std::to_string(in.bytes[own]),
+                  "give both the same size");
   return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
     return std::make_unique<RingExchange>(engine_, tag, *grouping_, ConstBlockView(out), BlockView(in));
   });

@@ -8,13 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "base/refusal.hpp"
+
 namespace heddle {
 
 namespace {
-
-std::unexpected<Error> refuse(std::string fact) {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
-}
 
 // Places of a grid, and who has them.
 class Places {

@@ -6,13 +6,10 @@
 #include <optional>
 
 #include "base/nearest.hpp"
+#include "base/refusal.hpp"
 
 namespace heddle::routing {
 namespace {
-
-Error wrong(std::string fact, std::string remedy = "") {
-  return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
-}
 
 void set_port(Switch& one, Port port, Peer peer) {
   if (one.ports.size() <= port) one.ports.resize(std::size_t{port} + 1);
@@ -37,8 +34,8 @@ Error unknown(const Fabric& fabric, std::string_view name) {
   std::vector<std::string_view> known;
   for (const Switch& one : fabric.switches) known.push_back(one.name);
   for (const Host& host : fabric.hosts) known.push_back(host.name);
-  return wrong("the fabric has no '" + std::string(name.substr(0, 80)) + "', did you mean " +
-               std::string(base::nearest(name, known)) + "?");
+  return bad_argument("the fabric has no '" + std::string(name.substr(0, 80)) + "', did you mean " +
+                      std::string(base::nearest(name, known)) + "?");
 }
 
 // The ports of `one` towards `other`, in order.
@@ -65,8 +62,7 @@ Result<void> fail_cable(Fabric& fabric, std::string_view text) {
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), which);
     if (status != std::errc{} || end != digits.data() + digits.size() || which == 0)
-      return std::unexpected(
-          wrong("'" + std::string(text.substr(0, 80)) + "' has no cable number from 1 after its colon"));
+      return refuse("'" + std::string(text.substr(0, 80)) + "' has no cable number from 1 after its colon");
     pair = text.substr(0, colon);
   }
   for (std::size_t dash = pair.find('-'); dash != std::string_view::npos; dash = pair.find('-', dash + 1)) {
@@ -75,8 +71,8 @@ Result<void> fail_cable(Fabric& fabric, std::string_view text) {
     if (!one || !other) continue;
     const std::vector<Port> ports = cables(fabric, *one, *other);
     if (ports.empty() || which > ports.size())
-      return std::unexpected(wrong("'" + std::string(pair) + "' has " + std::to_string(ports.size()) +
-                                   " cables, not one called '" + std::string(text) + "'"));
+      return refuse("'" + std::string(pair) + "' has " + std::to_string(ports.size()) + " cables, not one called '" +
+                    std::string(text) + "'");
     unplug(fabric, *one, ports[which == 0 ? 0 : which - 1]);
     return {};
   }
@@ -115,15 +111,15 @@ Result<void> check_one_part(const Fabric& graph) {
     }
   const auto missing = std::ranges::find(seen, false);
   if (missing == seen.end()) return {};
-  return std::unexpected(wrong("the fabric is in several parts: nothing links switch '" +
-                               graph.switches[graph.hosts.front().leaf].name + "' to switch '" +
-                               graph.switches[static_cast<std::size_t>(missing - seen.begin())].name + "'"));
+  return refuse("the fabric is in several parts: nothing links switch '" +
+                graph.switches[graph.hosts.front().leaf].name + "' to switch '" +
+                graph.switches[static_cast<std::size_t>(missing - seen.begin())].name + "'");
 }
 
 Result<void> set_levels(Fabric& graph) {
   const auto level = distances(graph);
   for (std::size_t i = 0; i < graph.switches.size(); ++i) {
-    if (!level[i]) return std::unexpected(wrong("no host is connected to switch '" + graph.switches[i].name + "'"));
+    if (!level[i]) return refuse("no host is connected to switch '" + graph.switches[i].name + "'");
     graph.switches[i].level = *level[i];
     graph.levels = std::max(graph.levels, *level[i] + 1);
   }
@@ -134,12 +130,12 @@ Result<void> set_levels(Fabric& graph) {
       const Switch& other = graph.switches[peer.index];
       up = up || other.level > one.level;
       if (other.level == one.level)
-        return std::unexpected(wrong("no fat tree: switches '" + one.name + "' and '" + other.name + "' are both " +
-                                     std::to_string(one.level) + " above the leaves and linked"));
+        return refuse("no fat tree: switches '" + one.name + "' and '" + other.name + "' are both " +
+                      std::to_string(one.level) + " above the leaves and linked");
     }
     if (!up && one.level + 1 < graph.levels)
-      return std::unexpected(wrong("no fat tree: switch '" + one.name + "' has no link to a higher level, others " +
-                                   std::to_string(one.level) + " above the leaves have"));
+      return refuse("no fat tree: switch '" + one.name + "' has no link to a higher level, others " +
+                    std::to_string(one.level) + " above the leaves have");
   }
   return {};
 }
@@ -214,7 +210,7 @@ void connect_host(Fabric& fabric, HostIndex host, SwitchIndex leaf, Port leaf_po
 }
 
 Result<Fabric> arrange(Fabric graph) {
-  if (graph.hosts.empty()) return std::unexpected(wrong("the fabric has no hosts"));
+  if (graph.hosts.empty()) return refuse("the fabric has no hosts");
   if (auto done = check_one_part(graph); !done) return std::unexpected(std::move(done).error());
   if (auto done = set_levels(graph); !done) return std::unexpected(std::move(done).error());
   const auto keys = leaf_keys(graph);

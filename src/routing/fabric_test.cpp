@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal(std::string_view list) {
+std::string refusal_of_failures(std::string_view list) {
   Fabric fabric = testing::fabric_of("4-ary-2-tree,links=2");
   const auto done = fail(fabric, list);
   return done ? "accepted" : done.error().fact;
@@ -34,12 +34,12 @@ TEST(Fabric, TakesOutHostsSwitchesAndCables) {
 }
 
 TEST(Fabric, SaysWhatIsNotThereToFail) {
-  EXPECT_THAT(refusal("leaf9"), HasSubstr("no 'leaf9', did you mean leaf"));
-  EXPECT_THAT(refusal("leaf0-root9"), HasSubstr("no 'leaf0-root9'"));
-  EXPECT_THAT(refusal("leaf0-root1:3"), HasSubstr("has 2 cables"));
-  EXPECT_THAT(refusal("leaf0-root1:x"), HasSubstr("no cable number"));
-  EXPECT_THAT(refusal("leaf0-leaf1"), HasSubstr("has 0 cables"));
-  EXPECT_THAT(refusal(""), HasSubstr("no ''"));
+  EXPECT_THAT(refusal_of_failures("leaf9"), HasSubstr("no 'leaf9', did you mean leaf"));
+  EXPECT_THAT(refusal_of_failures("leaf0-root9"), HasSubstr("no 'leaf0-root9'"));
+  EXPECT_THAT(refusal_of_failures("leaf0-root1:3"), HasSubstr("has 2 cables"));
+  EXPECT_THAT(refusal_of_failures("leaf0-root1:x"), HasSubstr("no cable number"));
+  EXPECT_THAT(refusal_of_failures("leaf0-leaf1"), HasSubstr("has 0 cables"));
+  EXPECT_THAT(refusal_of_failures(""), HasSubstr("no ''"));
 }
 
 TEST(Fabric, RefusesGraphsThatAreNoTree) {

@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::size_t kMostNodes = 49'151; // as many as there are unicast LIDs
 
-Error wrong(std::string fact) {
+Error bad_nodes(std::string fact) {
   return {.code = ErrorCode::bad_argument,
           .fact = std::move(fact),
           .remedy = "write nodes and ranges, such as 0-5,9,12-14"};
 }
 
 Error not_a_part(std::string_view part, std::string_view why) {
-  return wrong("node list: '" + std::string(part.substr(0, 40)) + "' " + std::string(why));
+  return bad_nodes("node list: '" + std::string(part.substr(0, 40)) + "' " + std::string(why));
 }
 
 } // namespace
@@ -49,11 +49,12 @@ Result<Job> make_job(const Fabric& fabric, std::vector<HostIndex> hosts) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostIndex host = hosts[i];
     if (host >= fabric.hosts.size())
-      return std::unexpected(wrong("node " + std::to_string(host) + " is outside the fabric, which has nodes 0 to " +
-                                   std::to_string(fabric.hosts.size() - 1)));
+      return std::unexpected(bad_nodes("node " + std::to_string(host) +
+                                       " is outside the fabric, which has nodes 0 to " +
+                                       std::to_string(fabric.hosts.size() - 1)));
     if (i > 0 && hosts[i - 1] == host)
-      return std::unexpected(wrong("node " + std::to_string(host) + " is listed twice"));
-    if (!fabric.hosts[host].present) return std::unexpected(wrong("node " + std::to_string(host) + " has failed"));
+      return std::unexpected(bad_nodes("node " + std::to_string(host) + " is listed twice"));
+    if (!fabric.hosts[host].present) return std::unexpected(bad_nodes("node " + std::to_string(host) + " has failed"));
     job.leaves.push_back(fabric.hosts[host].leaf);
   }
   job.hosts = std::move(hosts);

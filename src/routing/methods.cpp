@@ -4,13 +4,10 @@
 #include <map>
 
 #include "base/nearest.hpp"
+#include "base/refusal.hpp"
 
 namespace heddle::routing {
 namespace {
-
-Error wrong(std::string fact, std::string remedy) {
-  return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
-}
 
 // Both fixed methods with their K: an offset for each destination, whatever the source.
 Selection select_conventional(const Network& network, const Job& job) {
@@ -36,12 +33,12 @@ Selection from_table(const Network& network, const Job& job, const std::vector<W
 Result<void> check_applies(const Network& network, Method method) {
   const std::string name(to_string(method));
   if (network.fabric.levels != 2)
-    return std::unexpected(wrong(
+    return refuse(
         "method " + name + " is defined for trees of two levels, this one has " + std::to_string(network.fabric.levels),
-        "use colouring or conventional"));
+        "use colouring or conventional");
   if (!network.lids.complete())
-    return std::unexpected(wrong("method " + name + " needs a LID for every way, but " + network.lids.limit,
-                                 "use colouring or conventional"));
+    return refuse("method " + name + " needs a LID for every way, but " + network.lids.limit,
+                  "use colouring or conventional");
   return {};
 }
 
@@ -62,9 +59,9 @@ Result<Method> parse_method(std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kMethods[i]);
   const auto found = std::ranges::find(names, text);
   if (found != names.end()) return kMethods[static_cast<std::size_t>(found - names.begin())];
-  return std::unexpected(wrong("no method is called '" + std::string(text.substr(0, 80)) + "', did you mean " +
-                                   std::string(base::nearest(text, names)) + "?",
-                               "expected conventional, node, pair or colouring"));
+  return refuse("no method is called '" + std::string(text.substr(0, 80)) + "', did you mean " +
+                    std::string(base::nearest(text, names)) + "?",
+                "expected conventional, node, pair or colouring");
 }
 
 Result<Selection> select(const Network& network, const Job& job, Method method, const Pattern& pattern) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostFlows = 64'000'000; // of one file: 8,000 nodes all to all
 
-Error wrong(std::size_t line, std::string why) {
+Error bad_stage(std::size_t line, std::string why) {
   return {.code = ErrorCode::bad_argument,
           .fact = "line " + std::to_string(line) + ": " + std::move(why),
           .remedy = "each line is a stage: for every node of the job the node it sends to, or -"};
@@ -29,21 +29,21 @@ Result<Stage> parse_stage(std::string_view line, std::size_t number, std::uint32
   std::uint32_t from = 0;
   for (std::string_view word = cut_word(line); !word.empty(); word = cut_word(line), ++from) {
     if (from == nodes)
-      return std::unexpected(wrong(number, "more than the " + std::to_string(nodes) + " nodes of the job"));
+      return std::unexpected(bad_stage(number, "more than the " + std::to_string(nodes) + " nodes of the job"));
     if (word == "-") continue;
     std::uint32_t to = 0;
     const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), to);
     if (status != std::errc{} || end != word.data() + word.size() || to >= nodes)
-      return std::unexpected(wrong(number, "'" + std::string(word.substr(0, 40)) + "' is no node from 0 to " +
-                                               std::to_string(nodes - 1) + " and not -"));
+      return std::unexpected(bad_stage(number, "'" + std::string(word.substr(0, 40)) + "' is no node from 0 to " +
+                                                   std::to_string(nodes - 1) + " and not -"));
     if (receives[to])
-      return std::unexpected(wrong(number, "two nodes send to node " + std::to_string(to) + " in one stage"));
+      return std::unexpected(bad_stage(number, "two nodes send to node " + std::to_string(to) + " in one stage"));
     receives[to] = true;
     if (to != from) stage.push_back({from, to});
   }
   if (from < nodes)
     return std::unexpected(
-        wrong(number, "ends after " + std::to_string(from) + " of the " + std::to_string(nodes) + " nodes"));
+        bad_stage(number, "ends after " + std::to_string(from) + " of the " + std::to_string(nodes) + " nodes"));
   return stage;
 }
 
@@ -110,7 +110,7 @@ Result<Pattern> parse_pattern(std::string_view text, std::uint32_t nodes) {
     auto stage = parse_stage(line, number, nodes);
     if (!stage) return std::unexpected(std::move(stage).error());
     flows += stage->size();
-    if (flows > kMostFlows) return std::unexpected(wrong(number, "the pattern is too large"));
+    if (flows > kMostFlows) return std::unexpected(bad_stage(number, "the pattern is too large"));
     stages.push_back(std::move(*stage));
   }
   if (stages.empty())

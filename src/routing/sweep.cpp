@@ -4,12 +4,10 @@
 #include <numeric>
 #include <random>
 
+#include "base/refusal.hpp"
+
 namespace heddle::routing {
 namespace {
-
-Error wrong(std::string fact) {
-  return {.code = ErrorCode::bad_argument, .fact = std::move(fact)};
-}
 
 // The first `pick` of a shuffle. Written out, since the library's own may differ from one system to the next.
 std::vector<HostIndex> draw(std::vector<HostIndex> hosts, std::uint32_t pick, std::mt19937_64& dice) {
@@ -38,9 +36,9 @@ std::vector<std::vector<HostIndex>> draw_sets(const Fabric& fabric, std::uint32_
 Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request) {
   const std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
   if (request.pick < 2 || request.pick > hosts.size())
-    return std::unexpected(wrong("cannot pick " + std::to_string(request.pick) + " nodes: expected 2 to " +
-                                 std::to_string(hosts.size()) + ", as many as the fabric has"));
-  if (request.sets == 0) return std::unexpected(wrong("0 sets: expected 1 or more"));
+    return refuse("cannot pick " + std::to_string(request.pick) + " nodes: expected 2 to " +
+                  std::to_string(hosts.size()) + ", as many as the fabric has");
+  if (request.sets == 0) return refuse("0 sets: expected 1 or more");
   std::vector<SweepResult> results;
   for (const Method method : request.methods) results.push_back({.method = method});
   for (auto& set : draw_sets(network.fabric, request.pick, request.sets, request.seed)) {

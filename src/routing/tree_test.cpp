@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_tree(std::string_view text) {
   const auto shape = parse_tree(text);
   return shape ? "accepted" : shape.error().fact;
 }
@@ -70,21 +70,21 @@ TEST(Tree, WritesTheTextItReads) {
 }
 
 TEST(Tree, RefusesWhatItCannotBuild) {
-  EXPECT_THAT(refusal(""), HasSubstr("does not begin with K-ary-"));
-  EXPECT_THAT(refusal("6-ary-tree"), HasSubstr("N-tree does not follow"));
-  EXPECT_THAT(refusal("6-ary-1-tree"), HasSubstr("N must be from 2 to 4"));
-  EXPECT_THAT(refusal("6-ary-5-tree"), HasSubstr("N must be from 2 to 4"));
-  EXPECT_THAT(refusal("0-ary-2-tree"), HasSubstr("K must be from 1 to 127"));
-  EXPECT_THAT(refusal("128-ary-2-tree"), HasSubstr("K must be"));
-  EXPECT_THAT(refusal("99999999999-ary-2-tree"), HasSubstr("does not begin"));
-  EXPECT_THAT(refusal("6-ary-2-tree:0"), HasSubstr("NODES must be"));
-  EXPECT_THAT(refusal("6-ary-2-tree:73"), HasSubstr("at most 72 hosts"));
-  EXPECT_THAT(refusal("6-ary-2-tree:30x"), HasSubstr("'x' is left over"));
-  EXPECT_THAT(refusal("36-ary-3-tree"), HasSubstr("93312 hosts, but a subnet has 49151"));
-  EXPECT_THAT(refusal("6-ary-2-tree,host=3"), HasSubstr("did you mean hosts?"));
-  EXPECT_THAT(refusal("6-ary-2-tree,links=4"), HasSubstr("does not divide the 6 uplinks"));
-  EXPECT_THAT(refusal("6-ary-2-tree,hosts="), HasSubstr("hosts needs a number"));
-  EXPECT_THAT(refusal("100-ary-2-tree,hosts=200"), HasSubstr("more than 254 ports"));
+  EXPECT_THAT(refusal_of_tree(""), HasSubstr("does not begin with K-ary-"));
+  EXPECT_THAT(refusal_of_tree("6-ary-tree"), HasSubstr("N-tree does not follow"));
+  EXPECT_THAT(refusal_of_tree("6-ary-1-tree"), HasSubstr("N must be from 2 to 4"));
+  EXPECT_THAT(refusal_of_tree("6-ary-5-tree"), HasSubstr("N must be from 2 to 4"));
+  EXPECT_THAT(refusal_of_tree("0-ary-2-tree"), HasSubstr("K must be from 1 to 127"));
+  EXPECT_THAT(refusal_of_tree("128-ary-2-tree"), HasSubstr("K must be"));
+  EXPECT_THAT(refusal_of_tree("99999999999-ary-2-tree"), HasSubstr("does not begin"));
+  EXPECT_THAT(refusal_of_tree("6-ary-2-tree:0"), HasSubstr("NODES must be"));
+  EXPECT_THAT(refusal_of_tree("6-ary-2-tree:73"), HasSubstr("at most 72 hosts"));
+  EXPECT_THAT(refusal_of_tree("6-ary-2-tree:30x"), HasSubstr("'x' is left over"));
+  EXPECT_THAT(refusal_of_tree("36-ary-3-tree"), HasSubstr("93312 hosts, but a subnet has 49151"));
+  EXPECT_THAT(refusal_of_tree("6-ary-2-tree,host=3"), HasSubstr("did you mean hosts?"));
+  EXPECT_THAT(refusal_of_tree("6-ary-2-tree,links=4"), HasSubstr("does not divide the 6 uplinks"));
+  EXPECT_THAT(refusal_of_tree("6-ary-2-tree,hosts="), HasSubstr("hosts needs a number"));
+  EXPECT_THAT(refusal_of_tree("100-ary-2-tree,hosts=200"), HasSubstr("more than 254 ports"));
 }
 
 TEST(Tree, FindsTheLevelsItWasBuiltWith) {

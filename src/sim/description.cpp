@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/nearest.hpp"
+#include "base/refusal.hpp"
 #include "base/size_text.hpp"
 #include "sim/infiniband.hpp"
 #include "sim/rhinet.hpp"
@@ -16,10 +17,6 @@
 
 namespace heddle::sim {
 namespace {
-
-std::unexpected<Error> refuse(std::string fact, std::string remedy = "") {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
-}
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "base/refusal.hpp"
+
 namespace heddle::sim {
 namespace {
-
-std::unexpected<Error> refuse(std::string fact, std::string remedy = "") {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
-}
 
 Result<void> check_rules(const Fabric& fabric) {
   const PacketRules& rules = fabric.packets;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/refusal.hpp"
+
 namespace heddle::sim {
 namespace {
 
 constexpr std::uint64_t kMostPlaces = kLargestUnicastLid; // no more nodes can have a LID
 constexpr std::uint64_t kMostEntries = 1 << 25;           // of all tables: 64 MiB, a second or two to check
-constexpr std::int64_t kPicosecondsPerMetre = 5000;       // light in a cable
 
 std::uint64_t power(std::uint64_t base, std::uint32_t exponent) {
   std::uint64_t result = 1;
@@ -23,10 +24,6 @@ std::uint64_t power(std::uint64_t base, std::uint32_t exponent) {
 
 std::uint32_t small_power(std::uint32_t base, std::uint32_t exponent) {
   return static_cast<std::uint32_t>(power(base, exponent));
-}
-
-std::unexpected<Error> refuse(std::string fact, std::string remedy = "") {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
 }
 
 std::string name_of(const Tree& tree) {

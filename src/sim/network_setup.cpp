@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
+#include "base/refusal.hpp"
+
 namespace heddle::sim {
 namespace {
-
-std::unexpected<Error> refuse(std::string fact) {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
-}
 
 std::string of(std::uint64_t value, std::uint64_t count) {
   return std::to_string(value) + " of " + std::to_string(count);

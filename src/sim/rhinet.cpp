@@ -8,8 +8,6 @@
 namespace heddle::sim {
 namespace {
 
-constexpr std::int64_t kPicosecondsPerMetre = 5000;
-
 // The interface for the general models, which know no lines and no cycles: what a packet costs is what rhinet/timing.hpp says of
 // its first line and of each further one.
 Interface interface_of(const RhinetParameters& given) {

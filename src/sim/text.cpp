@@ -16,7 +16,7 @@ struct Unit {
 constexpr std::array<Unit, 4> kRates{{{"GB/s", 1'000'000'000}, {"MB/s", 1'000'000}, {"KB/s", 1'000}, {"B/s", 1}}};
 constexpr std::array<Unit, 4> kTimes{{{"ms", 1'000'000'000}, {"us", 1'000'000}, {"ns", 1'000}, {"ps", 1}}};
 
-std::unexpected<Error> refuse(std::string_view text, std::string_view expected) {
+std::unexpected<Error> not_a(std::string_view text, std::string_view expected) {
   return std::unexpected(
       Error{.code = ErrorCode::bad_argument, .fact = "'" + std::string(text) + "' is not " + std::string(expected)});
 }
@@ -60,20 +60,20 @@ Halves cut_at(std::string_view text, char mark) {
 
 Result<Rate> parse_rate(std::string_view text) {
   const std::int64_t rate = with_unit(text, kRates);
-  if (rate < 0) return refuse(text, "a rate such as 2GB/s or 80MB/s");
+  if (rate < 0) return not_a(text, "a rate such as 2GB/s or 80MB/s");
   return Rate{rate};
 }
 
 Result<Picoseconds> parse_time(std::string_view text) {
   const std::int64_t time = with_unit(text, kTimes);
-  if (time < 0) return refuse(text, "a time such as 80ns or 1.5us");
+  if (time < 0) return not_a(text, "a time such as 80ns or 1.5us");
   return Picoseconds{time};
 }
 
 Result<std::uint64_t> parse_count(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc{} || end != text.data() + text.size()) return refuse(text, "a whole number");
+  if (status != std::errc{} || end != text.data() + text.size()) return not_a(text, "a whole number");
   return number;
 }
 

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "base/refusal.hpp"
+
 namespace heddle::sim {
 namespace {
 
@@ -47,10 +49,6 @@ void connect_axis(const TofuShape& shape, std::size_t axis, std::uint32_t node, 
   place[axis] = (place[axis] + 1) % size;
   fabric.connect(switch_end(node, up_port(axis)), switch_end(shape.node(place), up_port(axis) + 1), given.rate,
                  Picoseconds{0});
-}
-
-std::unexpected<Error> refuse(std::string fact) {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
 }
 
 } // namespace

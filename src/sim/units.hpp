@@ -11,6 +11,7 @@ namespace heddle::sim {
 using Picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
 inline constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
+inline constexpr std::int64_t kPicosecondsPerMetre = 5000; // light in a cable
 
 // The largest piece that any rate is asked about: bytes * 10^12 must fit in 64 bits.
 inline constexpr std::uint32_t kLargestPiece = 1 << 20;

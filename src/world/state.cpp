@@ -1,5 +1,6 @@
 #include "world/state.hpp"
 
+#include "base/refusal.hpp"
 #include "collective/grouping.hpp"
 #include "context/paths.hpp"
 #include "context/state.hpp"
@@ -23,18 +24,13 @@ constexpr Time kFirstPatience = std::chrono::microseconds(4); // about as long a
 constexpr Time kShortPatience = std::chrono::microseconds(1); // where faults hold something back
 constexpr Time kLastPatience = std::chrono::microseconds(64);
 
-Error bad(std::string fact, std::string remedy = {}) {
-  return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
-}
-
 Result<void> check_nodes(std::vector<std::uint32_t> nodes, std::uint32_t count) {
   std::ranges::sort(nodes);
   if (nodes.back() >= count)
-    return std::unexpected(
-        bad("node " + std::to_string(nodes.back()) + " is outside the fabric of " + std::to_string(count) + " nodes"));
+    return refuse("node " + std::to_string(nodes.back()) + " is outside the fabric of " + std::to_string(count) +
+                  " nodes");
   const auto twice = std::ranges::adjacent_find(nodes);
-  if (twice != nodes.end())
-    return std::unexpected(bad("node " + std::to_string(*twice) + " is named twice", "name every node once"));
+  if (twice != nodes.end()) return refuse("node " + std::to_string(*twice) + " is named twice", "name every node once");
   return {};
 }
 
@@ -54,7 +50,7 @@ WorldState::~WorldState() {
 Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   auto fabric = sim::parse_fabric(setup.fabric);
   if (!fabric) return std::unexpected(std::move(fabric.error()));
-  if (setup.peers_per_node == 0) return std::unexpected(bad("no peer on any node", "give at least 1 per node"));
+  if (setup.peers_per_node == 0) return refuse("no peer on any node", "give at least 1 per node");
   std::vector<std::uint32_t> offered = setup.nodes;
   if (offered.empty()) {
     offered.resize(fabric->nodes);
@@ -64,14 +60,13 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   const std::uint64_t places = std::uint64_t{offered.size()} * setup.peers_per_node;
   const std::uint64_t peers = setup.peers == 0 ? places : setup.peers;
   if (peers > places)
-    return std::unexpected(bad(std::to_string(peers) + " peers do not fit on " + std::to_string(offered.size()) +
-                                   " nodes with " + std::to_string(setup.peers_per_node) + " on each",
-                               "use a larger fabric or more peers per node"));
+    return refuse(std::to_string(peers) + " peers do not fit on " + std::to_string(offered.size()) + " nodes with " +
+                      std::to_string(setup.peers_per_node) + " on each",
+                  "use a larger fabric or more peers per node");
   std::vector<std::uint32_t> nodes;
   for (std::uint64_t rank = 0; rank < peers; ++rank) nodes.push_back(offered[rank / setup.peers_per_node]);
   for (const Setup::Death& death : setup.deaths)
-    if (death.rank >= peers)
-      return std::unexpected(bad("rank " + std::to_string(death.rank) + " cannot die: no such rank"));
+    if (death.rank >= peers) return refuse("rank " + std::to_string(death.rank) + " cannot die: no such rank");
   std::vector<sim::CableChange> changes;
   for (const Setup::CableChange& each : setup.cables) changes.push_back({each.cable, each.at, each.plugged});
   auto network = sim::make_packet_model(std::move(*fabric), std::move(changes));
@@ -96,7 +91,7 @@ Result<std::unique_ptr<Simulated>> WorldState::make_translator(ir::Peer peer) {
   if (kind == "infiniband") return std::make_unique<Infiniband>(interconnect_, peer);
   if (kind == "tofu") return std::make_unique<Tofu>(interconnect_, peer);
   if (kind == "rhinet") return std::make_unique<Rhinet>(interconnect_, peer);
-  return std::unexpected(bad("no translator for a fabric of kind '" + std::string(kind) + "'"));
+  return refuse("no translator for a fabric of kind '" + std::string(kind) + "'");
 }
 
 // Every process would come to the same plan: one is made for all.
@@ -105,7 +100,7 @@ Result<void> WorldState::choose_paths(const base::Settings& settings) {
   std::vector<ir::Location> locations;
   for (const Process& process : processes_) locations.push_back(process.network->location());
   if (!std::ranges::all_of(locations, &ir::Location::known))
-    return std::unexpected(bad("option topology: a fabric such as " + setup_.fabric + " has no paths to choose from"));
+    return refuse("option topology: a fabric such as " + setup_.fabric + " has no paths to choose from");
   const auto paths = context::Paths::plan(settings.topology, settings.paths, locations);
   if (!paths) return std::unexpected(paths.error());
   for (std::uint32_t from = 0; from < size(); ++from)
@@ -265,7 +260,7 @@ void WorldState::kill_those_due() {
 }
 
 Error WorldState::stuck() const {
-  if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty()) return bad(circle);
+  if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty()) return bad_argument(circle);
   std::string waiting;
   for (const std::string& error : outcome_.errors) waiting += " " + error + ";";
   std::uint32_t count = 0;
@@ -277,8 +272,8 @@ Error WorldState::stuck() const {
     std::replace(lines.begin(), lines.end(), '\n', ';');
     waiting += " rank " + std::to_string(process.peer->rank()) + ": " + (lines.empty() ? "nothing known;" : lines);
   }
-  return bad(std::to_string(count) + " processes wait for what will never come:" + waiting,
-             "see that every receive has its send and every process takes part in barriers");
+  return bad_argument(std::to_string(count) + " processes wait for what will never come:" + waiting,
+                      "see that every receive has its send and every process takes part in barriers");
 }
 
 } // namespace heddle::simulation

@@ -4,17 +4,17 @@
 namespace heddle::tests {
 namespace {
 
-struct Case {
+struct ExchangeCase {
   const char* name;
   std::uint32_t processes;
   const char* largest;
   Command::Variables options;
 };
-void PrintTo(const Case& one, std::ostream* out) {
+void PrintTo(const ExchangeCase& one, std::ostream* out) {
   *out << one.name;
 }
 
-class Exchange : public testing::TestWithParam<Case> {};
+class Exchange : public testing::TestWithParam<ExchangeCase> {};
 
 TEST_P(Exchange, BringsEveryBlockToItsPlace) {
   const std::string rounds = std::to_string(std::max<std::uint64_t>(12 / kSlowdown, 2));
@@ -29,10 +29,11 @@ TEST_P(Exchange, BringsEveryBlockToItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, Exchange,
-    testing::Values(Case{"OfOne", 1, "100000", {}}, Case{"OfTwo", 2, "1000000", {}}, Case{"OfFive", 5, "300000", {}},
-                    Case{"OfThirteen", 13, "60000", {}},
-                    Case{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_CROSS_MEMORY", "off"}}},
-                    Case{"OnSharedRings", 6, "20000", {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}}),
+    testing::Values(ExchangeCase{"OfOne", 1, "100000", {}}, ExchangeCase{"OfTwo", 2, "1000000", {}},
+                    ExchangeCase{"OfFive", 5, "300000", {}}, ExchangeCase{"OfThirteen", 13, "60000", {}},
+                    ExchangeCase{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_CROSS_MEMORY", "off"}}},
+                    ExchangeCase{
+                        "OnSharedRings", 6, "20000", {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}}),
     [](const auto& given) { return std::string(given.param.name); });
 
 } // namespace

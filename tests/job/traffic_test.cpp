@@ -4,7 +4,7 @@
 namespace heddle::tests {
 namespace {
 
-struct Case {
+struct TrafficCase {
   const char* name;
   std::uint32_t processes = 2;
   std::uint64_t messages = 1000; // of each process
@@ -12,14 +12,14 @@ struct Case {
   Command::Variables options;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const TrafficCase& c, std::ostream* out) {
   *out << c.name;
 }
 
-class JobTraffic : public testing::TestWithParam<Case> {};
+class JobTraffic : public testing::TestWithParam<TrafficCase> {};
 
 TEST_P(JobTraffic, IsWholeAndInOrder) {
-  const Case& c = GetParam();
+  const TrafficCase& c = GetParam();
   for (const std::uint64_t seed : new_seeds(1)) {
     SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
     std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
@@ -35,54 +35,59 @@ constexpr std::uint64_t kMiB = 1 << 20;
 INSTANTIATE_TEST_SUITE_P(
     Jobs, JobTraffic,
     testing::Values(
-        Case{.name = "Two"}, Case{.name = "Four", .processes = 4},
-        Case{.name = "Sixteen", .processes = 16, .messages = 300, .largest = kMiB}, Case{.name = "One", .processes = 1},
-        Case{.name = "NoCrossMemory", .processes = 4, .messages = 600, .options = {{"HEDDLE_CROSS_MEMORY", "off"}}},
-        Case{.name = "TinyRings",
-             .processes = 4,
-             .messages = 600,
-             .largest = kMiB,
-             .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "512"}, {"HEDDLE_CHUNK_BYTES", "4KiB"}}},
-        Case{.name = "TinyRingsNoCrossMemory",
-             .processes = 3,
-             .messages = 400,
-             .largest = kMiB,
-             .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "512"}, {"HEDDLE_CROSS_MEMORY", "off"}}},
-        Case{.name = "SharedRings",
-             .processes = 6,
-             .messages = 400,
-             .largest = kMiB,
-             .options = {{"HEDDLE_RING_BYTES", "64KiB"},
-                         {"HEDDLE_RING_MEMORY", "128KiB"},
-                         {"HEDDLE_EAGER_LIMIT", "16KiB"}}},
-        Case{.name = "TinySharedRings",
-             .processes = 16,
-             .messages = 100,
-             .largest = kMiB / 8,
-             .options = {{"HEDDLE_RING_BYTES", "8KiB"},
-                         {"HEDDLE_RING_MEMORY", "16KiB"},
-                         {"HEDDLE_EAGER_LIMIT", "1KiB"}}},
-        Case{.name = "SharedRingsNoCrossMemory",
-             .processes = 4,
-             .messages = 300,
-             .largest = kMiB / 4,
-             .options = {{"HEDDLE_RING_BYTES", "16KiB"},
-                         {"HEDDLE_RING_MEMORY", "16KiB"},
-                         {"HEDDLE_EAGER_LIMIT", "4KiB"},
-                         {"HEDDLE_CROSS_MEMORY", "off"}}},
-        Case{.name = "NothingEager", .processes = 3, .messages = 600, .options = {{"HEDDLE_EAGER_LIMIT", "0"}}},
-        Case{.name = "MuchEager",
-             .processes = 3,
-             .messages = 600,
-             .options = {{"HEDDLE_EAGER_LIMIT", "1MiB"}, {"HEDDLE_RING_BYTES", "4MiB"}}},
-        Case{.name = "NoAssist", .processes = 3, .messages = 600, .options = {{"HEDDLE_ASSIST", "false"}}},
-        Case{.name = "SmallChunks", .processes = 3, .messages = 600, .options = {{"HEDDLE_CHUNK_BYTES", "4KiB"}}},
-        Case{.name = "Sleeping",
-             .processes = 4,
-             .messages = 600,
-             .options = {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}},
-        Case{.name = "Yielding", .processes = 4, .messages = 600, .options = {{"HEDDLE_WAITING", "yield"}}},
-        Case{.name = "Spinning", .processes = 2, .messages = 600, .options = {{"HEDDLE_WAITING", "spin"}}}),
+        TrafficCase{.name = "Two"}, TrafficCase{.name = "Four", .processes = 4},
+        TrafficCase{.name = "Sixteen", .processes = 16, .messages = 300, .largest = kMiB},
+        TrafficCase{.name = "One", .processes = 1},
+        TrafficCase{
+            .name = "NoCrossMemory", .processes = 4, .messages = 600, .options = {{"HEDDLE_CROSS_MEMORY", "off"}}},
+        TrafficCase{
+            .name = "TinyRings",
+            .processes = 4,
+            .messages = 600,
+            .largest = kMiB,
+            .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "512"}, {"HEDDLE_CHUNK_BYTES", "4KiB"}}},
+        TrafficCase{
+            .name = "TinyRingsNoCrossMemory",
+            .processes = 3,
+            .messages = 400,
+            .largest = kMiB,
+            .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_EAGER_LIMIT", "512"}, {"HEDDLE_CROSS_MEMORY", "off"}}},
+        TrafficCase{.name = "SharedRings",
+                    .processes = 6,
+                    .messages = 400,
+                    .largest = kMiB,
+                    .options = {{"HEDDLE_RING_BYTES", "64KiB"},
+                                {"HEDDLE_RING_MEMORY", "128KiB"},
+                                {"HEDDLE_EAGER_LIMIT", "16KiB"}}},
+        TrafficCase{.name = "TinySharedRings",
+                    .processes = 16,
+                    .messages = 100,
+                    .largest = kMiB / 8,
+                    .options = {{"HEDDLE_RING_BYTES", "8KiB"},
+                                {"HEDDLE_RING_MEMORY", "16KiB"},
+                                {"HEDDLE_EAGER_LIMIT", "1KiB"}}},
+        TrafficCase{.name = "SharedRingsNoCrossMemory",
+                    .processes = 4,
+                    .messages = 300,
+                    .largest = kMiB / 4,
+                    .options = {{"HEDDLE_RING_BYTES", "16KiB"},
+                                {"HEDDLE_RING_MEMORY", "16KiB"},
+                                {"HEDDLE_EAGER_LIMIT", "4KiB"},
+                                {"HEDDLE_CROSS_MEMORY", "off"}}},
+        TrafficCase{.name = "NothingEager", .processes = 3, .messages = 600, .options = {{"HEDDLE_EAGER_LIMIT", "0"}}},
+        TrafficCase{.name = "MuchEager",
+                    .processes = 3,
+                    .messages = 600,
+                    .options = {{"HEDDLE_EAGER_LIMIT", "1MiB"}, {"HEDDLE_RING_BYTES", "4MiB"}}},
+        TrafficCase{.name = "NoAssist", .processes = 3, .messages = 600, .options = {{"HEDDLE_ASSIST", "false"}}},
+        TrafficCase{
+            .name = "SmallChunks", .processes = 3, .messages = 600, .options = {{"HEDDLE_CHUNK_BYTES", "4KiB"}}},
+        TrafficCase{.name = "Sleeping",
+                    .processes = 4,
+                    .messages = 600,
+                    .options = {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}},
+        TrafficCase{.name = "Yielding", .processes = 4, .messages = 600, .options = {{"HEDDLE_WAITING", "yield"}}},
+        TrafficCase{.name = "Spinning", .processes = 2, .messages = 600, .options = {{"HEDDLE_WAITING", "spin"}}}),
     [](const auto& given) { return std::string(given.param.name); });
 
 } // namespace

@@ -15,7 +15,6 @@
 namespace heddle::simulation {
 namespace {
 
-constexpr AreaId kArea{7};
 constexpr std::uint64_t kRounds = 60;
 constexpr std::size_t kMany = 6000; // more than a packet
 

@@ -13,8 +13,6 @@
 namespace heddle::simulation {
 namespace {
 
-constexpr AreaId kArea{7};
-
 std::vector<std::byte> content(std::size_t bytes, unsigned salt) {
   std::vector<std::byte> data(bytes);
   for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>((i * 13 + salt) | 1U);

@@ -11,6 +11,8 @@
 
 namespace heddle::simulation {
 
+inline constexpr AreaId kArea{7};
+
 // Ends the process it stands in with an error.
 inline void demand(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);

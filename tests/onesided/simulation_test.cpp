@@ -16,7 +16,6 @@
 namespace heddle::simulation {
 namespace {
 
-constexpr AreaId kArea{7};
 constexpr AreaId kLock{9};
 
 class OneSidedFabric : public testing::TestWithParam<const char*> {};

@@ -22,13 +22,6 @@ json results_of(const std::vector<std::string>& arguments) {
   return object.at("results");
 }
 
-void expect_refused(const Outcome& outcome, const std::string& fact) {
-  EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(fact));
-}
-
 TEST(Perf, GivesLatencyWithItsTail) {
   const json results = results_of({"perf", "latency", "--bytes", "8,1KiB", "--repetitions", "1", "--json"});
   ASSERT_EQ(results.size(), 2U);
@@ -55,21 +48,21 @@ TEST(Perf, GivesBandwidthUnderALauncherToo) {
 }
 
 TEST(Perf, RefusesBadArgumentsInOneLine) {
-  expect_refused(heddle({"perf"}), "heddle perf: ");
-  expect_refused(heddle({"perf", "speed"}), "speed");
-  expect_refused(heddle({"perf", "latency", "--bytes", "8,x"}), "--bytes: ");
-  expect_refused(heddle({"perf", "latency", "--bytes", ""}), "--bytes: ");
-  expect_refused(heddle({"perf", "latency", "--bytes", "100TiB"}), "--bytes: 100TiB is more than ");
-  expect_refused(heddle({"perf", "latency", "--repetitions", "0"}), "--repetitions");
-  expect_refused(heddle({"perf", "latency", "-n", "1"}), "-n");
+  expect_refused("perf", heddle({"perf"}), "what");
+  expect_refused("perf", heddle({"perf", "speed"}), "speed");
+  expect_refused("perf", heddle({"perf", "latency", "--bytes", "8,x"}), "--bytes: ");
+  expect_refused("perf", heddle({"perf", "latency", "--bytes", ""}), "--bytes: ");
+  expect_refused("perf", heddle({"perf", "latency", "--bytes", "100TiB"}), "--bytes: 100TiB is more than ");
+  expect_refused("perf", heddle({"perf", "latency", "--repetitions", "0"}), "--repetitions");
+  expect_refused("perf", heddle({"perf", "latency", "-n", "1"}), "-n");
 }
 
 TEST(Perf, RefusesAnUnknownTranslatorInOneLine) {
-  expect_refused(heddle({"perf", "latency", "--via", "nonsense"}), "'nonsense', which is no translator");
+  expect_refused("perf", heddle({"perf", "latency", "--via", "nonsense"}), "'nonsense', which is no translator");
 }
 
 TEST(Perf, RefusesAnUnknownOptionInOneLine) {
-  expect_refused(heddle({"perf", "latency"}, {{"HEDDLE_WAITIN", "spin"}}), "did you mean HEDDLE_WAITING?");
+  expect_refused("perf", heddle({"perf", "latency"}, {{"HEDDLE_WAITIN", "spin"}}), "did you mean HEDDLE_WAITING?");
 }
 
 } // namespace

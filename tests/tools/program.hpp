@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <gtest/gtest.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -58,9 +60,17 @@ inline Outcome heddle(std::vector<std::string> arguments, const Variables& varia
           .err = contents(err)};
 }
 
-// One line, with nothing on stdout: how bad usage and bad input are reported.
 inline bool is_one_line(const std::string& text) {
   return !text.empty() && text.find('\n') == text.size() - 1;
+}
+
+// Status 2, nothing on stdout, one line: how bad usage and bad input are reported.
+inline void expect_refused(const std::string& command, const Outcome& outcome, const std::string& fact) {
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("heddle " + command + ": ")) << outcome.err;
+  EXPECT_NE(outcome.err.find(fact), std::string::npos) << outcome.err;
 }
 
 } // namespace heddle::tests

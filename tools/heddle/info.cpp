@@ -7,8 +7,6 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -18,7 +16,6 @@ namespace {
 
 using context::Inspection;
 using context::TranslatorReport;
-using Json = nlohmann::ordered_json;
 
 struct InfoArguments {
   std::optional<std::string> why;
@@ -200,11 +197,6 @@ Result<std::vector<Way>> ways_from(const Context& context, const Inspection& fou
 }
 
 // One line on stderr and the exit status for it: 2 where the input is wrong, 1 where this machine or job cannot do it.
-int failed(const Error& error) {
-  fmt::print(stderr, "heddle info: {}\n", error.message());
-  return error.code == ErrorCode::bad_option || error.code == ErrorCode::bad_argument ? kBadUsage : 1;
-}
-
 void print(const InfoArguments& arguments, const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
   if (arguments.json)
     print_json(found, ways, bytes);
@@ -220,19 +212,19 @@ int run_info(const InfoArguments& arguments) {
     bytes = *size;
   }
   const auto found = context::inspect({}, base::Environment::of_process());
-  if (!found) return failed(found.error());
+  if (!found) return failed("info", found.error());
 
   // Outside a job it is a job of one, whatever the option says; with a launcher's job half set up, that is the error.
   const bool alone = !found->in_job && found->options.settings.store.empty();
   auto context = Context::join(alone ? Options{.single = true} : Options{});
   if (!context) {
     if (found->rank == 0) print(arguments, *found, {}, 0);
-    return failed(context.error());
+    return failed("info", context.error());
   }
   std::vector<Way> ways;
   if (bytes) {
     auto asked = ways_from(*context, *found, *bytes);
-    if (!asked) return failed(asked.error());
+    if (!asked) return failed("info", asked.error());
     ways = std::move(*asked);
   }
   if (context->rank() == Rank{0}) print(arguments, *found, ways, bytes.value_or(0));

@@ -97,6 +97,14 @@ int bad_usage(std::string_view command, std::string_view text) {
   return kBadUsage;
 }
 
+int failed(std::string_view command, const Error& error) {
+  fmt::print(stderr, "heddle {}: {}\n", command, error.message());
+  const bool is_for_the_user = error.code == ErrorCode::bad_option || error.code == ErrorCode::bad_argument ||
+                               error.code == ErrorCode::no_launcher || error.code == ErrorCode::out_of_memory ||
+                               error.code == ErrorCode::out_of_descriptors;
+  return is_for_the_user ? kBadUsage : 1;
+}
+
 } // namespace heddle::tool
 
 int main(int argc, char** argv) {

@@ -17,7 +17,6 @@ constexpr Tag kAcknowledgeTag{2};
 constexpr std::size_t kAcknowledgeBytes = 4;
 constexpr std::size_t kLargestWindow = 64;
 constexpr std::size_t kPage = 4096;
-constexpr std::uint64_t kShortWindowFrom = 1 << 20;
 
 struct FreePages {
   void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{kPage}); }
@@ -28,10 +27,6 @@ Pages pages(std::uint64_t bytes) {
   Pages memory(static_cast<std::byte*>(::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kPage})));
   std::memset(memory.get(), 1, bytes);
   return memory;
-}
-
-double seconds_since(std::uint64_t start) {
-  return static_cast<double>(base::steady_ns() - start) * 1e-9;
 }
 
 // One of the two processes that measure.

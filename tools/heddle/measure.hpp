@@ -2,6 +2,8 @@
 // Not here: starting processes and printing (perf.cpp).
 #pragma once
 
+#include "base/clock.hpp"
+
 #include <heddle/heddle.hpp>
 
 #include <cstdint>
@@ -29,6 +31,14 @@ struct Effort {
   std::uint64_t windows = 4'000;                    // per repetition of rate
   std::uint64_t volume = std::uint64_t{256} << 20U; // bytes per repetition of bandwidth and alltoall
 };
+
+// Bandwidth has a short window from this size on.
+inline constexpr std::uint64_t kShortWindowFrom = 1 << 20;
+
+// Since a moment of base::steady_ns.
+inline double seconds_since(std::uint64_t start) {
+  return static_cast<double>(base::steady_ns() - start) * 1e-9;
+}
 
 // One size: the median of the repetitions, the lowest, the highest. Microseconds, messages per second, or MB per second.
 struct Figure {

@@ -15,7 +15,6 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kWindow = 64;
 constexpr std::uint64_t kShortWindow = 16; // from 1 MiB on
-constexpr std::uint64_t kShortWindowFrom = 1 << 20;
 
 // Both processes have an area: a word that the other counts in, then, a line further on, the data.
 class OneSidedPair {
@@ -102,10 +101,6 @@ class OneSidedPair {
   std::uint64_t sent_ = 0;
   std::uint64_t heard_ = 0;
 };
-
-double seconds_since(std::uint64_t start) {
-  return static_cast<double>(base::steady_ns() - start) * 1e-9;
-}
 
 // One repetition; the figure in the row's unit.
 struct Row {

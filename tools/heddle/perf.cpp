@@ -9,8 +9,6 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -93,38 +91,27 @@ void print_table(Measure what, const PerfArguments& arguments, const std::vector
 }
 
 void print_json(Measure what, const PerfArguments& arguments, const std::vector<Figure>& figures) {
-  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  Json results = Json::array();
   for (const Figure& figure : figures) {
-    nlohmann::ordered_json result{{"bytes", figure.bytes}, {unit_of(what).member, figure.median}};
+    Json result{{"bytes", figure.bytes}, {unit_of(what).member, figure.median}};
     if (what == Measure::latency) result["p99_us"] = figure.p99;
     result["lowest"] = figure.lowest;
     result["highest"] = figure.highest;
     results.push_back(std::move(result));
   }
-  fmt::print("{}\n", nlohmann::ordered_json{{"via", arguments.via}, {"results", std::move(results)}}.dump());
-}
-
-// 2 where the user can put it right before anything runs: usage, options, limits of the system.
-bool is_for_the_user(ErrorCode code) {
-  return code == ErrorCode::bad_option || code == ErrorCode::bad_argument || code == ErrorCode::no_launcher ||
-         code == ErrorCode::out_of_memory || code == ErrorCode::out_of_descriptors;
-}
-
-int failed(const Error& error) {
-  fmt::print(stderr, "heddle perf: {}\n", error.message());
-  return is_for_the_user(error.code) ? kBadUsage : 1;
+  fmt::print("{}\n", Json{{"via", arguments.via}, {"results", std::move(results)}}.dump());
 }
 
 int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {
   const Measure what = kMeasures.at(arguments.what);
   auto context = Context::join({.translators = arguments.via});
-  if (!context) return failed(context.error());
+  if (!context) return failed("perf", context.error());
   if (context->size() < 2)
     return bad_usage("perf", fmt::format("needs 2 processes or more, the job has {}", context->size()));
   std::vector<Figure> figures;
   for (const std::uint64_t bytes : sizes) {
     const auto figure = measure(*context, what, bytes, arguments.effort);
-    if (!figure) return failed(figure.error());
+    if (!figure) return failed("perf", figure.error());
     figures.push_back(*figure);
   }
   if (context->rank() != Rank{0}) return 0;
@@ -138,9 +125,9 @@ int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t
 // Starts the same command again as a job of its own. What would fail in every process is said once, here.
 int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes) {
   const auto found = context::inspect({.translators = arguments.via}, base::Environment::of_process());
-  if (!found) return failed(found.error());
+  if (!found) return failed("perf", found.error());
   for (const context::TranslatorReport& report : found->translators)
-    if (report.standing == context::TranslatorReport::Standing::refused) return failed(report.refusal);
+    if (report.standing == context::TranslatorReport::Standing::refused) return failed("perf", report.refusal);
   launch::Job job;
   job.processes = arguments.processes;
   job.command = {"/proc/self/exe",
@@ -154,7 +141,7 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
                  std::to_string(arguments.effort.repetitions)};
   if (arguments.json) job.command.emplace_back("--json");
   const auto status = launch::run(job, base::Log());
-  return status ? *status : failed(status.error());
+  return status ? *status : failed("perf", status.error());
 }
 
 // Two processes with two buffers each fit into memory, in whole MiB.

@@ -40,6 +40,10 @@ struct Reproduction {
 
 std::string to_svg(const Chart& chart); // reproduce_chart.cpp
 
+// The random sets of nodes of the fat-tree report.
+inline constexpr std::uint64_t kRandomSetsSeed = 1;
+inline constexpr std::uint32_t kRandomSetNodes = 16;
+
 Result<Reproduction> reproduce_fat_tree();    // reproduce_fat_tree.cpp
 Result<Reproduction> reproduce_portability(); // reproduce_portability.cpp
 Result<Reproduction> reproduce_rhinet();      // reproduce_rhinet.cpp

@@ -15,9 +15,7 @@ namespace {
 
 using routing::Method;
 
-constexpr std::uint64_t kSeed = 1;
 constexpr std::uint32_t kSets = 1000;
-constexpr std::uint32_t kPick = 16;
 constexpr double kGoodSpeed = 1500;
 
 // What the reports say of one method's random sets.
@@ -97,9 +95,10 @@ Result<Reproduction> reproduce_fat_tree() {
   if (!shape) return std::unexpected(shape.error());
   const auto network = routing::make_network(routing::build_tree(*shape));
   if (!network) return std::unexpected(network.error());
-  const auto results = routing::sweep(
-      *network,
-      {.pick = kPick, .sets = kSets, .seed = kSeed, .methods = {routing::kMethods.begin(), routing::kMethods.end()}});
+  const auto results = routing::sweep(*network, {.pick = kRandomSetNodes,
+                                                 .sets = kSets,
+                                                 .seed = kRandomSetsSeed,
+                                                 .methods = {routing::kMethods.begin(), routing::kMethods.end()}});
   if (!results) return std::unexpected(results.error());
   Reproduction all;
   add_random_sets(all, *results);

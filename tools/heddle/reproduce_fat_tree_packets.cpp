@@ -22,8 +22,6 @@ namespace {
 using routing::Method;
 
 constexpr const char* kTree = "6-ary-2-tree:30";
-constexpr std::uint64_t kSeed = 1; // of the first sets of the sweep
-constexpr std::uint32_t kPick = 16;
 constexpr std::uint32_t kProcesses = 4;
 constexpr std::uint64_t kMessage = 64 << 10;
 
@@ -32,7 +30,7 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) 
   simulation::Setup setup{.fabric = fmt::format("infiniband:{},lmc=3", kTree),
                           .peers_per_node = kProcesses,
                           .nodes = set,
-                          .options = simulation::options_for(kPick * kProcesses)};
+                          .options = simulation::options_for(kRandomSetNodes * kProcesses)};
   std::ranges::sort(setup.nodes);
   setup.options.topology = kTree;
   setup.options.paths = std::string(to_string(method));
@@ -42,7 +40,7 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) 
       simulation::run_job(*world, {.workload = simulation::Workload::all_to_all, .bytes = kMessage, .rounds = 1});
   if (!measured) return std::unexpected(measured.error());
   const double us = static_cast<double>(measured->time.count()) / 1e6;
-  return static_cast<double>(kMessage) * (kPick - 1) * kProcesses * kProcesses / us;
+  return static_cast<double>(kMessage) * (kRandomSetNodes - 1) * kProcesses * kProcesses / us;
 }
 
 // What the model says of the same sets.
@@ -64,7 +62,7 @@ Result<double> model_average(const routing::Network& network, const std::vector<
 Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
   const auto network = routing::make_network(routing::build_tree(*routing::parse_tree(kTree)));
   if (!network) return std::unexpected(network.error());
-  const auto sets = routing::draw_sets(network->fabric, kPick, count, kSeed);
+  const auto sets = routing::draw_sets(network->fabric, kRandomSetNodes, count, kRandomSetsSeed);
   const std::string id = fmt::format("fat-tree/packets{}/", count);
   all.figures.push_back({id + "message", 1 << 20, static_cast<double>(kMessage), "bytes"});
   all.figures.push_back({id + "processes_per_node", 8, kProcesses, ""});

@@ -19,13 +19,13 @@ using simulation::Peer;
 using simulation::Task;
 using simulation::Time;
 
-constexpr AreaId kArea{1};
-constexpr std::uint32_t kProcesses = 65;
+constexpr AreaId kTargets{1};
+constexpr std::uint32_t kNodes = 65;
 constexpr std::size_t kWords = 8; // 64 bytes
 
 // The second time counts: the first asks for the receivers' keys.
 Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
-  const auto memory = peer.context().one_sided().allocate(kArea, kWords * sizeof(std::uint64_t));
+  const auto memory = peer.context().one_sided().allocate(kTargets, kWords * sizeof(std::uint64_t));
   if (!memory) throw std::runtime_error(memory.error().message());
   const auto& word = *reinterpret_cast<const std::uint64_t*>(memory->data() + memory->size() - sizeof(std::uint64_t));
   std::vector<Rank> to;
@@ -37,7 +37,7 @@ Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
       const Time start = peer.now();
       const std::vector<std::uint64_t> data(kWords, round);
       Status status;
-      peer.context().one_sided().mcast(to, kArea, 0, std::as_bytes(std::span(data)), status);
+      peer.context().one_sided().mcast(to, kTargets, 0, std::as_bytes(std::span(data)), status);
       if (co_await peer.wait(status) != ErrorCode::ok) throw std::runtime_error("mcast failed");
       last -= start; // all have it by now
     } else if (peer.rank() <= receivers) {
@@ -48,7 +48,7 @@ Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
 }
 
 Result<double> time_to(std::uint32_t receivers) {
-  auto world = simulation::World::create({.fabric = fmt::format("rhinet:star:{}", kProcesses)});
+  auto world = simulation::World::create({.fabric = fmt::format("rhinet:star:{}", kNodes)});
   if (!world) return std::unexpected(std::move(world.error()));
   Time last{};
   const auto outcome = world->run([&](Peer& peer) { return tell(peer, receivers, last); });

@@ -38,16 +38,16 @@ constexpr std::string_view kOriginal = "orig";
 constexpr std::array<std::string_view, 8> kMethods{"round-robin-1", "round-robin-2", "round-robin-4", "bottom-left-1",
                                                    "bottom-left-2", "bottom-left-4", "sharing",       kOriginal};
 
-struct Figure {
+struct PlottedPattern {
   int number;
   const char* name;
   const char* directions;
 };
-constexpr std::array<Figure, 5> kFigures{{{4, "east-west", "ew"},
-                                          {6, "north-south", "ns"},
-                                          {8, "four", "ewns"},
-                                          {10, "diagonal", "diagonal"},
-                                          {12, "eight", "all"}}};
+constexpr std::array<PlottedPattern, 5> kPlotted{{{4, "east-west", "ew"},
+                                                  {6, "north-south", "ns"},
+                                                  {8, "four", "ewns"},
+                                                  {10, "diagonal", "diagonal"},
+                                                  {12, "eight", "all"}}};
 
 // What the text says of k = 872, in us.
 std::optional<double> reported(int figure, std::string_view method) {
@@ -184,7 +184,7 @@ class Bar {
 
 using Times = std::map<std::string_view, std::map<std::uint32_t, double>>; // method -> k -> us
 
-Result<Times> measure(const Figure& figure, Bar& bar) {
+Result<Times> measure(const PlottedPattern& figure, Bar& bar) {
   Times times;
   for (const std::uint32_t k : schedule::kGridSizes) {
     const auto puts = schedule::scale_les3(k, figure.directions);
@@ -202,7 +202,7 @@ Result<Times> measure(const Figure& figure, Bar& bar) {
 constexpr std::uint32_t kLargest = schedule::kGridSizes.back();
 constexpr std::uint32_t kSmallest = schedule::kGridSizes.front();
 
-void add_ratios(Reproduction& all, const Figure& figure, Times& times) {
+void add_ratios(Reproduction& all, const PlottedPattern& figure, Times& times) {
   const std::string id = fmt::format("scheduling/{}/", figure.name);
   // Without what does not depend on the size.
   const auto net = [&](std::string_view method) { return times[method][kLargest] - times[method][kSmallest]; };
@@ -218,7 +218,7 @@ void add_ratios(Reproduction& all, const Figure& figure, Times& times) {
                            times[kOriginal][kLargest] / times["bottom-left-4"][kLargest], "times"});
 }
 
-void add_figure(Reproduction& all, const Figure& figure, Times& times) {
+void add_figure(Reproduction& all, const PlottedPattern& figure, Times& times) {
   Chart chart{.file = fmt::format("scheduling-{}", figure.name),
               .title = fmt::format("Halo exchange, {} (figure {})", figure.name, figure.number),
               .x_name = "vertical grid points k",
@@ -240,11 +240,11 @@ void add_figure(Reproduction& all, const Figure& figure, Times& times) {
 
 Result<Reproduction> reproduce_scheduling() {
   Reproduction all;
-  Bar bar(kFigures.size() * schedule::kGridSizes.size() * kMethods.size());
+  Bar bar(kPlotted.size() * schedule::kGridSizes.size() * kMethods.size());
   const auto barriers = exchange_us({}, "immediate");
   if (!barriers) return std::unexpected(barriers.error());
   all.figures.push_back({"scheduling/barriers", std::nullopt, *barriers, "us"});
-  for (const Figure& figure : kFigures) {
+  for (const PlottedPattern& figure : kPlotted) {
     auto times = measure(figure, bar);
     if (!times) return std::unexpected(times.error());
     add_figure(all, figure, *times);

@@ -114,11 +114,6 @@ Result<void> write_whole_file(const std::string& path, const std::string& text) 
   return {};
 }
 
-int failed(std::string_view command, const Error& error) {
-  fmt::print(stderr, "heddle {}: {}\n", command, error.message());
-  return error.code == ErrorCode::bad_argument ? kBadUsage : 1;
-}
-
 void add_route(CLI::App& program, Invocation& invocation) {
   CLI::App* route = program.add_subcommand("route", "Tables, LIDs and paths of a fat tree that leave no hot spot");
   route->require_subcommand(1);

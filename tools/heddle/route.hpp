@@ -4,14 +4,10 @@
 #include "routing/methods.hpp"
 #include "subcommands.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <memory>
 #include <optional>
 
 namespace heddle::tool {
-
-using Json = nlohmann::ordered_json;
 
 // Which fabric, and which of its LIDs.
 struct FabricArguments {
@@ -41,9 +37,6 @@ std::string name_of(const FabricArguments& arguments);
 
 Result<std::string> read_whole_file(const std::string& path);
 Result<void> write_whole_file(const std::string& path, const std::string& text);
-
-// One line on stderr; 2 for bad input, 1 for anything else.
-int failed(std::string_view command, const Error& error);
 
 void add_route_tables(CLI::App& route, Invocation& invocation); // route_tables.cpp
 void add_route_select(CLI::App& route, Invocation& invocation); // route_select.cpp

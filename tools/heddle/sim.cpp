@@ -9,8 +9,6 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -49,11 +47,6 @@ struct Row {
   std::uint64_t hops = 0;
   std::uint64_t resent = 0;
 };
-
-int failed(const Error& error) {
-  fmt::print(stderr, "heddle sim: {}\n", error.message());
-  return error.code == ErrorCode::bad_argument || error.code == ErrorCode::bad_option ? kBadUsage : 1;
-}
 
 Result<Workload> workload_named(const std::string& name) {
   const auto names = simulation::workload_names();
@@ -141,33 +134,33 @@ void print_table(const SimArguments& arguments, const std::vector<Row>& rows) {
 }
 
 void print_json(const SimArguments& arguments, const std::vector<Row>& rows) {
-  auto results = nlohmann::ordered_json::array();
+  auto results = Json::array();
   for (const Row& row : rows)
     results.push_back({{"bytes", row.bytes},
                        {"round_us", row.round_us},
                        {"mb_s", row.mb_s},
                        {"packet_hops", row.hops},
                        {"resent", row.resent}});
-  fmt::print("{}\n", nlohmann::ordered_json{{"workload", arguments.workload},
-                                            {"fabric", arguments.fabric},
-                                            {"processes", rows.front().peers},
-                                            {"rounds", arguments.rounds},
-                                            {"results", std::move(results)}}
+  fmt::print("{}\n", Json{{"workload", arguments.workload},
+                          {"fabric", arguments.fabric},
+                          {"processes", rows.front().peers},
+                          {"rounds", arguments.rounds},
+                          {"results", std::move(results)}}
                          .dump());
 }
 
 int run_sim(const SimArguments& arguments) {
   const auto workload = workload_named(arguments.workload);
-  if (!workload) return failed(workload.error());
+  if (!workload) return failed("sim", workload.error());
   const auto sizes = base::parse_size_list(arguments.bytes);
-  if (!sizes) return failed(sizes.error());
+  if (!sizes) return failed("sim", sizes.error());
   if (!arguments.trace.empty() && sizes->size() != 1)
     return bad_usage("sim", "--trace records one run: give one size with --bytes");
   std::vector<Row> rows;
   for (const std::uint64_t bytes : *sizes) {
     auto row =
         measure(arguments, {.workload = *workload, .bytes = bytes, .rounds = arguments.rounds, .seed = arguments.seed});
-    if (!row) return failed(row.error());
+    if (!row) return failed("sim", row.error());
     rows.push_back(*row);
   }
   if (arguments.json)

@@ -2,12 +2,17 @@
 // Exit status: 0 success, 1 the thing checked does not hold, 2 bad usage or bad input with one line on stderr.
 #pragma once
 
+#include "heddle/error.hpp"
+
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace heddle::tool {
+
+using Json = nlohmann::ordered_json; // keys in the order they were given
 
 inline constexpr int kBadUsage = 2;
 
@@ -30,5 +35,8 @@ void add_reproduce(CLI::App& program, Invocation& invocation); // reproduce.cpp
 
 // One line on stderr: "heddle COMMAND: TEXT"; returns kBadUsage.
 int bad_usage(std::string_view command, std::string_view text);
+
+// The error as one line on stderr; returns kBadUsage where the user can put it right (usage, options, limits of the system), else 1.
+int failed(std::string_view command, const Error& error);
 
 } // namespace heddle::tool

@@ -7,7 +7,7 @@ namespace heddle::engine {
 
 namespace {
 
-using State = LockSeat::State;
+using SeatState = LockSeat::State;
 
 // The number in a command's cookie: which lock, which use of it, which step.
 constexpr unsigned kStepBits = 4;
@@ -103,19 +103,19 @@ bool Locks::read_claim(KnownArea& area, std::uint32_t ticket) {
 
 // --- beginning and ending ---
 
-bool Locks::usable(KnownArea& area, Status& status, State wanted) {
+bool Locks::usable(KnownArea& area, Status& status, SeatState wanted) {
   const bool sound = fits(area) && area.seat.state == wanted;
   if (!sound) status.end(ErrorCode::bad_argument);
   return sound;
 }
 
-void Locks::begin(KnownArea& area, Status& status, State state) {
+void Locks::begin(KnownArea& area, Status& status, SeatState state) {
   area.seat.status = &status;
   area.seat.state = state;
   ++area.seat.generation;
 }
 
-void Locks::end(KnownArea& area, State state, ErrorCode code) {
+void Locks::end(KnownArea& area, SeatState state, ErrorCode code) {
   Status* status = area.seat.status;
   area.seat.state = state;
   area.seat.status = nullptr;
@@ -125,8 +125,8 @@ void Locks::end(KnownArea& area, State state, ErrorCode code) {
 
 void Locks::lost(KnownArea& area, ErrorCode code) {
   std::erase(waiting_, &area);
-  if (area.seat.state == State::away) return;
-  end(area, State::away, code);
+  if (area.seat.state == SeatState::away) return;
+  end(area, SeatState::away, code);
   ++area.seat.generation; // what was asked for under it is no longer waited for
   area.seat.inspecting = false;
 }
@@ -134,8 +134,8 @@ void Locks::lost(KnownArea& area, ErrorCode code) {
 // --- the steps ---
 
 void Locks::lock(KnownArea& area, Status& status) {
-  if (!usable(area, status, State::away)) return;
-  begin(area, status, State::taking);
+  if (!usable(area, status, SeatState::away)) return;
+  begin(area, status, SeatState::taking);
   std::uint64_t old = 0;
   if (!area.window.exists()) {
     store(area, layout_.trying(ground_.core.rank), 1);
@@ -159,12 +159,12 @@ void Locks::got_ticket(KnownArea& area, std::uint64_t old) {
   store(area, layout_.claim(state.next), LockClaim::pack(state.next, ground_.core.rank, is_served));
   store(area, layout_.trying(ground_.core.rank), 0);
   if (is_served) {
-    end(area, State::held, ErrorCode::ok);
+    end(area, SeatState::held, ErrorCode::ok);
     return;
   }
   // Whoever serves this ticket looks for its claim afterwards; here the claim is written first and the state looked at after,
   // by an operation that nothing passes. One of the two sees the other.
-  area.seat.state = State::looking;
+  area.seat.state = SeatState::looking;
   if (std::uint64_t now = 0; add(area, LockLayout::kState, 0, now)) {
     if (LockState::unpack(now).serving == area.seat.ticket)
       served(area);
@@ -174,8 +174,8 @@ void Locks::got_ticket(KnownArea& area, std::uint64_t old) {
 }
 
 void Locks::try_lock(KnownArea& area, Status& status) {
-  if (!usable(area, status, State::away)) return;
-  begin(area, status, State::trying);
+  if (!usable(area, status, SeatState::away)) return;
+  begin(area, status, SeatState::trying);
   std::uint64_t old = 0;
   if (!area.window.exists()) {
     // As the lock was when it was last seen free, or as it began: where that is wrong, the answer says what is right.
@@ -194,7 +194,7 @@ void Locks::try_lock(KnownArea& area, Status& status) {
   area.seat.word = word(area, LockLayout::kState).load(std::memory_order_relaxed);
   const LockState seen = LockState::unpack(area.seat.word);
   if (seen.next != seen.serving) {
-    end(area, State::away, ErrorCode::lock_busy);
+    end(area, SeatState::away, ErrorCode::lock_busy);
     return;
   }
   store(area, layout_.trying(ground_.core.rank), 1);
@@ -215,11 +215,11 @@ void Locks::tried(KnownArea& area, std::uint64_t old) {
     return;
   }
   store(area, layout_.trying(ground_.core.rank), 0);
-  end(area, State::away, ErrorCode::lock_busy);
+  end(area, SeatState::away, ErrorCode::lock_busy);
 }
 
 void Locks::wait(KnownArea& area) {
-  area.seat.state = State::waiting;
+  area.seat.state = SeatState::waiting;
   area.seat.before.clear();
   area.seat.alert = ground_.host.failures() > 0;
   waiting_.push_back(&area);
@@ -227,19 +227,19 @@ void Locks::wait(KnownArea& area) {
 
 void Locks::served(KnownArea& area) {
   std::erase(waiting_, &area);
-  area.seat.state = State::asking;
+  area.seat.state = SeatState::asking;
   store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, ground_.core.rank, true));
   if (std::uint64_t deaths = 0; add(area, LockLayout::kDeaths, 0, deaths)) learned_deaths(area, deaths);
 }
 
 void Locks::learned_deaths(KnownArea& area, std::uint64_t deaths) {
   const bool died = waited_through_death(deaths, area.seat.ticket, layout_.slots());
-  end(area, State::held, died ? ErrorCode::holder_died : ErrorCode::ok);
+  end(area, SeatState::held, died ? ErrorCode::holder_died : ErrorCode::ok);
 }
 
 void Locks::unlock(KnownArea& area, Status& status) {
-  if (!usable(area, status, State::held)) return;
-  begin(area, status, State::leaving);
+  if (!usable(area, status, SeatState::held)) return;
+  begin(area, status, SeatState::leaving);
   std::uint64_t old = 0;
   if (!area.window.exists()) {
     add(area, LockLayout::kState, LockState::serve_next(area.seat.ticket), old);
@@ -257,13 +257,13 @@ void Locks::unlock(KnownArea& area, Status& status) {
 void Locks::served_next(KnownArea& area, std::uint64_t old) {
   const std::uint32_t following = area.seat.ticket + 1;
   if (LockState::unpack(old).next == following) {
-    end(area, State::away, ErrorCode::ok);
+    end(area, SeatState::away, ErrorCode::ok);
     return;
   }
-  area.seat.state = State::naming;
+  area.seat.state = SeatState::naming;
   if (!read_claim(area, following)) return;
   tell_next(area, following, area.seat.word);
-  end(area, State::away, ErrorCode::ok);
+  end(area, SeatState::away, ErrorCode::ok);
 }
 
 void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
@@ -277,7 +277,7 @@ void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim
 
 void Locks::passed(const LockPassed& record) {
   KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(record.home), record.id);
-  const bool meant = area != nullptr && area->seat.state == State::waiting &&
+  const bool meant = area != nullptr && area->seat.state == SeatState::waiting &&
                      std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
   if (!meant) return; // it has seen so itself
   if (!area->window.exists()) {
@@ -338,23 +338,23 @@ void Locks::command_ended(const ir::Event& event) {
 void Locks::advance(KnownArea& area, const ir::Event& event) {
   LockSeat& seat = area.seat;
   switch (seat.state) {
-    case State::taking: got_ticket(area, event.value); return;
-    case State::trying: tried(area, event.value); return;
-    case State::looking:
+    case SeatState::taking: got_ticket(area, event.value); return;
+    case SeatState::trying: tried(area, event.value); return;
+    case SeatState::looking:
       if (LockState::unpack(event.value).serving == seat.ticket)
         served(area);
       else
         wait(area);
       return;
-    case State::asking: learned_deaths(area, event.value); return;
-    case State::leaving: served_next(area, event.value); return;
-    case State::naming:
+    case SeatState::asking: learned_deaths(area, event.value); return;
+    case SeatState::leaving: served_next(area, event.value); return;
+    case SeatState::naming:
       tell_next(area, seat.ticket + 1, seat.word);
-      end(area, State::away, ErrorCode::ok);
+      end(area, SeatState::away, ErrorCode::ok);
       return;
-    case State::away:
-    case State::waiting:
-    case State::held: return;
+    case SeatState::away:
+    case SeatState::waiting:
+    case SeatState::held: return;
   }
 }
 
@@ -394,7 +394,7 @@ void Locks::inspect(KnownArea& area) {
 
 void Locks::judge(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (seat.state != State::waiting) {
+  if (seat.state != SeatState::waiting) {
     seat.inspecting = false;
     return;
   }
@@ -458,7 +458,7 @@ void Locks::passed_over(KnownArea& area, bool done) {
   if (done && following != seat.ticket)
     tell_next(area, following, seat.reading[layout_.claim(following) / sizeof(std::uint64_t)]);
   seat.inspecting = false;
-  if (done && following == seat.ticket && seat.state == State::waiting) served(area);
+  if (done && following == seat.ticket && seat.state == SeatState::waiting) served(area);
 }
 
 } // namespace heddle::engine

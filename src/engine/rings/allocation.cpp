@@ -19,23 +19,20 @@ Step step(State state, Input input) {
 
 } // namespace allocation
 
-using allocation::Effect;
-using allocation::Input;
-
-void Allocation::feed(Link& link, Input input) {
+void Allocation::feed(Link& link, allocation::Input input) {
   const allocation::Step step = allocation::step(link.state, input);
   if (step.next != link.state)
     core_.recorder.record("allocation", link.rank, static_cast<std::uint64_t>(step.next),
                           static_cast<std::uint64_t>(input));
   link.state = step.next;
   switch (step.effect) {
-    case Effect::none: return;
-    case Effect::ask:
+    case allocation::Effect::none: return;
+    case allocation::Effect::ask:
       if (!ask(link)) wanting_.push_back(&link);
       return;
-    case Effect::establish: establish(link); return;
-    case Effect::give_up: host_.lost(link, "it gives no ring"); return;
-    case Effect::violation: host_.lost(link, "it gave a ring that nobody asked for"); return;
+    case allocation::Effect::establish: establish(link); return;
+    case allocation::Effect::give_up: host_.lost(link, "it gives no ring"); return;
+    case allocation::Effect::violation: host_.lost(link, "it gave a ring that nobody asked for"); return;
   }
 }
 
@@ -61,7 +58,7 @@ bool Allocation::ask(Link& link) {
 
 void Allocation::directory_read(Link& link, const ir::Event& event) {
   // Whatever it says, the grant is on its way: the responder has been told of the read.
-  if (event.status != ir::Status::ok) feed(link, Input::peer_lost);
+  if (event.status != ir::Status::ok) feed(link, allocation::Input::peer_lost);
 }
 
 void Allocation::asked(Link& link, std::uint64_t slot) {
@@ -90,7 +87,7 @@ void Allocation::answered(Link& link, std::uint64_t slot) {
   }
   std::atomic<std::uint64_t>& lead = link.port->area->slots[slot].lead;
   const auto verb = static_cast<SlotVerb>(lead.exchange(0, std::memory_order_acquire));
-  feed(link, verb == SlotVerb::answer ? Input::grant : Input::refused);
+  feed(link, verb == SlotVerb::answer ? allocation::Input::grant : allocation::Input::refused);
 }
 
 void Allocation::establish(Link& link) {

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/refusal.hpp"
+
 namespace heddle::sim {
 namespace {
-
-std::unexpected<Error> refuse(std::string fact, std::string remedy = "") {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
-}
 
 // One bit for each node that there is.
 std::uint32_t group_bytes(const Fabric& fabric) {

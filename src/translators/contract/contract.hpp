@@ -11,6 +11,7 @@
 namespace heddle::translators::contract {
 
 inline constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::byte kUntouched{0xee}; // what memory is filled with, to see what was written
 
 class MemoryContract : public Pair {};
 class TransfersContract : public Pair {};

@@ -13,7 +13,6 @@ std::size_t terminator_at(std::size_t content) {
 }
 
 constexpr std::array<std::size_t, 8> kSizes = {0, 1, 7, 8, 9, 64, 4096, std::size_t{1} << 20U};
-constexpr std::byte kUntouched{0xee};
 
 // A put of `head` and `data` bytes at `offset`, and everything that the memory must then hold.
 void check_put(Pair& pair, std::uint64_t offset, std::size_t head, std::size_t data, ir::Flags flags) {

@@ -4,8 +4,6 @@
 namespace heddle::translators::contract {
 namespace {
 
-constexpr std::byte kUntouched{0xee};
-
 void store(const ir::Window& window, std::uint64_t offset, const ir::StoredRecord& record) {
   ir::store_record(record, window.memory + offset);
 }

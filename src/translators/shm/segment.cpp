@@ -18,7 +18,7 @@ namespace heddle::translators {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kPieceAlignment = 64;
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 Error failure(ErrorCode code, std::string fact, std::string remedy) {
@@ -110,7 +110,7 @@ Result<Segment> Segment::create(std::size_t bytes) {
 Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
   const bool possible = bytes <= mapping_.bytes();
   // Nothing takes a place of its own too, so that it can be given back.
-  const std::uint64_t needed = (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) & ~(kAlignment - 1);
+  const std::uint64_t needed = (std::max<std::uint64_t>(bytes, 1) + kPieceAlignment - 1) & ~(kPieceAlignment - 1);
   for (auto place = free_.begin(); possible && place != free_.end(); ++place) {
     const auto [offset, available] = *place;
     if (available < needed) continue;

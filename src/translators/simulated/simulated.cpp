@@ -12,6 +12,7 @@ Simulated::Simulated(Interconnect& interconnect, ir::Peer self, const ir::Capabi
       capabilities_(capabilities),
       area_keys_(static_cast<std::uint64_t>(self) << 32U),
       attached_(interconnect.size(), false) {
+  capabilities_.engines = interconnect.network().fabric().interface.send_engines;
   interconnect_.join(*this);
 }
 

@@ -7,20 +7,14 @@ namespace heddle::translators::simulated {
 
 namespace {
 
-constexpr ir::Capabilities kCapabilities = {.needs_connection = true,
-                                            .orders_puts = true,
-                                            .atomics = true,
-                                            .atomics_with_processor = false,
-                                            .atomics_on_any_memory = true,
-                                            .reads_any_memory = true,
-                                            .inline_bytes = 128,
-                                            .largest_transfer = std::uint64_t{1} << 31U};
-
-ir::Capabilities capabilities_on(Interconnect& interconnect) {
-  ir::Capabilities capabilities = kCapabilities;
-  capabilities.engines = interconnect.network().fabric().interface.send_engines;
-  return capabilities;
-}
+constexpr ir::Capabilities kInfiniband = {.needs_connection = true,
+                                          .orders_puts = true,
+                                          .atomics = true,
+                                          .atomics_with_processor = false,
+                                          .atomics_on_any_memory = true,
+                                          .reads_any_memory = true,
+                                          .inline_bytes = 128,
+                                          .largest_transfer = std::uint64_t{1} << 31U};
 
 Error senseless(ir::Peer peer, const std::string& what) {
   return {.code = ErrorCode::bad_argument,
@@ -31,7 +25,7 @@ Error senseless(ir::Peer peer, const std::string& what) {
 } // namespace
 
 Infiniband::Infiniband(Interconnect& interconnect, ir::Peer self)
-    : Simulated(interconnect, self, capabilities_on(interconnect)), known_(interconnect.size()) {}
+    : Simulated(interconnect, self, kInfiniband), known_(interconnect.size()) {}
 
 Infiniband::Card Infiniband::own_card() const {
   const sim::Tables& tables = interconnect().network().fabric().tables;

@@ -6,20 +6,20 @@ namespace heddle::translators::simulated {
 
 namespace {
 
-constexpr ir::Capabilities kCapabilities = {.needs_connection = false,
-                                            .orders_puts = true,
-                                            .atomics = true,
-                                            .atomics_with_processor = false,
-                                            .atomics_on_any_memory = true,
-                                            .reads_any_memory = true,
-                                            .multicasts = true,
-                                            .engines = 1,
-                                            .inline_bytes = 0,
-                                            .largest_transfer = std::uint64_t{1} << 20U};
+constexpr ir::Capabilities kRhinet = {.needs_connection = false,
+                                      .orders_puts = true,
+                                      .atomics = true,
+                                      .atomics_with_processor = false,
+                                      .atomics_on_any_memory = true,
+                                      .reads_any_memory = true,
+                                      .multicasts = true,
+                                      .engines = 1,
+                                      .inline_bytes = 0,
+                                      .largest_transfer = std::uint64_t{1} << 20U};
 
 } // namespace
 
-Rhinet::Rhinet(Interconnect& interconnect, ir::Peer self) : Simulated(interconnect, self, kCapabilities) {}
+Rhinet::Rhinet(Interconnect& interconnect, ir::Peer self) : Simulated(interconnect, self, kRhinet) {}
 
 ir::Address Rhinet::address() const {
   return pack<ir::Address>(Card{

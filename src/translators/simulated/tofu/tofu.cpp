@@ -8,26 +8,20 @@ namespace {
 
 constexpr std::uint64_t kBootstrapTag = 0x7e; // agreed on once and for all
 
-constexpr ir::Capabilities kCapabilities = {.needs_connection = false,
-                                            .announces_writes = true,
-                                            .announces_reads = true,
-                                            .orders_puts = true,
-                                            .atomics = true,
-                                            .atomics_with_processor = false,
-                                            .atomics_on_any_memory = true,
-                                            .reads_any_memory = true,
-                                            .inline_bytes = 32,
-                                            .largest_transfer = (std::uint64_t{1} << 24U) - 1};
-
-ir::Capabilities capabilities_on(Interconnect& interconnect) {
-  ir::Capabilities capabilities = kCapabilities;
-  capabilities.engines = interconnect.network().fabric().interface.send_engines;
-  return capabilities;
-}
+constexpr ir::Capabilities kTofu = {.needs_connection = false,
+                                    .announces_writes = true,
+                                    .announces_reads = true,
+                                    .orders_puts = true,
+                                    .atomics = true,
+                                    .atomics_with_processor = false,
+                                    .atomics_on_any_memory = true,
+                                    .reads_any_memory = true,
+                                    .inline_bytes = 32,
+                                    .largest_transfer = (std::uint64_t{1} << 24U) - 1};
 
 } // namespace
 
-Tofu::Tofu(Interconnect& interconnect, ir::Peer self) : Simulated(interconnect, self, capabilities_on(interconnect)) {}
+Tofu::Tofu(Interconnect& interconnect, ir::Peer self) : Simulated(interconnect, self, kTofu) {}
 
 ir::MemoryKey Tofu::key_for(std::uint64_t serial) const {
   return ir::MemoryKey{serial == 1 ? kBootstrapTag : serial << 8U};
