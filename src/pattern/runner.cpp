@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 
 namespace heddle::pattern {
 
@@ -16,7 +17,14 @@ Runner::Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::ui
       meeting_(engine, serial),
       failures_seen_(engine.failures()) {
   waiting_.reserve(plan.outs.size());
-  coming_.reserve(plan.ins.size());
+  arrivals_.resize(plan.ins.size());
+  std::iota(arrivals_.begin(), arrivals_.end(), 0U);
+  std::ranges::stable_sort(arrivals_, {}, [&plan](std::uint32_t in) { return plan.ins[in].partner; });
+  for (std::uint32_t i = 0; i < arrivals_.size(); ++i) {
+    const std::uint32_t partner = plan.ins[arrivals_[i]].partner;
+    if (lanes_.empty() || lanes_.back().partner != partner) lanes_.push_back({.partner = partner, .begin = i});
+    lanes_.back().end = i + 1;
+  }
 }
 
 void Runner::start() {
@@ -42,8 +50,8 @@ void Runner::begin_moving() {
   waiting_.clear();
   for (std::uint32_t i = 0; i < plan_.outs.size(); ++i)
     if (!hand_over(plan_.outs[i], i)) waiting_.push_back(i);
-  coming_.clear();
-  for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) coming_.push_back(i);
+  coming_ = static_cast<std::uint32_t>(plan_.ins.size());
+  for (Lane& lane : lanes_) lane.next = lane.begin;
   copy_within();
 }
 
@@ -215,8 +223,8 @@ bool Runner::progress() {
   }
   if (phase_ == Phase::moving) {
     move();
-    if (!waiting_.empty() || !coming_.empty()) drop_the_lost();
-    if (!waiting_.empty() || !coming_.empty() || under_way_ != 0) return false;
+    if (!waiting_.empty() || coming_ != 0) drop_the_lost();
+    if (!waiting_.empty() || coming_ != 0 || under_way_ != 0) return false;
     for (const Out& out : plan_.outs) failed_ = failed_ || out.progress != Progress::done;
     for (const In& in : plan_.ins) failed_ = failed_ || in.progress != Progress::done;
     if (!barriers_) {
@@ -236,20 +244,14 @@ bool Runner::progress() {
   return true;
 }
 
-std::size_t Runner::move() {
-  std::size_t done = 0;
+void Runner::move() {
   if (!waiting_.empty())
-    done += std::erase_if(waiting_, [this](std::uint32_t index) { return hand_over(plan_.outs[index], index); });
-  for (std::size_t i = 0; i < coming_.size();) {
-    if (!take(plan_.ins[coming_[i]])) {
-      ++i;
-      continue;
-    }
-    coming_[i] = coming_.back();
-    coming_.pop_back();
-    ++done;
+    std::erase_if(waiting_, [this](std::uint32_t index) { return hand_over(plan_.outs[index], index); });
+  for (Lane& lane : lanes_) {
+    const std::uint32_t before = lane.next;
+    while (lane.next != lane.end && take(plan_.ins[arrivals_[lane.next]])) ++lane.next;
+    coming_ -= lane.next - before;
   }
-  return done;
 }
 
 // What can no longer come or go. Looked for only while something is missing.
@@ -263,14 +265,20 @@ void Runner::drop_the_lost() {
   }
   failures_seen_ = engine_.failures();
   if (!lost) return;
-  move(); // what it wrote before it left counts
-  const auto gone = [this](auto& each) {
-    if (!plan_.partners[each.partner].lost) return false;
-    each.progress = Progress::failed;
+  std::erase_if(waiting_, [this](std::uint32_t index) {
+    Out& out = plan_.outs[index];
+    if (!plan_.partners[out.partner].lost) return false;
+    out.progress = Progress::failed;
     return true;
-  };
-  std::erase_if(waiting_, [&](std::uint32_t index) { return gone(plan_.outs[index]); });
-  std::erase_if(coming_, [&](std::uint32_t index) { return gone(plan_.ins[index]); });
+  });
+  for (Lane& lane : lanes_) {
+    if (!plan_.partners[lane.partner].lost) continue;
+    coming_ -= lane.end - lane.next;
+    for (; lane.next != lane.end; ++lane.next) { // what it wrote before it left counts, in whatever order
+      In& in = plan_.ins[arrivals_[lane.next]];
+      if (!take(in)) in.progress = Progress::failed;
+    }
+  }
 }
 
 bool Runner::somebody_left() const {

@@ -39,7 +39,7 @@ class Runner {
   enum class Phase : std::uint8_t { gathering, moving, parting, over };
 
   void begin_moving();
-  std::size_t move();
+  void move();
   bool hand_over(Out& out, std::uint32_t index);
   bool hand_over_record(Out& out, std::uint32_t index, const Partner& partner);
   void hand_over_data(Out& out, std::uint32_t index, const Partner& partner);
@@ -65,8 +65,19 @@ class Runner {
   std::uint64_t failures_seen_;
   bool failed_ = false;
   std::vector<std::uint32_t> waiting_; // outs, in order
-  std::vector<std::uint32_t> coming_;  // ins
-  std::uint32_t under_way_ = 0;        // outs
+
+  // What comes from one partner, in the order in which it was declared there. Only the first that is missing is looked at: a
+  // look at a word that is about to be written takes its cache line from the writer.
+  struct Lane {
+    std::uint32_t partner = 0;
+    std::uint32_t next = 0; // into arrivals_
+    std::uint32_t end = 0;
+    std::uint32_t begin = 0;
+  };
+  std::vector<std::uint32_t> arrivals_; // ins, by partner
+  std::vector<Lane> lanes_;
+  std::uint32_t coming_ = 0;    // ins that are missing
+  std::uint32_t under_way_ = 0; // outs
 };
 
 } // namespace heddle::pattern
