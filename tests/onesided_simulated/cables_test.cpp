@@ -1,6 +1,6 @@
 // Cables of RHiNET that are cut and plugged under a program's feet: traffic takes other ways, keeps its order, and nothing is lost
 // or done twice.
-#include "tests/onesided/simulated.hpp"
+#include "tests/onesided_simulated/simulated.hpp"
 
 #include <heddle/simulation.hpp>
 

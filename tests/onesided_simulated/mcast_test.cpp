@@ -1,5 +1,5 @@
 // mcast by the calls that programs use, on the three simulated fabrics: by the switches on RHiNET, as a tree on the others.
-#include "tests/onesided/simulated.hpp"
+#include "tests/onesided_simulated/simulated.hpp"
 
 #include <heddle/simulation.hpp>
 
@@ -76,8 +76,7 @@ TEST(Mcast, TakesHardlyLongerToManyWhereSwitchesCopy) {
 
 TEST(Mcast, CostsLessThanAsManyPushes) {
   for (const char* fabric : {"infiniband:4-ary-3-tree", "tofu:2x2x2"})
-    for (const std::size_t bytes :
-         {std::size_t{64}, std::size_t{512}, std::size_t{2048}, std::size_t{16} << 10U, std::size_t{256} << 10U}) {
+    for (const std::size_t bytes : {std::size_t{512}, std::size_t{16} << 10U}) {
       const Times one = time_of_mcast(fabric, 64, 1, bytes);
       const Times all = time_of_mcast(fabric, 64, 63, bytes);
       std::printf("%s, %zu bytes: to 1 %.2f us, to 63 the last has it after %.2f us, ended after %.2f us\n", fabric,

@@ -1,5 +1,5 @@
 // One-sided operations on the three simulated fabrics, by the calls that programs use.
-#include "tests/onesided/simulated.hpp"
+#include "tests/onesided_simulated/simulated.hpp"
 
 #include <heddle/simulation.hpp>
 
