@@ -1,5 +1,5 @@
 // The pattern that all benchmarks of the simulator run: every node sends to every other, at distance 1 first, then 2 ...,
-// each as soon as its memory is free of the one before.
+// each as soon as the memory of an earlier one is free; `at_once` of them are handed over by each node at any time.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace heddle::bench {
 template <typename Model>
 class AllToAll : public sim::Listener {
  public:
-  AllToAll(Model& model, std::uint64_t bytes) : model_(model), bytes_(bytes) {
+  AllToAll(Model& model, std::uint64_t bytes, std::uint64_t at_once) : model_(model), bytes_(bytes), at_once_(at_once) {
     model.listen(this);
-    for (std::uint32_t node = 0; node < nodes(); ++node) send(node, 1);
+    for (std::uint64_t distance = 1; distance <= at_once && distance < nodes(); ++distance)
+      for (std::uint32_t node = 0; node < nodes(); ++node) send(node, distance);
   }
   void departed(const sim::Transfer& transfer) override {
-    if (transfer.cookie + 1 < nodes()) send(transfer.source, transfer.cookie + 1);
+    if (transfer.cookie + at_once_ < nodes()) send(transfer.source, transfer.cookie + at_once_);
   }
   void arrived(const sim::Transfer&) override { ++arrived_; }
   void timer(std::uint64_t) override {}
@@ -38,6 +39,7 @@ class AllToAll : public sim::Listener {
 
   Model& model_;
   std::uint64_t bytes_;
+  std::uint64_t at_once_;
   std::uint64_t arrived_ = 0;
 };
 

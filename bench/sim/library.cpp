@@ -1,14 +1,12 @@
 // sim_library FABRIC PROCESSES_PER_NODE BYTES: one all-to-all of the library between simulated processes, connections included;
 // prints one line of JSON with what it took.
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
 #include "base/size_text.hpp"
-#include "bench/sim/processor_time.hpp"
+#include "bench/sim/used.hpp"
 #include "heddle/simulation.hpp"
 #include "sim/description.hpp"
 #include "world/workloads.hpp"
@@ -20,12 +18,6 @@ using namespace heddle;
 int fail(const Error& error) {
   std::fprintf(stderr, "sim_library: %s\n", error.message().c_str());
   return 1;
-}
-
-double peak_mebibytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
 } // namespace
@@ -61,7 +53,7 @@ int main(int argc, char** argv) {
       "%.3f, "
       "\"packet_hops\": %llu}\n",
       fabric->name.c_str(), processes, static_cast<unsigned long long>(*bytes), bench::processor_seconds() - start,
-      peak_mebibytes(), static_cast<double>(outcome->time.count()) / 1e6,
+      bench::peak_mebibytes(), static_cast<double>(outcome->time.count()) / 1e6,
       static_cast<unsigned long long>(outcome->packet_hops));
   return 0;
 }

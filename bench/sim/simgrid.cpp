@@ -4,7 +4,7 @@
 #include <simgrid/s4u.hpp>
 
 #include "base/size_text.hpp"
-#include "bench/sim/processor_time.hpp"
+#include "bench/sim/used.hpp"
 #include "sim/description.hpp"
 
 namespace sg4 = simgrid::s4u;

@@ -101,10 +101,19 @@ ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_
 // --- atomics ---
 
 void OneSided::atomic(const Place& at, const Atomic& operation, Status& status) {
+  if (const auto before = state_.engine().primitives().atomic_now(at, operation)) [[likely]] {
+    status.set_value(*before);
+    state_.progress_now_and_then();
+    return;
+  }
   state_.engine().primitives().atomic(at, operation, status);
 }
 
 Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
+  if (const auto before = state_.engine().primitives().atomic_now(at, operation)) [[likely]] {
+    state_.progress_now_and_then();
+    return *before;
+  }
   Status status;
   if (state_.may_block()) {
     atomic(at, operation, status);

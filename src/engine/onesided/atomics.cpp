@@ -25,7 +25,7 @@ struct Part {
 };
 
 template <typename Word>
-std::uint64_t apply_here(const Atomic& operation, std::byte* at) {
+std::uint64_t apply_to(const Atomic& operation, std::byte* at) {
   const std::atomic_ref word(*reinterpret_cast<Word*>(at));
   const auto operand = static_cast<Word>(operation.operand);
   switch (operation.kind) {
@@ -49,6 +49,10 @@ bool is_one_command(const Atomic& operation) {
 }
 
 } // namespace
+
+std::uint64_t apply_here(const Atomic& operation, std::byte* at) {
+  return operation.bytes == kWord ? apply_to<std::uint64_t>(operation, at) : apply_to<std::uint32_t>(operation, at);
+}
 
 std::uint64_t apply(const Atomic& operation, std::uint64_t word) {
   switch (operation.kind) {
@@ -78,9 +82,7 @@ void Transfers::do_atomic(Transfer& transfer) {
     transfer.key = static_cast<std::uint64_t>(area.place.key);
     post_atomic(transfer);
   } else if (area.window.enter()) {
-    std::byte* at = area.window.memory + transfer.offset;
-    transfer.status->set_value(bytes == kWord ? apply_here<std::uint64_t>(transfer.atomic, at)
-                                              : apply_here<std::uint32_t>(transfer.atomic, at));
+    transfer.status->set_value(apply_here(transfer.atomic, area.window.memory + transfer.offset));
     area.window.leave();
     finish(transfer, ErrorCode::ok);
   } else {

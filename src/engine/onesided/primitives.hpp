@@ -10,6 +10,7 @@
 #include "engine/onesided/relays.hpp"
 #include "engine/onesided/transfers.hpp"
 
+#include <optional>
 #include <string>
 
 namespace heddle::engine {
@@ -49,6 +50,18 @@ class Primitives {
     base::copy_bytes(into.data(), area->window.memory + from.offset, into.size());
     area->window.leave();
     return true;
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> atomic_now(const Place& at, const Atomic& operation) {
+    const std::uint32_t bytes = operation.bytes;
+    if ((bytes != 4 && bytes != 8) || at.offset % bytes != 0) [[unlikely]]
+      return {};
+    const KnownArea* area = reach(at, bytes);
+    if (area == nullptr || !area->atomics || !area->window.enter()) [[unlikely]]
+      return {};
+    const std::uint64_t before = apply_here(operation, area->window.memory + at.offset);
+    area->window.leave();
+    return before;
   }
 
   [[nodiscard]] bool lock_now(Rank home, AreaId id) {

@@ -101,5 +101,7 @@ class Transfers {
 
 // The word after the operation, of the same width.
 std::uint64_t apply(const Atomic& operation, std::uint64_t word);
+// Does it on memory of this process; `at` is aligned to the operation's bytes. Returns what was there.
+std::uint64_t apply_here(const Atomic& operation, std::byte* at);
 
 } // namespace heddle::engine
