@@ -11,7 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -72,6 +74,23 @@ void make_room_for_descriptors(std::uint32_t processes) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
   limit.rlim_cur = std::min(limit.rlim_max, needed);
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Called when all descriptors of our own are open: whether as many connections as there are processes fit beside them.
+Result<void> check_room_for_descriptors(std::uint32_t processes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  rlim_t open = 0;
+  std::error_code none; // without /proc the store says it later
+  for (std::filesystem::directory_iterator each("/proc/self/fd", none), end; each != end; each.increment(none)) ++open;
+  if (open == 0) return {};
+  const rlim_t needed = open - 1 + processes; // the iterator had one too
+  if (needed <= limit.rlim_cur) return {};
+  return std::unexpected(Error{.code = ErrorCode::out_of_descriptors,
+                               .fact = std::to_string(processes) + " processes need " + std::to_string(needed) +
+                                       " file descriptors in the launcher, the limit is " +
+                                       std::to_string(limit.rlim_cur),
+                               .remedy = "raise the limit on open files (ulimit -n), or start fewer"});
 }
 
 std::vector<std::string> environment_of(const std::string& job_id, const std::string& store, std::uint32_t rank,
@@ -264,6 +283,7 @@ Result<int> run(const Job& job, const base::Log& log) {
   std::string job_id = store::new_job_id();
   auto server = store::Server::start({.size = job.processes, .job = job_id, .log = log});
   if (!server) return std::unexpected(std::move(server).error());
+  if (auto room = check_room_for_descriptors(job.processes); !room) return std::unexpected(std::move(room).error());
   Run run(job, log, **server, signals, std::move(job_id));
   if (auto started = run.start_all(); !started) return std::unexpected(std::move(started).error());
   return run.watch();

@@ -156,6 +156,16 @@ TEST(Run, SaysInOneLineThatTheProgramIsMissing) {
   EXPECT_EQ(command.status(), 2);
 }
 
+TEST(Run, SaysAtStartThatTheLimitOnDescriptorsIsTooLow) {
+  Command command({"/bin/sh", "-c", "ulimit -n 20; exec \"$0\" run -n 40 /bin/true", HEDDLE_PROGRAM});
+  const std::string said = command.rest();
+  EXPECT_TRUE(said.starts_with("heddle run: out_of_descriptors: 40 processes need ")) << said;
+  EXPECT_NE(said.find(", the limit is 20"), std::string::npos) << said;
+  EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+  EXPECT_EQ(command.status(), 2);
+}
+
 TEST(Run, SaysInOneLineWhatIsWrongWithTheUsage) {
   const std::vector<std::vector<std::string>> wrong{{"-n", "0", "/bin/true"},
                                                     {"-n", "x", "/bin/true"},
