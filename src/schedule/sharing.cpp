@@ -68,18 +68,19 @@ class Planner {
 
   Schedule plan() {
     const std::uint32_t most = most_engines();
-    const bool in_step = needs_step();
-    if (in_step) trials_left_ -= std::min(kTrialsForBottomLeft, trials_left_ - 1);
+    Schedule apart{.placements = {}, .order = {}, .makespan_ns = kNoLimit};
+    if (needs_step()) {
+      apart = expected(problem_, bottom_left(problem_, {}));
+      if (bound_ > apart.makespan_ns * kClearlySooner) return apart; // nothing could be
+      trials_left_ -= std::min(kTrialsForBottomLeft, trials_left_ - 1);
+    }
     for (const Preference preference : {Preference::critical, Preference::wide, Preference::uncrowded,
                                         Preference::apart, Preference::parting, Preference::shortest})
       attempt(preference, most);
     if (most > 1) attempt(Preference::parting, most - 1);
     if (most > 1) attempt(Preference::critical, most - 1);
     squeak(most);
-    if (in_step) {
-      Schedule apart = expected(problem_, bottom_left(problem_, {}));
-      if (best_.makespan_ns > apart.makespan_ns * kClearlySooner) return apart;
-    }
+    if (best_.makespan_ns > apart.makespan_ns * kClearlySooner) return apart;
     mark_shared_links(problem_, best_);
     put_in_order(best_);
     return std::move(best_);
