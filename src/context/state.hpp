@@ -56,8 +56,8 @@ class Context::State {
   // For calls that end at once without it: whoever makes only such calls still serves its peers, such as those that ask for the
   // key of an area.
   void progress_now_and_then() {
-    if (++quick_calls_ % kQuickCallsPerProgress == 0 && may_block()) [[unlikely]]
-      progress();
+    if (--quick_calls_left_ == 0 && may_block()) [[unlikely]]
+      progress_between_quick_calls();
   }
 
   // The same for a simulated process, which is called only when something has happened to it.
@@ -149,6 +149,7 @@ class Context::State {
   // that was cut short, so are those that have not yet heard of the death and still send to it.
   void say_last_words();
   void take_notices();
+  void progress_between_quick_calls();
   void watch(std::uint64_t idle_ns);
 
   base::ResolvedOptions options_;
@@ -164,11 +165,11 @@ class Context::State {
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
 
-  static constexpr std::uint64_t kQuickCallsPerProgress = 64;
-
   pid_t process_ = ::getpid();
   std::uint64_t rounds_ = 0;
-  std::uint64_t quick_calls_ = 0;
+  std::uint64_t quick_calls_left_ = 1; // until progress is made between them
+  std::uint64_t quick_calls_at_once_ = 1;
+  std::uint64_t last_quick_ns_ = 0;
   std::uint64_t failures_seen_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t nap_ns_ = kShortestNap;

@@ -105,6 +105,7 @@ void Engine::fail(Link& link, End how) {
     outbox_.leave(link);
   else
     take_back(link);
+  ++gone_;
   if (how == End::left) return;
   ++failures_;
   core_.events.push({.kind = Event::Kind::peer_failed,

@@ -118,7 +118,7 @@ class Engine final : private LinkHost, private OneSidedHost {
 
   [[nodiscard]] std::uint64_t progress_count() const { return core_.progress_count; }
   // Whether something that began before that count has not ended yet. Looks at all operations.
-  [[nodiscard]] bool waits_since(std::uint64_t count) const;
+  [[nodiscard]] bool waits_since(std::uint64_t count);
 
   // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
   std::size_t progress() {
@@ -228,7 +228,8 @@ class Engine final : private LinkHost, private OneSidedHost {
     return links_[rank] != nullptr && (links_[rank]->connected() || links_[rank]->failed());
   }
   // Peers that have failed so far.
-  [[nodiscard]] std::uint64_t failures() const override { return failures_; }
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+  [[nodiscard]] std::uint64_t gone() const override { return gone_; }
 
   // Areas, push, pull, atomics, locks.
   [[nodiscard]] Primitives& primitives() { return primitives_; }
@@ -387,7 +388,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   PreparedHost* prepared_host_ = nullptr;
   std::size_t next_ring_ = 0;
   std::uint64_t failures_ = 0;
-  Primitives primitives_; // the first to go: it gives memory back to the ports
+  std::uint64_t gone_ = 0; // these, and those that left
+  Primitives primitives_;  // the first to go: it gives memory back to the ports
 };
 
 } // namespace heddle::engine

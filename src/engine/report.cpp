@@ -60,8 +60,8 @@ std::string hex(std::uint64_t value) {
 
 } // namespace
 
-bool Engine::waits_since(std::uint64_t count) const {
-  bool found = false;
+bool Engine::waits_since(std::uint64_t count) {
+  bool found = !primitives_.waiting_for().empty();
   core_.operations.visit_all([&](const Operation& operation) {
     found = found || (operation.stage != Stage::done && operation.started < count && !stands_by(operation));
   });

@@ -45,6 +45,10 @@ Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, std
       paired_(plan.items.size(), false) {}
 
 void Compiler::begin() {
+  if (engine_.failures() != 0)
+    wrong({.code = ErrorCode::peer_failed,
+           .fact = "a process of the job has failed",
+           .remedy = "compile patterns before, or start a job without it"});
   pair_up_within();
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item)
     if (goes_out(plan_.items[item].kind) && plan_.items[item].rank != engine_.rank())
@@ -327,7 +331,7 @@ void Compiler::open_windows() {
 
 bool Compiler::progress() {
   if (stage_ == Stage::over) return true;
-  if (engine_.failures() != failures_before_) {
+  if (engine_.failures() != failures_before_) { // all wait for each other, so none can be missing
     give_up();
     return true;
   }
@@ -364,7 +368,7 @@ bool Compiler::progress() {
   }
   if (agreement_.progress() == Meeting::State::running) return false;
   if (agreement_.state() == Meeting::State::failed)
-    wrong({.code = ErrorCode::bad_argument,
+    wrong({.code = engine_.failures() != 0 ? ErrorCode::peer_failed : ErrorCode::bad_argument,
            .fact = "the pattern does not fit together at another process, which says why"});
   agreed_ = true;
   stage_ = Stage::over;

@@ -21,6 +21,9 @@ Result<Pattern::Item> One::declare(Declared item) {
     return refuse("rank " + std::to_string(item.rank) + " is outside the job of " +
                       std::to_string(owner_.engine_.size()) + " processes",
                   "use a rank from 0 to " + std::to_string(owner_.engine_.size() - 1));
+  if (!item.source.usable() || !item.target.usable())
+    return refuse("the layout has bytes behind a null pointer, or more than 2^62 of them",
+                  "give memory that exists, or no bytes");
   if (item.kind == Declared::Kind::expose && item.target.shape() != Layout::Shape::contiguous)
     return refuse("exposed memory is in one piece, area " + std::to_string(item.tag) + " is not");
   plan_.items.push_back(std::move(item));
@@ -28,6 +31,7 @@ Result<Pattern::Item> One::declare(Declared item) {
 }
 
 Result<Request> One::compile(Notify notify) {
+  if (stage_ == Stage::leaving || stage_ == Stage::gone) return refuse("the pattern is compiled after it was freed");
   if (stage_ != Stage::building) return refuse("the pattern is compiled twice");
   error_.reset();
   stage_ = Stage::compiling;
@@ -122,7 +126,7 @@ void One::end_round() {
 void One::break_off(Error error) {
   error_ = std::move(error);
   stage_ = Stage::broken;
-  runner_->say_farewell(kGaveUp);
+  runner_->say_farewell(Farewell::gave_up);
 }
 
 Result<void> One::free() {
@@ -133,7 +137,7 @@ Result<void> One::free() {
     stage_ = Stage::gone;
     return {};
   }
-  runner_->say_farewell(kFreed);
+  runner_->say_farewell(Farewell::freed);
   stage_ = Stage::leaving;
   owner_.busy_.push_back(this);
   return {};

@@ -30,12 +30,13 @@ Runner::Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::ui
 void Runner::start() {
   ++round_;
   failed_ = false;
+  copied_within_ = false;
   for (std::uint32_t i = 0; i < plan_.outs.size(); ++i) plan_.outs[i].progress = Progress::waiting;
   for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) plan_.ins[i].progress = Progress::waiting;
   if (barriers_) {
     phase_ = Phase::gathering;
     meeting_.begin(false);
-    if (meeting_.progress() == Meeting::State::running) return;
+    if (meeting_.progress() != Meeting::State::passed) return; // if it has failed, progress says so
   }
   begin_moving();
 }
@@ -56,6 +57,7 @@ void Runner::begin_moving() {
 }
 
 void Runner::copy_within() {
+  copied_within_ = true;
   for (const Within& copy : plan_.within) {
     const ConstLayout& from = plan_.items[copy.out].source;
     const Layout& to = plan_.items[copy.in].target;
@@ -79,6 +81,8 @@ bool Runner::hand_over(Out& out, std::uint32_t index) {
       if (load(partner.line->started) < round_) return false;
       break;
     case Way::put:
+      if (farewell_of(partner).why != Farewell::none) return false; // its memory may be used for something else
+      break;
     case Way::refused: break;
   }
   if (partner.lost) [[unlikely]]
@@ -260,14 +264,16 @@ void Runner::drop_the_lost() {
   const bool news = engine_.failures() != failures_seen_;
   for (Partner& partner : plan_.partners) {
     if (partner.lost) continue;
-    partner.lost = load(partner.line->farewell) != 0 || (news && engine_.has_failed(partner.rank));
-    lost = lost || partner.lost;
+    partner.lost = is_missing(partner) || (news && engine_.has_failed(partner.rank));
+    lost = lost || partner.lost || farewell_of(partner).why != Farewell::none;
   }
   failures_seen_ = engine_.failures();
   if (!lost) return;
   std::erase_if(waiting_, [this](std::uint32_t index) {
     Out& out = plan_.outs[index];
-    if (!plan_.partners[out.partner].lost) return false;
+    const Partner& partner = plan_.partners[out.partner];
+    const bool may_go = out.way != Way::put || farewell_of(partner).why == Farewell::none;
+    if (!partner.lost && may_go) return false;
     out.progress = Progress::failed;
     return true;
   });
@@ -281,9 +287,17 @@ void Runner::drop_the_lost() {
   }
 }
 
-bool Runner::somebody_left() const {
+// Who has freed its pattern after a good end of this round has given and taken what belongs to it.
+bool Runner::is_missing(const Partner& partner) const {
+  const Farewell farewell = farewell_of(partner);
+  return farewell.why == Farewell::gave_up || (farewell.why == Farewell::freed && farewell.rounds < round_);
+}
+
+bool Runner::somebody_is_missing() const {
   return std::ranges::any_of(plan_.partners, [this](const Partner& partner) {
-    return partner.lost || load(partner.line->farewell) != 0 || engine_.has_failed(partner.rank);
+    const Farewell farewell = farewell_of(partner);
+    if (farewell.why == Farewell::freed) return farewell.rounds <= round_; // the next round counts
+    return partner.lost || farewell.why == Farewell::gave_up || engine_.has_failed(partner.rank);
   });
 }
 
@@ -293,18 +307,25 @@ std::vector<Pattern::Item> Runner::incomplete() const {
     if (out.progress == Progress::failed) items.push_back(out.item);
   for (const In& in : plan_.ins)
     if (in.progress == Progress::failed) items.push_back(in.item);
+  if (!copied_within_)
+    for (const Within& copy : plan_.within) {
+      items.push_back(copy.out);
+      if (plan_.items[copy.in].kind == Declared::Kind::receive) items.push_back(copy.in);
+    }
   std::ranges::sort(items);
+  items.erase(std::ranges::unique(items).begin(), items.end());
   return items;
 }
 
-void Runner::say_farewell(std::uint64_t why) {
+void Runner::say_farewell(Farewell::Why why) {
+  const Farewell farewell{.why = why, .rounds = failed_ ? 0 : round_};
   for (const Partner& partner : plan_.partners)
-    if (!engine_.has_failed(partner.rank)) put_word(partner, offsetof(Line, farewell), why);
+    if (!engine_.has_failed(partner.rank)) put_word(partner, offsetof(Line, farewell), farewell.pack());
 }
 
 bool Runner::forgotten() const {
   return std::ranges::all_of(plan_.partners, [this](const Partner& partner) {
-    return load(partner.line->farewell) == kFreed || engine_.has_failed(partner.rank);
+    return farewell_of(partner).why == Farewell::freed || engine_.has_failed(partner.rank);
   });
 }
 

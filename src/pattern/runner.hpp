@@ -28,10 +28,10 @@ class Runner {
   void command_ended(std::uint32_t out, ir::Status status);
   [[nodiscard]] bool failed() const { return failed_; }
   // Whether anything could still be done: no partner has left.
-  [[nodiscard]] bool sound() const { return !failed_ && !somebody_left(); }
+  [[nodiscard]] bool sound() const { return !failed_ && !somebody_is_missing(); }
   [[nodiscard]] std::vector<Pattern::Item> incomplete() const;
   // Partners are told that nothing more will come, and why.
-  void say_farewell(std::uint64_t why);
+  void say_farewell(Farewell::Why why);
   // Whether nobody writes here any more, so that memory can be given back.
   [[nodiscard]] bool forgotten() const;
 
@@ -50,7 +50,10 @@ class Runner {
   static void put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window,
                        std::uint64_t word);
   void drop_the_lost();
-  [[nodiscard]] bool somebody_left() const;
+  [[nodiscard]] bool somebody_is_missing() const;
+  // Whether what the partner has for this round, or takes in it, may be missing.
+  [[nodiscard]] bool is_missing(const Partner& partner) const;
+  static Farewell farewell_of(const Partner& partner) { return Farewell::unpack(load(partner.line->farewell)); }
   [[nodiscard]] static std::uint64_t load(const std::uint64_t& word) {
     return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
   }
@@ -64,6 +67,7 @@ class Runner {
   std::uint64_t round_ = 0;
   std::uint64_t failures_seen_;
   bool failed_ = false;
+  bool copied_within_ = false;
   std::vector<std::uint32_t> waiting_; // outs, in order
 
   // What comes from one partner, in the order in which it was declared there. Only the first that is missing is looked at: a

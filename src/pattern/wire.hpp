@@ -42,10 +42,17 @@ struct Header {
 struct alignas(64) Line {
   std::uint64_t started = 0;  // its memory may be written to, up to this round
   std::uint64_t consumed = 0; // slots of this round are free again
-  std::uint64_t farewell = 0; // not 0: nothing more will come from there
+  std::uint64_t farewell = 0; // not 0: nothing more will come from there; see Farewell
 };
-inline constexpr std::uint64_t kGaveUp = 1;
-inline constexpr std::uint64_t kFreed = 2; // and nothing more will be written here
+// Why nothing more comes, and how many rounds were ended well before: what belongs to those counts.
+struct Farewell {
+  enum Why : std::uint64_t { none, gave_up, freed };
+  Why why = none; // freed: nothing more will be written here, either
+  std::uint64_t rounds = 0;
+
+  [[nodiscard]] std::uint64_t pack() const { return (rounds << 2U) | why; }
+  static Farewell unpack(std::uint64_t word) { return {.why = static_cast<Why>(word & 3U), .rounds = word >> 2U}; }
+};
 
 // Two records may be under way at once.
 inline constexpr std::uint64_t kSlots = 2;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <system_error>
 #include <variant>
 
 #include "base/nearest.hpp"
@@ -18,7 +20,7 @@
 namespace heddle::sim {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
@@ -57,8 +59,8 @@ constexpr std::array kRoutings{Word{"up_down", static_cast<int>(RhinetRouting::u
 using I = InfinibandParameters;
 constexpr std::array kInfiniband{
     Row<I>{"lmc", &I::lmc, 0, kLargestLmc},
-    Row<I>{"speed", &I::rate, 1, kHighestRate, kSpeeds},
-    Row<I>{"rate", &I::rate, 1, kHighestRate},
+    Row<I>{"speed", &I::rate, kLowestRate, kHighestRate, kSpeeds},
+    Row<I>{"rate", &I::rate, kLowestRate, kHighestRate},
     Row<I>{"mtu", &I::mtu, 1, kLargestPiece / 2},
     Row<I>{"header", &I::header_bytes, 0, 4096},
     Row<I>{"lanes", &I::lanes, 1, 16},
@@ -69,16 +71,16 @@ constexpr std::array kInfiniband{
     Row<I>{"startup", &I::startup, 0, kLongestTime},
     Row<I>{"send_latency", &I::send_latency, 0, kLongestTime},
     Row<I>{"receive_latency", &I::receive_latency, 0, kLongestTime},
-    Row<I>{"bus", &I::bus, 1, kHighestRate},
+    Row<I>{"bus", &I::bus, kLowestRate, kHighestRate},
     Row<I>{"switching", &I::switching, 0, 0, kSwitchings},
 };
 
 using T = TofuParameters;
 constexpr std::array kTofu{
     Row<T>{"engines", &T::engines, 1, kMostEngines},
-    Row<T>{"rate", &T::rate, 1, kHighestRate},
-    Row<T>{"engine_rate", &T::engine_rate, 1, kHighestRate},
-    Row<T>{"node_rate", &T::node_rate, 1, kHighestRate},
+    Row<T>{"rate", &T::rate, kLowestRate, kHighestRate},
+    Row<T>{"engine_rate", &T::engine_rate, kLowestRate, kHighestRate},
+    Row<T>{"node_rate", &T::node_rate, kLowestRate, kHighestRate},
     Row<T>{"mtu", &T::mtu, 1, kLargestPiece / 2},
     Row<T>{"header", &T::header_bytes, 0, 4096},
     Row<T>{"classes", &T::classes, 1, 8},
@@ -94,7 +96,7 @@ using R = RhinetParameters;
 constexpr std::array kRhinet{
     Row<R>{"pci_cycle", &R::pci_cycle, 1, kLongestTime / 1000},
     Row<R>{"controller_cycle", &R::controller_cycle, 1, kLongestTime / 1000},
-    Row<R>{"rate", &R::rate, 1, kHighestRate},
+    Row<R>{"rate", &R::rate, kLowestRate, kHighestRate},
     Row<R>{"overlap", &R::overlap, 0, 1},
     Row<R>{"read_multiple", &R::read_multiple, 0, 1},
     Row<R>{"mtu", &R::mtu, 1, kLargestPiece / 2},
@@ -113,7 +115,7 @@ Result<std::int64_t> choose(std::span<const Word> words, std::string_view name, 
     expected += expected.empty() ? "" : ", ";
     expected += word.name;
   }
-  return refuse("parameter " + std::string(name) + " cannot be " + quoted(value) + ": expected one of " + expected);
+  return refuse("parameter " + std::string(name) + " cannot be " + in_quotes(value) + ": expected one of " + expected);
 }
 
 // The value as a number in the parameter's own unit: picoseconds, bytes per second, bytes or a count.
@@ -173,11 +175,11 @@ Result<void> apply(Parameters& parameters, const Rows& rows, std::string_view se
     const Halves next = cut_at(settings, ',');
     const Halves setting = cut_at(next.before, '=');
     settings = next.after;
-    if (!setting.cut) return refuse("parameter " + quoted(next.before) + " has no value: expected name=value");
+    if (!setting.cut) return refuse("parameter " + in_quotes(next.before) + " has no value: expected name=value");
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.name == setting.before; });
     if (row == rows.end()) {
-      return refuse("parameter " + quoted(setting.before) + " is unknown",
+      return refuse("parameter " + in_quotes(setting.before) + " is unknown",
                     "did you mean " + std::string(base::nearest(setting.before, names_of(rows))) + "?");
     }
     const auto value = read_value(*row, setting.after);
@@ -198,13 +200,13 @@ Result<TofuParameters> tofu_generation(std::string& settings) {
   settings.erase(at, end - at + (at == 0 && end < settings.size() ? 1 : 0));
   if (name == "k") return TofuParameters{};
   if (name == "d") return tofu_d();
-  return refuse("parameter generation cannot be " + quoted(name) + ": expected one of k, d");
+  return refuse("parameter generation cannot be " + in_quotes(name) + ": expected one of k, d");
 }
 
 Result<std::uint32_t> number(std::string_view text, std::string_view what, std::uint64_t most) {
   const auto count = parse_count(text);
   if (!count || *count == 0 || *count > most) {
-    return refuse(quoted(text) + " is no " + std::string(what) + ": expected 1 to " + std::to_string(most));
+    return refuse(in_quotes(text) + " is no " + std::string(what) + ": expected 1 to " + std::to_string(most));
   }
   return static_cast<std::uint32_t>(*count);
 }
@@ -215,7 +217,7 @@ Result<Fabric> parse_infiniband(std::string_view shape, std::string_view setting
   const Halves nodes = cut_at(shape, ':');
   const std::size_t middle = nodes.before.find("-ary-");
   if (middle == std::string_view::npos || !nodes.before.ends_with("-tree") || middle + 10 > nodes.before.size()) {
-    return refuse(quoted(shape) + " is no tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
+    return refuse(in_quotes(shape) + " is no tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
   }
   const auto arity = number(nodes.before.substr(0, middle), "arity", 1024);
   if (!arity) return std::unexpected(arity.error());
@@ -240,7 +242,7 @@ Result<Fabric> parse_tofu(std::string_view shape, std::string settings) {
   std::string_view rest = shape;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Halves halves = cut_at(rest, 'x');
-    if (halves.cut != (i < 2)) return refuse(quoted(shape) + " is no torus: expected XxYxZ, such as 2x3x2");
+    if (halves.cut != (i < 2)) return refuse(in_quotes(shape) + " is no torus: expected XxYxZ, such as 2x3x2");
     const auto size = number(halves.before, "size of a torus", 4096);
     if (!size) return std::unexpected(size.error());
     (*parameters).*axes[i] = *size;
@@ -279,8 +281,10 @@ Result<Fabric> parse_rhinet(std::string_view shape, std::string_view settings, R
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return refuse("the topology " + in_quotes(path) + " is a folder");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) return refuse("the topology " + quoted(path) + " cannot be read");
+  if (!file.is_open() || file.bad()) return refuse("the topology " + in_quotes(path) + " cannot be read");
   return text;
 }
 
@@ -291,7 +295,7 @@ Result<Fabric> parse_fabric(std::string_view text, ReadFile read) {
     if (kind.before == "infiniband") return parse_infiniband(shape.before, shape.after);
     if (kind.before == "tofu") return parse_tofu(shape.before, std::string(shape.after));
     if (kind.before == "rhinet") return parse_rhinet(shape.before, shape.after, read);
-    return refuse(quoted(kind.before) + " is no fabric: expected infiniband:, tofu: or rhinet:");
+    return refuse(in_quotes(kind.before) + " is no fabric: expected infiniband:, tofu: or rhinet:");
   };
   auto fabric = build();
   if (!fabric) return fabric;

@@ -121,6 +121,9 @@ class Reader {
         const auto rate = parse_rate(halves.after);
         if (!rate) return refuse(rate.error().fact);
         if (rate->bytes_per_second == 0) return refuse("a rate of zero");
+        if (static_cast<std::uint64_t>(rate->bytes_per_second) < kLowestRate)
+          return refuse("a rate of " + std::to_string(rate->bytes_per_second) + " bytes a second: expected " +
+                        std::to_string(kLowestRate) + " or more");
         cable.rate = *rate;
       } else {
         return unknown(setting, "metres= or rate=");

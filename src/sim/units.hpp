@@ -16,6 +16,9 @@ inline constexpr std::int64_t kPicosecondsPerMetre = 5000; // light in a cable
 // The largest piece that any rate is asked about: bytes * 10^12 must fit in 64 bits.
 inline constexpr std::uint32_t kLargestPiece = 1 << 20;
 
+// The lowest rate that may be asked for. What can be simulated at all then ends long before the clock, which lasts for 106 days.
+inline constexpr std::uint64_t kLowestRate = 100'000;
+
 // Bytes per second; 0 stands for a part without a limit of its own.
 struct Rate {
   std::int64_t bytes_per_second = 0;

@@ -260,7 +260,8 @@ void WorldState::kill_those_due() {
 }
 
 Error WorldState::stuck() const {
-  if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty()) return bad_argument(circle);
+  if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty())
+    return bad_argument("the packets are in a deadlock: " + circle, "route so that no circle of buffers can fill");
   std::string waiting;
   for (const std::string& error : outcome_.errors) waiting += " " + error + ";";
   std::uint32_t count = 0;

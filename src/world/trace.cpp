@@ -1,14 +1,30 @@
 #include "world/trace.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 namespace heddle::simulation {
 
 namespace {
 
+// Written here, and moved to its place when it is whole.
+std::string part_of(const std::string& path) {
+  return path + ".part";
+}
+
+// For the inside of a JSON string.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return result;
+}
+
 Error failed(const std::string& path, const char* what) {
-  return {.code = ErrorCode::system_failed,
+  return {.code = ErrorCode::bad_argument,
           .fact = std::string("the trace ") + path + " cannot be " + what,
           .remedy = "name a file in a folder that exists, on a file system with room",
           .system_code = errno};
@@ -27,12 +43,25 @@ std::string microseconds(sim::Picoseconds time) {
 Trace::Trace(std::FILE* file, std::string path, const sim::PacketModel& network)
     : file_(file), path_(std::move(path)), network_(network) {}
 
+// A run that ended with an error leaves what it came to; one that never began leaves nothing.
 Trace::~Trace() {
-  if (file_ != nullptr) std::fclose(file_);
+  if (file_ == nullptr) return;
+  if (!named_.empty()) {
+    static_cast<void>(finish());
+    return;
+  }
+  std::fclose(file_);
+  std::remove(part_of(path_).c_str());
 }
 
 Result<std::unique_ptr<Trace>> Trace::create(const std::string& path, const sim::PacketModel& network) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
+  std::error_code none;
+  const auto there = std::filesystem::status(path, none);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    errno = std::filesystem::is_directory(there) ? EISDIR : EINVAL;
+    return std::unexpected(failed(path, "written"));
+  }
+  std::FILE* file = std::fopen(part_of(path).c_str(), "w");
   if (file == nullptr) return std::unexpected(failed(path, "written"));
   std::unique_ptr<Trace> trace(new Trace(file, path, network));
   std::fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", file);
@@ -52,7 +81,7 @@ void Trace::write(Group group, std::uint32_t track, const std::string& track_nam
                   sim::Picoseconds start, sim::Picoseconds end) {
   if (std::exchange(named_[{group, track}], true) == false)
     std::fprintf(file_, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":\"%s\"}}",
-                 static_cast<int>(group), track, track_name.c_str());
+                 static_cast<int>(group), track, escaped(track_name).c_str());
   std::fprintf(file_, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%s,\"dur\":%s}", what.c_str(),
                static_cast<int>(group), track, microseconds(start).c_str(), microseconds(end - start).c_str());
 }
@@ -75,7 +104,8 @@ Result<void> Trace::finish() {
   std::fputs("\n]}\n", file_);
   const bool whole = std::ferror(file_) == 0;
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-  if (!whole || !closed) return std::unexpected(failed(path_, "finished"));
+  if (!whole || !closed || std::rename(part_of(path_).c_str(), path_.c_str()) != 0)
+    return std::unexpected(failed(path_, "finished"));
   return {};
 }
 

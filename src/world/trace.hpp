@@ -15,7 +15,7 @@ namespace heddle::simulation {
 
 class Trace final : public sim::Recorder {
  public:
-  // Truncates the file. Error system_failed.
+  // Error bad_argument: no such file can be made. One that is there stays as it is until the end.
   static Result<std::unique_ptr<Trace>> create(const std::string& path, const sim::PacketModel& network);
   ~Trace() override;
   Trace(const Trace&) = delete;
@@ -24,7 +24,7 @@ class Trace final : public sim::Recorder {
   void span(const sim::Span& span) override;
   // A stretch of a process's program.
   void peer_span(std::uint32_t rank, const char* what, sim::Picoseconds start, sim::Picoseconds end);
-  // Everything is in the file. Error system_failed.
+  // Everything is in the file. Error bad_argument.
   Result<void> finish();
 
  private:

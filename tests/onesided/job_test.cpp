@@ -31,6 +31,10 @@ TEST(OneSidedJob, AgreesWithTheModel) {
     }
 }
 
+TEST(OneSidedJob, EndsWhatOneThatLeftIsNeededFor) {
+  run_job({.processes = 3, .program = "departed_program", .arguments = {}, .options = {}, .run_options = {}});
+}
+
 TEST(OneSidedJob, KeepsInterleavedWordsOfTwoWriters) {
   for (const std::uint32_t processes : {2U, 3U})
     run_job({.processes = processes,

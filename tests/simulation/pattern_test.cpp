@@ -136,6 +136,33 @@ TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
   }));
 }
 
+// Each sends to the right and receives from the left. Who is done may free its pattern while others have not begun.
+TEST_P(PatternOn, IsWholeForTheLateWhenTheQuickHaveFreedIt) {
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{3000}, std::size_t{40'000}}) {
+    auto world = World::create({.fabric = GetParam(), .peers = 4});
+    ASSERT_TRUE(world) << world.error().message();
+    expect_no_errors(world->run([bytes](Peer& peer) -> Task {
+      std::vector<std::byte> out(bytes, static_cast<std::byte>(peer.rank()));
+      std::vector<std::byte> in(bytes);
+      const std::uint32_t left = (peer.rank() + 3) % 4;
+      Pattern pattern = check(Pattern::create(peer.context()));
+      check(pattern.send(Rank{(peer.rank() + 1) % 4}, Tag{1}, ConstLayout(out)));
+      check(pattern.receive(Rank{left}, Tag{1}, Layout(in)));
+      const Request compiling = check(pattern.start_compile());
+      const Completion compiled = co_await peer.wait(compiling);
+      check(compiled.code == ErrorCode::ok, "compile");
+      for (int round = 0; round < 3; ++round) {
+        if (peer.rank() == 1) co_await peer.sleep(std::chrono::milliseconds(20));
+        const Request started = check(pattern.start());
+        const Completion ended = co_await peer.wait(started);
+        check(ended.code == ErrorCode::ok, "start");
+        check(in == std::vector(bytes, static_cast<std::byte>(left)), "wrong data");
+      }
+      check(pattern.free());
+    }));
+  }
+}
+
 TEST(PatternErrors, AreSaidAndNothingIsSent) {
   auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2});
   ASSERT_TRUE(world) << world.error().message();
@@ -145,6 +172,8 @@ TEST(PatternErrors, AreSaidAndNothingIsSent) {
     check(!Pattern::create(peer.context(), {.algorithm = "best"}), "unknown algorithm");
     Pattern pattern = check(Pattern::create(peer.context()));
     check(!pattern.send(Rank{2}, Tag{1}, ConstLayout(memory)), "a rank outside the job");
+    check(!pattern.send(other, Tag{1}, ConstLayout(nullptr, 8)), "bytes behind a null pointer");
+    check(!pattern.receive(other, Tag{1}, Layout(nullptr, 8)), "bytes behind a null pointer");
     check(!pattern.start(), "started before it is compiled");
     check(pattern.send(other, Tag{1}, ConstLayout(memory)));
     check(pattern.receive(other, Tag{1}, Layout(memory)));

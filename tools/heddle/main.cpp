@@ -4,6 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -81,7 +85,19 @@ int run_program(std::vector<std::string> arguments) {
     return program.exit(asked);
   } catch (const CLI::Error& error) {
     return bad_usage(command_of(program), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(command_of(program), {.code = ErrorCode::out_of_memory,
+                                        .fact = "this needs more memory than there is",
+                                        .remedy = "ask for less at a time"});
+  } catch (const std::exception& error) {
+    return failed(command_of(program), {.code = ErrorCode::system_failed, .fact = error.what()});
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return failed(command_of(program), {.code = ErrorCode::system_failed,
+                                        .fact = "the output cannot be written",
+                                        .remedy = {},
+                                        .peer = kNoPeer,
+                                        .system_code = errno});
   return invocation.exit_status;
 }
 

@@ -70,21 +70,27 @@ void print_json(const Reproduction& all) {
   fmt::print("{}\n", Json{{"figures", std::move(figures)}}.dump());
 }
 
-Result<void> draw(const std::vector<Chart>& charts, const std::string& folder) {
+Result<void> make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                  .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
-  for (const Chart& chart : charts)
-    if (auto written = write_whole_file(fmt::format("{}/{}.svg", folder, chart.file), to_svg(chart)); !written)
-      return written;
   return {};
+}
+
+Result<void> draw(const std::vector<Chart>& charts, const std::string& folder) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const Chart& chart : charts) files.emplace_back(fmt::format("{}/{}.svg", folder, chart.file), to_svg(chart));
+  return write_whole_files(files);
 }
 
 int run_reproduce(const ReproduceArguments& arguments) {
   const auto reports = chosen(arguments.what);
   if (!reports) return failed("reproduce", reports.error());
+  // Before the minutes that the figures take.
+  if (!arguments.svg.empty())
+    if (auto made = make_folder(arguments.svg); !made) return failed("reproduce", made.error());
   Reproduction all;
   for (const Report& report : *reports) {
     auto one = report.reproduce();

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -106,11 +107,32 @@ Result<std::string> read_whole_file(const std::string& path) {
   return text.str();
 }
 
-Result<void> write_whole_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return std::unexpected(cannot("write", path));
+Result<void> write_whole_files(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<std::string> parts; // where it is written first
+  const auto refuse_all = [&parts, &files](std::size_t at) {
+    const Error error = cannot("write", files[at].first);
+    std::error_code none;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (parts[i] != files[i].first) std::filesystem::remove(parts[i], none);
+    return std::unexpected(error);
+  };
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto& [path, text] = files[i];
+    std::error_code none;
+    const auto there = std::filesystem::status(path, none);
+    if (std::filesystem::is_directory(there)) {
+      errno = EISDIR;
+      return refuse_all(i);
+    }
+    const bool beside = !std::filesystem::exists(there) || std::filesystem::is_regular_file(there); // else a device
+    parts.push_back(beside ? path + ".part" : path);
+    std::ofstream file(parts.back(), std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) return refuse_all(i);
+  }
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (parts[i] != files[i].first && std::rename(parts[i].c_str(), files[i].first.c_str()) != 0) return refuse_all(i);
   return {};
 }
 

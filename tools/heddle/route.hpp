@@ -6,6 +6,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace heddle::tool {
 
@@ -36,7 +39,8 @@ Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nod
 std::string name_of(const FabricArguments& arguments);
 
 Result<std::string> read_whole_file(const std::string& path);
-Result<void> write_whole_file(const std::string& path, const std::string& text);
+// Path and text of each. All are written beside their places before the first is moved there: none is ever half written.
+Result<void> write_whole_files(const std::vector<std::pair<std::string, std::string>>& files);
 
 void add_route_tables(CLI::App& route, Invocation& invocation); // route_tables.cpp
 void add_route_select(CLI::App& route, Invocation& invocation); // route_select.cpp

@@ -21,12 +21,9 @@ Result<void> write_files(const routing::Network& network, const std::string& fol
   if (error)
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                  .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
-  const std::pair<const char*, std::string> files[] = {{"fabric.net", routing::ibsim_file(network.fabric)},
-                                                       {"lfts", routing::lft_file(network)},
-                                                       {"guid2lid", routing::guid2lid_file(network)}};
-  for (const auto& [name, text] : files)
-    if (auto written = write_whole_file(fmt::format("{}/{}", folder, name), text); !written) return written;
-  return {};
+  return write_whole_files({{folder + "/fabric.net", routing::ibsim_file(network.fabric)},
+                            {folder + "/lfts", routing::lft_file(network)},
+                            {folder + "/guid2lid", routing::guid2lid_file(network)}});
 }
 
 int run_tables(const TablesArguments& arguments) {

@@ -86,7 +86,8 @@ Result<void> run_schedule(const ScheduleArguments& arguments) {
   const schedule::Schedule schedule = schedule::expected(*problem, *planned);
   if (!arguments.svg.empty()) {
     const std::string title = fmt::format("{}, {}, {}", arguments.pattern, arguments.directions, arguments.algorithm);
-    if (auto written = write_whole_file(arguments.svg, schedule_svg(*puts, schedule, title)); !written) return written;
+    if (auto written = write_whole_files({{arguments.svg, schedule_svg(*puts, schedule, title)}}); !written)
+      return written;
   }
   if (arguments.json) {
     print_json(*puts, *problem, schedule);

@@ -21,7 +21,7 @@ class OneSidedHost {
   // Control records wait on the link: sees to it that they leave.
   virtual void pump_later(Link& link) = 0;
   [[nodiscard]] virtual bool has_failed(std::uint32_t rank) const = 0;
-  [[nodiscard]] virtual std::uint64_t failures() const = 0;
+  [[nodiscard]] virtual std::uint64_t gone() const = 0; // processes that have failed or left
   [[nodiscard]] virtual std::span<const std::unique_ptr<Port>> ports() const = 0;
 };
 

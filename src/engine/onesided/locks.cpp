@@ -221,7 +221,7 @@ void Locks::tried(KnownArea& area, std::uint64_t old) {
 void Locks::wait(KnownArea& area) {
   area.seat.state = SeatState::waiting;
   area.seat.before.clear();
-  area.seat.alert = ground_.host.failures() > 0;
+  area.seat.alert = ground_.host.gone() > 0;
   waiting_.push_back(&area);
 }
 
