@@ -191,7 +191,7 @@ class OneSided {
   // A dead process in the queue is passed over.
   void lock(Rank home, AreaId id, Status& status);
   [[nodiscard]] ErrorCode lock(Rank home, AreaId id);
-  // The same without waiting for others: lock_busy when somebody holds it or waits.
+  // The same without waiting: lock_busy when somebody holds it, waits, or died with it, which only a lock finds out and mends.
   void try_lock(Rank home, AreaId id, Status& status);
   [[nodiscard]] ErrorCode try_lock(Rank home, AreaId id);
   // bad_argument when this process does not hold it. What was pushed under the lock should have ended before.

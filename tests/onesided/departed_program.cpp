@@ -11,7 +11,7 @@ namespace {
 constexpr AreaId kArea{1};
 constexpr AreaId kLock{2};
 constexpr Tag kReady{1};
-constexpr std::chrono::seconds kPatience{30};
+constexpr Tag kDone{2};
 
 void stay(Context& context) {
   OneSided& one_sided = context.one_sided();
@@ -36,6 +36,10 @@ void stay(Context& context) {
   demand(locked == ErrorCode::holder_died || locked == ErrorCode::ok,
          "the lock ended with " + std::string(to_string(locked)));
   demand(one_sided.unlock(Rank{0}, kLock) == ErrorCode::ok, "unlock");
+  // The lock's home stays until the other has had it.
+  const auto done = context.rank() == Rank{0} ? context.receive({.source = Rank{2}, .tag = kDone}, word)
+                                              : context.send(Rank{0}, kDone, word, SendMode::synchronous);
+  demand(context.wait(demand(done, "the last word")).code == ErrorCode::ok, "the last word");
 }
 
 } // namespace

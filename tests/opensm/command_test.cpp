@@ -42,6 +42,14 @@ TEST(RouteCommand, SelectsRootsAndLids) {
   EXPECT_EQ(found.at("lids")[0][3], 4 * (9 + 1) + 1);
 }
 
+TEST(RouteCommand, SelectsNothingThatLeadsNowhere) {
+  const Outcome outcome = heddle({"route", "select", "--tree", "2-ary-2-tree", "--failed", "root0,root1", "--nodes",
+                                  "0,2", "--method", "colouring", "--json"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("unreachable"));
+}
+
 TEST(RouteCommand, NamesHotSpotsAndAnswersInItsStatus) {
   const Outcome outcome =
       heddle({"route", "load", "--tree", "3-ary-2-tree", "--nodes", "3,5,6,9", "--method", "conventional", "--json"});

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 TEST(ReproduceRhinet, IsAsCloseToTheReportAsItPromises) {
-  const std::string folder = testing::TempDir() + "heddle-rhinet-charts";
+  const std::string folder = testing::TempDir() + "heddle_rhinet_charts_" + std::to_string(::getpid());
   const Outcome outcome = heddle({"reproduce", "rhinet", "--json", "--svg", folder});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   std::map<std::string, json> figures;

@@ -1,5 +1,6 @@
 // heddle route select: the root and the LID for every ordered pair of a job's nodes.
 #include "route.hpp"
+#include "routing/load.hpp"
 
 #include <fmt/core.h>
 
@@ -79,6 +80,9 @@ int run_select(const SelectArguments& arguments) {
   if (!pattern) return failed("route select", pattern.error());
   const auto selection = routing::select(*network, *job, *method, *pattern);
   if (!selection) return failed("route select", selection.error());
+  // LIDs that lead nowhere are no answer.
+  if (const auto reached = routing::check_load(*network, *job, *selection, *pattern); !reached)
+    return failed("route select", reached.error());
   if (arguments.json)
     print_json(arguments, *network, *job, *selection);
   else

@@ -1,0 +1,89 @@
+// What the program leaves in files: all of it or nothing, and traces that can be read.
+#include "tests/tools/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace heddle::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ public:
+  Files() { fs::create_directories(folder); }
+  ~Files() override { fs::remove_all(folder); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  static std::string text_of(const fs::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  // Parts that nobody needs any more count, too.
+  [[nodiscard]] std::ptrdiff_t count() const {
+    return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+  }
+
+  const fs::path folder = fs::path(testing::TempDir()) / ("heddle_files_" + std::to_string(::getpid()));
+};
+
+TEST_F(Files, OfTablesAreAllWrittenOrNone) {
+  fs::create_directories(folder / "lfts"); // in the way of the second
+  expect_refused("route tables", heddle({"route", "tables", "--tree", "6-ary-2-tree:30", "--out", folder.string()}),
+                 "lfts");
+  EXPECT_EQ(count(), 1);
+}
+
+TEST_F(Files, StayAsTheyAreWhenARunIsRefused) {
+  const fs::path trace = folder / "trace.json";
+  std::ofstream(trace) << "precious";
+  expect_refused("sim",
+                 heddle({"sim", "ping-pong", "-n", "1", "--bytes", "8", "--fabric", "tofu:1x1x1", "--trace", trace}),
+                 "at least 2 processes");
+  EXPECT_EQ(text_of(trace), "precious");
+  EXPECT_EQ(count(), 1);
+}
+
+TEST_F(Files, OfTracesThatCannotBeAreRefused) {
+  const std::vector<std::string> sim{"sim", "ping-pong", "--bytes", "8", "--fabric", "tofu:1x1x1", "--trace"};
+  for (const std::string& path : {std::string("/nonexistent/trace"), folder.string()}) {
+    std::vector<std::string> arguments = sim;
+    arguments.push_back(path);
+    expect_refused("sim", heddle(arguments), path);
+  }
+}
+
+TEST_F(Files, OfTracesTellOfADeadlock) {
+  const fs::path trace = folder / "trace.json";
+  expect_refused("sim",
+                 heddle({"sim", "all-to-all", "--rounds", "3", "--bytes", "64KiB", "--fabric",
+                         "rhinet:ring:8,routing=shortest", "--trace", trace}),
+                 "deadlock");
+  EXPECT_GT(nlohmann::json::parse(text_of(trace)).at("traceEvents").size(), 100U);
+}
+
+TEST_F(Files, OfTracesTakeNamesAsTheyAre) {
+  const fs::path topology = folder / "names.topology";
+  const fs::path trace = folder / "trace.json";
+  std::ofstream(topology) << "switch a\"b\nnode x a\"b:2\nnode y a\"b:3\n";
+  const Outcome outcome = heddle({"sim", "ping-pong", "--rounds", "1", "--bytes", "8", "--fabric",
+                                  "rhinet:" + topology.string(), "--trace", trace});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_GT(nlohmann::json::parse(text_of(trace)).at("traceEvents").size(), 10U);
+}
+
+TEST(Sim, RefusesWhatItsClockOrTheMemoryCannotFollow) {
+  expect_refused("sim",
+                 heddle({"sim", "ping-pong", "--bytes", "10MiB", "--fabric", "infiniband:2-ary-2-tree,rate=1B/s"}),
+                 "out of range");
+  expect_refused("sim", heddle({"sim", "ping-pong", "--bytes", "8", "--fabric", "rhinet:/"}), "is a folder");
+}
+
+} // namespace
+} // namespace heddle::tests
