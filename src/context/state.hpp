@@ -54,7 +54,7 @@ class Context::State {
   }
 
   // For calls that end at once without it: whoever makes only such calls still serves its peers, such as those that ask for the
-  // key of an area.
+  // key of an area, and learns of their deaths.
   void progress_now_and_then() {
     if (--quick_calls_left_ == 0 && may_block()) [[unlikely]]
       progress_between_quick_calls();

@@ -119,6 +119,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] std::uint64_t progress_count() const { return core_.progress_count; }
   // Whether something that began before that count has not ended yet. Looks at all operations.
   [[nodiscard]] bool waits_since(std::uint64_t count);
+  // What every call says that was given a layout it cannot use.
+  [[nodiscard]] static Error unusable_layout();
 
   // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
   std::size_t progress() {
@@ -289,7 +291,6 @@ class Engine final : private LinkHost, private OneSidedHost {
            (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
   }
   [[nodiscard]] Error complaint(const Match& match) const;
-  [[nodiscard]] static Error unusable_layout();
   [[nodiscard]] bool source_failed(const Match& match) const {
     if (match.source == kAnySource) return false;
     const Link* link = links_[static_cast<std::uint32_t>(match.source)];

@@ -1,6 +1,7 @@
 #include "pattern/patterns.hpp"
 
 #include "base/nearest.hpp"
+#include "base/refusal.hpp"
 #include "schedule/algorithms.hpp"
 
 #include <algorithm>
@@ -10,10 +11,6 @@ namespace heddle::pattern {
 
 // --- one ---
 
-std::unexpected<Error> One::refuse(std::string fact, std::string remedy) const {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)});
-}
-
 Result<Pattern::Item> One::declare(Declared item) {
   if (stage_ != Stage::building)
     return refuse("the pattern is changed after its compile", "declare all requests before, or make another pattern");
@@ -21,9 +18,7 @@ Result<Pattern::Item> One::declare(Declared item) {
     return refuse("rank " + std::to_string(item.rank) + " is outside the job of " +
                       std::to_string(owner_.engine_.size()) + " processes",
                   "use a rank from 0 to " + std::to_string(owner_.engine_.size() - 1));
-  if (!item.source.usable() || !item.target.usable())
-    return refuse("the layout has bytes behind a null pointer, or more than 2^62 of them",
-                  "give memory that exists, or no bytes");
+  if (!item.source.usable() || !item.target.usable()) return std::unexpected(engine::Engine::unusable_layout());
   if (item.kind == Declared::Kind::expose && item.target.shape() != Layout::Shape::contiguous)
     return refuse("exposed memory is in one piece, area " + std::to_string(item.tag) + " is not");
   plan_.items.push_back(std::move(item));

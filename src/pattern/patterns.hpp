@@ -45,7 +45,6 @@ class One {
   void end_round();
   void break_off(Error error);
   void give_memory_back();
-  [[nodiscard]] std::unexpected<Error> refuse(std::string fact, std::string remedy = {}) const;
 
   Patterns& owner_;
   PatternOptions options_;

@@ -2,7 +2,7 @@
 //
 //   record   may go when the slot is free: its target has consumed the round before the last
 //   data     may go when the target has started this round, as it lands in the program's memory
-//   put      may go at once
+//   put      may go at once, unless the target has let go of the pattern
 //
 // Nothing here allocates, plans or matches.
 #pragma once
@@ -27,7 +27,7 @@ class Runner {
   // One of its commands has ended.
   void command_ended(std::uint32_t out, ir::Status status);
   [[nodiscard]] bool failed() const { return failed_; }
-  // Whether anything could still be done: no partner has left.
+  // Whether the next round could be whole: no partner has failed or let go before it.
   [[nodiscard]] bool sound() const { return !failed_ && !somebody_is_missing(); }
   [[nodiscard]] std::vector<Pattern::Item> incomplete() const;
   // Partners are told that nothing more will come, and why.

@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <filesystem>
 
 namespace heddle::tool {
 namespace {
@@ -68,15 +67,6 @@ void print_json(const Reproduction& all) {
                        {"ours", figure.ours},
                        {"unit", figure.unit}});
   fmt::print("{}\n", Json{{"figures", std::move(figures)}}.dump());
-}
-
-Result<void> make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
-  return {};
 }
 
 Result<void> draw(const std::vector<Chart>& charts, const std::string& folder) {

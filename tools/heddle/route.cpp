@@ -107,6 +107,15 @@ Result<std::string> read_whole_file(const std::string& path) {
   return text.str();
 }
 
+Result<void> make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
+  return {};
+}
+
 Result<void> write_whole_files(const std::vector<std::pair<std::string, std::string>>& files) {
   std::vector<std::string> parts; // where it is written first
   const auto refuse_all = [&parts, &files](std::size_t at) {

@@ -38,6 +38,8 @@ Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nod
 // How output names the fabric: the tree in its shortest form, or the file.
 std::string name_of(const FabricArguments& arguments);
 
+// With those above it; one that is there is fine.
+Result<void> make_folder(const std::string& folder);
 Result<std::string> read_whole_file(const std::string& path);
 // Path and text of each. All are written beside their places before the first is moved there: none is ever half written.
 Result<void> write_whole_files(const std::vector<std::pair<std::string, std::string>>& files);

@@ -4,8 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 namespace heddle::tool {
 namespace {
 
@@ -16,11 +14,7 @@ struct TablesArguments {
 };
 
 Result<void> write_files(const routing::Network& network, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = fmt::format("cannot make the folder '{}': {}", folder, error.message())});
+  if (auto made = make_folder(folder); !made) return made;
   return write_whole_files({{folder + "/fabric.net", routing::ibsim_file(network.fabric)},
                             {folder + "/lfts", routing::lft_file(network)},
                             {folder + "/guid2lid", routing::guid2lid_file(network)}});
