@@ -5,6 +5,7 @@
 //         engines, links and node, and by prices (prices.hpp), which are found once and cost a sum at every step
 //   once  equal requests in their order; engines that are free at the same moment as one set; a moment with the same things
 //         left and under way as an earlier one that came no later
+#include "base/mixed.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/flow.hpp"
 #include "schedule/prices.hpp"
@@ -128,18 +129,19 @@ class Search {
   // follows, except for engines that are not open yet.
   bool been_here(std::uint32_t left) {
     const Flow::State& state = flow_.state();
-    std::uint64_t key = mixed(left);
+    std::uint64_t key = base::mixed(left);
     for (std::uint32_t e = 0; e < flow_.engines(); ++e) {
       const auto& at = state.engines[e];
       if (at.request != kNoRequest) {
         const double rest = at.moves ? at.left : at.left + (at.moves_at - state.now) * 1e9; // both in one
-        key += mixed(mixed(named(at.request, at.path, at.receive_engine)) + static_cast<std::uint64_t>(rest * 16));
+        key += base::mixed(base::mixed(named(at.request, at.path, at.receive_engine)) +
+                           static_cast<std::uint64_t>(rest * 16));
       } else if (at.moves_at > state.now) {
-        key += mixed((static_cast<std::uint64_t>(state.now * 1024) << 8U) + e);
+        key += base::mixed((static_cast<std::uint64_t>(state.now * 1024) << 8U) + e);
       } else if (wishes_[e].request != kNoRequest) {
-        key += mixed(named(wishes_[e].request, wishes_[e].path, 0xff));
+        key += base::mixed(named(wishes_[e].request, wishes_[e].path, 0xff));
       } else if (is_closed(e)) {
-        key += mixed(0xff);
+        key += base::mixed(0xff);
       }
     }
     const auto [moment, fresh] = moments_.try_emplace(key, state.now);
@@ -151,14 +153,6 @@ class Search {
   static std::uint64_t named(std::uint32_t request, std::uint8_t path, std::uint8_t receive_engine) {
     return (std::uint64_t{request} + 1) << 16U | std::uint64_t{path} << 8U | receive_engine;
   }
-  // The last steps of splitmix64: every bit depends on all.
-  static std::uint64_t mixed(std::uint64_t word) {
-    word += 0x9e37'79b9'7f4a'7c15ULL;
-    word = (word ^ (word >> 30U)) * 0xbf58'476d'1ce4'e5b9ULL;
-    word = (word ^ (word >> 27U)) * 0x94d0'49bb'1331'11ebULL;
-    return word ^ (word >> 31U);
-  }
-
   void finish() {
     const Moment moment = here();
     while (flow_.state().active > 0 && next_moment(false)) {

@@ -1,6 +1,8 @@
 // Keys of communication areas. Drawn from the system's generator, so that one key says nothing about the others; in a simulated
-// job, which is the same each time, by SplitMix64 (Steele, Lea, Flood 2014) from a given start.
+// job, which is the same each time, by splitmix64 from a given start.
 #pragma once
+
+#include "base/mixed.hpp"
 
 #include <cstdint>
 #include <random>
@@ -21,10 +23,9 @@ class AreaKeys {
       std::random_device random;
       return (static_cast<std::uint64_t>(random()) << 32U) | random();
     }
-    std::uint64_t mixed = state_ += 0x9e37'79b9'7f4a'7c15ULL;
-    mixed = (mixed ^ (mixed >> 30U)) * 0xbf58'476d'1ce4'e5b9ULL;
-    mixed = (mixed ^ (mixed >> 27U)) * 0x94d0'49bb'1331'11ebULL;
-    return mixed ^ (mixed >> 31U);
+    const std::uint64_t drawn = base::mixed(state_);
+    state_ += base::kMixedStep;
+    return drawn;
   }
 
  private:
