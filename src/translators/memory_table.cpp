@@ -7,12 +7,17 @@
 #include <string>
 #include <utility>
 
+#include <sys/mman.h>
+
 namespace heddle::translators {
 
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
 constexpr std::size_t kFirstPlaces = 16;
+// From this size on memory is mapped: pages of it that nobody touches, as most of a ring's to a peer that sends little, are
+// neither zeroed nor there.
+constexpr std::size_t kMappedFrom = 64 << 10;
 
 } // namespace
 
@@ -20,7 +25,31 @@ MemoryTable::MemoryTable() : areas_(kFirstPlaces) {}
 
 MemoryTable::~MemoryTable() {
   for (const Area& area : areas_)
-    if (area.state == State::owned || area.state == State::withdrawn) ::operator delete(area.data, kAlignment);
+    if (area.state == State::owned || area.state == State::withdrawn) give_back(area);
+}
+
+MemoryTable::Area MemoryTable::zeroed(std::size_t bytes) {
+  Area area{.bytes = bytes, .state = State::owned};
+  // The library rounds sizes up to the alignment, and does not notice when that wraps.
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) return area;
+  if (bytes >= kMappedFrom) {
+    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    area.mapped = data != MAP_FAILED; // there may be too many mappings
+    if (area.mapped) {
+      area.data = static_cast<std::byte*>(data);
+      return area;
+    }
+  }
+  area.data = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
+  if (area.data != nullptr) std::memset(area.data, 0, bytes);
+  return area;
+}
+
+void MemoryTable::give_back(const Area& area) {
+  if (area.mapped)
+    ::munmap(area.data, area.bytes);
+  else
+    ::operator delete(area.data, kAlignment);
 }
 
 // Keys may count or be multiples of anything: the upper bits of the product depend on all of theirs.
@@ -61,23 +90,21 @@ void MemoryTable::erase(std::size_t at) {
 }
 
 Result<ir::ExposedMemory> MemoryTable::allocate(ir::MemoryKey key, std::size_t bytes) {
-  // The library rounds sizes up to the alignment, and does not notice when that wraps.
-  const bool possible = bytes <= std::numeric_limits<std::size_t>::max() / 2;
-  auto* data = possible ? static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)) : nullptr;
-  if (data == nullptr)
+  Area area = zeroed(bytes);
+  if (area.data == nullptr)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "no memory for " + std::to_string(bytes) + " bytes that peers can reach",
                                  .remedy = "lower ring_memory"});
-  std::memset(data, 0, bytes);
-  insert({.key = key, .data = data, .bytes = bytes, .state = State::owned});
-  return ir::ExposedMemory{.memory = {data, bytes}, .place = {.key = key, .offset = 0}};
+  area.key = key;
+  insert(area);
+  return ir::ExposedMemory{.memory = {area.data, bytes}, .place = {.key = key, .offset = 0}};
 }
 
 void MemoryTable::deallocate(const ir::ExposedMemory& memory) {
   const std::size_t at = place_of(memory.place.key);
   const Area area = areas_[at];
   if (area.state == State::empty) return;
-  if (area.state != State::exposed) ::operator delete(area.data, kAlignment);
+  if (area.state != State::exposed) give_back(area);
   erase(at);
 }
 

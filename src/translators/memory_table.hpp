@@ -39,6 +39,7 @@ class MemoryTable {
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
     State state = State::empty;
+    bool mapped = false; // by itself, not a part of the heap
   };
   static_assert(sizeof(Area) == 32); // two to a cache line
 
@@ -47,6 +48,9 @@ class MemoryTable {
   // Where the key stands, or the empty place where it would.
   [[nodiscard]] std::size_t place_of(ir::MemoryKey key) const;
   [[nodiscard]] const Area& find(ir::MemoryKey key) const { return areas_[place_of(key)]; }
+  // Zeroed memory for an area of that many bytes; null data: there is none.
+  static Area zeroed(std::size_t bytes);
+  static void give_back(const Area& area);
   void insert(const Area& area);
   void erase(std::size_t at);
 
