@@ -82,11 +82,15 @@ std::uint32_t direction_of(const std::vector<int>& offset) {
   return steps * 2 * all + 2 * std::min(own, opposite) + (own < opposite ? 0 : 1);
 }
 
-pattern::Hint hint_of(const std::vector<int>& offset) {
-  pattern::Hint hint{.given = true, .direction = direction_of(offset)};
-  for (std::uint32_t axis = 0; axis < offset.size(); ++axis)
-    if (offset[axis] != 0) hint.links.push_back(2 * axis + (offset[axis] < 0 ? 1 : 0));
-  hint.diagonal = hint.links.size() > 1;
+pattern::Hint hint_of(const std::vector<int>& offset, const Places& places, std::uint32_t own) {
+  pattern::Hint hint{.given = true, .direction = direction_of(offset), .steps = {}};
+  for (std::uint32_t axis = 0; axis < offset.size(); ++axis) {
+    if (offset[axis] == 0) continue;
+    std::vector<int> straight(offset.size(), 0);
+    straight[axis] = offset[axis];
+    hint.steps.push_back(
+        {.axis = axis, .down = offset[axis] < 0, .neighbour = places.neighbour(own, straight).value_or(own)});
+  }
   return hint;
 }
 
@@ -139,7 +143,7 @@ Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
                             .rank = *neighbour,
                             .tag = sent_as,
                             .source = exchange.out,
-                            .hint = hint_of(exchange.offset)});
+                            .hint = hint_of(exchange.offset, *places, own)});
     if (!out) return std::unexpected(std::move(out.error()));
     auto in = one.declare({.kind = options.barriers ? Kind::expose : Kind::receive,
                            .rank = *neighbour,

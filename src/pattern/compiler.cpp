@@ -1,5 +1,6 @@
 #include "pattern/compiler.hpp"
 
+#include "pattern/axis_order.hpp"
 #include "pattern/planner.hpp"
 
 #include <algorithm>
@@ -346,7 +347,7 @@ bool Compiler::progress() {
     if (!std::ranges::all_of(told_, [this](Request told) { return engine_.ended(told); })) return false;
     told_.clear(); // their completions are taken with their messages
     stage_ = Stage::meeting;
-    meeting_.begin(false);
+    meeting_.begin(AxisOrder::seen_in(plan_.items, engine_).news());
   }
   if (stage_ == Stage::meeting) {
     if (meeting_.progress() == Meeting::State::running) return false;
@@ -361,10 +362,12 @@ bool Compiler::progress() {
     check_receives();
     if (!error_) {
       open_windows();
-      if (auto planned = plan_outs_onto_engines(plan_, algorithm_); !planned) wrong(std::move(planned.error()));
+      const bool in_order = AxisOrder::from_news(meeting_.news()).is_one();
+      if (auto planned = plan_outs_onto_engines(plan_, algorithm_, in_order); !planned)
+        wrong(std::move(planned.error()));
     }
     stage_ = Stage::agreeing;
-    agreement_.begin(error_.has_value());
+    agreement_.begin(error_ ? Meeting::kWrong : 0);
   }
   if (agreement_.progress() == Meeting::State::running) return false;
   if (agreement_.state() == Meeting::State::failed)

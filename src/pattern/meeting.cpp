@@ -2,10 +2,10 @@
 
 namespace heddle::pattern {
 
-void Meeting::begin(bool wrong) {
+void Meeting::begin(std::uint8_t news) {
   ++number_;
   round_ = 0;
-  wrong_ = wrong;
+  news_ = news;
   state_ = State::running;
   begin_round();
 }
@@ -14,17 +14,17 @@ void Meeting::begin_round() {
   const std::uint32_t size = engine_.size();
   const std::uint32_t distance = std::uint32_t{1} << round_;
   if (distance >= size) {
-    state_ = wrong_ ? State::failed : State::passed;
+    state_ = (news_ & kWrong) != 0 ? State::failed : State::passed;
     return;
   }
   const Tag tag = tag_of(serial_, number_, Topic::meeting, round_);
-  news_out_ = std::byte{wrong_};
+  news_out_ = news_;
   const auto sent =
       engine_.send({.to = Rank{(engine_.rank() + distance) % size}, .tag = tag, .channel = engine::Channel::pattern},
                    ConstLayout(&news_out_, 1));
   const auto received = engine_.receive({.source = Rank{(engine_.rank() + size - distance) % size}, .tag = tag},
                                         Layout(&news_in_, 1), {}, engine::Channel::pattern);
-  wrong_ = wrong_ || !sent || !received;
+  if (!sent || !received) news_ |= kWrong;
   send_ = sent.value_or(Request{});
   receive_ = received.value_or(Request{});
 }
@@ -33,7 +33,8 @@ Meeting::State Meeting::progress() {
   while (state_ == State::running && engine_.ended(send_) && engine_.ended(receive_)) {
     const auto sent = engine_.take_completion(send_);
     const auto received = engine_.take_completion(receive_);
-    wrong_ = wrong_ || sent->code != ErrorCode::ok || received->code != ErrorCode::ok || news_in_ != std::byte{0};
+    if (received->code == ErrorCode::ok) news_ |= news_in_;
+    if (sent->code != ErrorCode::ok || received->code != ErrorCode::ok) news_ |= kWrong;
     ++round_;
     begin_round();
   }

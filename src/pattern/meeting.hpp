@@ -1,4 +1,5 @@
-// Where all processes of the job wait for each other and pass on one bit: whether anything is wrong with any of them.
+// Where all processes of the job wait for each other and pass on a few bits: what any of them says, all hear. One of them is
+// whether anything is wrong.
 // Dissemination as in collective/barrier.hpp, on the patterns' own channel: patterns meet when their puts have ended, which is
 // at another time in every process, and so must not count as barriers of the program.
 #pragma once
@@ -23,13 +24,17 @@ class Meeting {
 
   Meeting(engine::Engine& engine, std::uint32_t serial) : engine_(engine), serial_(serial) {}
 
-  // Begins the next one. `wrong`: tell everyone.
-  void begin(bool wrong);
+  static constexpr std::uint8_t kWrong = 1;
+
+  // Begins the next one; `news` are told to everyone.
+  void begin(std::uint8_t news);
   // Takes what steps can be taken.
   State progress();
   // A process is gone: it will not come. What it waited for is given up.
   void abandon();
   [[nodiscard]] State state() const { return state_; }
+  // What all have said, once it is over.
+  [[nodiscard]] std::uint8_t news() const { return news_; }
 
  private:
   void begin_round();
@@ -41,9 +46,9 @@ class Meeting {
   State state_ = State::idle;
   Request send_;
   Request receive_;
-  std::byte news_out_{};
-  std::byte news_in_{};
-  bool wrong_ = false;
+  std::uint8_t news_ = 0;
+  std::uint8_t news_out_ = 0;
+  std::uint8_t news_in_ = 0;
 };
 
 } // namespace heddle::pattern

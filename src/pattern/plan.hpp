@@ -16,12 +16,17 @@
 
 namespace heddle::pattern {
 
-// Where in a grid a request goes, when every process runs the same pattern: links stand for those of all processes.
+// Where in a grid a request goes, when every process runs the same pattern.
 struct Hint {
+  struct Step { // one place on along an axis
+    std::uint32_t axis = 0;
+    bool down = false;
+    std::uint32_t neighbour = 0; // the rank that this step alone would lead to
+  };
   bool given = false;
   std::uint32_t direction = 0;
-  bool diagonal = false;
-  std::vector<std::uint32_t> links; // twice the axis, and one more for the way down
+  std::vector<Step> steps; // by axis
+  [[nodiscard]] bool diagonal() const { return steps.size() > 1; }
 };
 
 struct Declared {

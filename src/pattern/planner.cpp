@@ -13,8 +13,9 @@ namespace {
 // A group of outs that share a network, as the scheduler sees it.
 class Network {
  public:
-  explicit Network(const ir::Translator& translator) : translator_(translator) {
+  Network(const ir::Translator& translator, bool in_order) : translator_(translator) {
     problem_.resources = translator.resources();
+    problem_.in_order = in_order;
   }
 
   void add(const Out& out, const Declared& item, const Partner& partner) {
@@ -23,18 +24,23 @@ class Network {
     if (item.hint.given) {
       // Every process does the same, so links stand for directions, and this process's receive engines for its partners'.
       request.direction = item.hint.direction;
-      request.diagonal = item.hint.diagonal;
+      request.diagonal = item.hint.diagonal();
+    } else {
+      request.direction = request.receiver = receiver_of(partner.rank);
+    }
+    const std::uint32_t paths = std::max(translator_.paths_to(peer), 1U);
+    if (item.hint.given && paths == 1) {
       problem_.stands_for_all = true;
       double rate = 0;
       for (const ir::PathLink& link : translator_.route(peer, 0))
         rate = rate == 0 ? link.rate : std::min(rate, link.rate);
       std::vector<std::uint32_t> links;
-      for (const std::uint32_t link : item.hint.links) links.push_back(number_of(link, rate));
+      for (const Hint::Step& step : item.hint.steps)
+        links.push_back(number_of(2 * step.axis + (step.down ? 1 : 0), rate));
       problem_.add(request, std::span<const std::uint32_t>(links));
       return;
     }
-    request.direction = request.receiver = receiver_of(partner.rank);
-    for (std::uint32_t path = 0; path < std::max(translator_.paths_to(peer), 1U); ++path) {
+    for (std::uint32_t path = 0; path < paths; ++path) {
       std::vector<std::uint32_t> links;
       for (const ir::PathLink& link : translator_.route(peer, path)) links.push_back(number_of(link.link, link.rate));
       if (path == 0)
@@ -78,7 +84,7 @@ std::string line_of(const Out& out, const Partner& partner, const schedule::Plac
 
 } // namespace
 
-Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm) {
+Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bool in_order) {
   // In the order in which the program named them: what every algorithm starts from.
   std::ranges::stable_sort(plan.outs, {}, &Out::item);
   std::map<schedule::Queue*, std::vector<std::size_t>> by_network;
@@ -86,7 +92,7 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm) {
   std::vector<Out> ordered;
   ordered.reserve(plan.outs.size());
   for (const auto& [queue, outs] : by_network) {
-    Network network(queue->translator());
+    Network network(queue->translator(), in_order);
     for (const std::size_t i : outs)
       network.add(plan.outs[i], plan.items[plan.outs[i].item], plan.partners[plan.outs[i].partner]);
     const auto schedule = schedule::run_algorithm(algorithm, network.problem());

@@ -10,7 +10,8 @@
 
 namespace heddle::pattern {
 
-// Sorts plan.outs into the order of handing over and names their engines, network by network.
-Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm);
+// Sorts plan.outs into the order of handing over and names their engines, network by network. `in_order`: diagonal requests of
+// all processes go along the axes in one order (axis_order.hpp).
+Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bool in_order);
 
 } // namespace heddle::pattern

@@ -35,7 +35,7 @@ void Runner::start() {
   for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) plan_.ins[i].progress = Progress::waiting;
   if (barriers_) {
     phase_ = Phase::gathering;
-    meeting_.begin(false);
+    meeting_.begin(0);
     if (meeting_.progress() != Meeting::State::passed) return; // if it has failed, progress says so
   }
   begin_moving();
@@ -236,7 +236,7 @@ bool Runner::progress() {
       return true;
     }
     phase_ = Phase::parting;
-    meeting_.begin(failed_);
+    meeting_.begin(failed_ ? Meeting::kWrong : 0);
   }
   if (phase_ == Phase::parting) {
     const Meeting::State state = meeting_.progress();

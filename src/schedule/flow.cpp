@@ -1,5 +1,6 @@
 #include "schedule/flow.hpp"
 
+#include "base/mixed.hpp"
 #include "schedule/algorithms.hpp"
 
 #include <algorithm>
@@ -22,7 +23,15 @@ Flow::Flow(const Problem& problem)
       path_choice_(problem.size(), 0),
       users_(problem.link_rates.size(), 0),
       crossing_(problem.link_rates.size(), 0),
-      residual_(problem.link_rates.size(), 0) {}
+      residual_(problem.link_rates.size(), 0) {
+  route_names_.reserve(problem.paths.size() + 1);
+  for (const Problem::Range& path : problem.paths) {
+    std::uint64_t name = base::mixed(0);
+    for (std::uint32_t i = 0; i < path.count; ++i) name = base::mixed(name + problem.links[path.first + i]);
+    route_names_.push_back(name);
+  }
+  route_names_.push_back(base::mixed(0)); // of requests without a path
+}
 
 void Flow::reset(std::uint32_t engines) {
   engine_count_ = std::clamp<std::uint32_t>(engines, 1, std::min(problem_.resources.engines, kMostEngines));
@@ -65,6 +74,8 @@ void Flow::begin(std::uint32_t engine, std::uint32_t request, std::uint32_t path
   const auto links = problem_.path(request, path);
   at.links = links.data();
   at.link_count = static_cast<std::uint32_t>(links.size());
+  at.route = problem_.requests[request].paths == 0 ? static_cast<std::uint32_t>(problem_.paths.size())
+                                                   : problem_.requests[request].first_path + path;
   for (const std::uint32_t link : links) ++users_[link];
   Placement& placement = placements_[request];
   placement.send_engine = static_cast<std::uint8_t>(engine);
@@ -73,16 +84,42 @@ void Flow::begin(std::uint32_t engine, std::uint32_t request, std::uint32_t path
   placement.start_ns = state_.now;
 }
 
-// Max-min fair rates by progressive filling. Few flows cross few links, so plain loops beat cleverness.
+// The same requests, or others over the same links, move together again and again, most of all when many plans are tried.
 void Flow::solve() {
+  stale_ = false;
+  std::uint64_t key = 0;
+  for (std::uint32_t e = 0; e < engine_count_; ++e)
+    if (state_.engines[e].moves) key += route_names_[state_.engines[e].route];
+  const std::uint64_t place = key >> (64 - kKnownBits);
+  auto& shares = shares_[place];
+  if (known_[place] != key) {
+    divide();
+    known_[place] = key;
+    std::uint32_t count = 0;
+    for (std::uint32_t e = 0; e < engine_count_; ++e)
+      if (const State::Engine& at = state_.engines[e]; at.moves)
+        shares[count++] = {.route = route_names_[at.route], .rate = at.rate, .time = 1 / at.rate};
+  }
+  for (std::uint32_t e = 0; e < engine_count_; ++e) {
+    State::Engine& at = state_.engines[e];
+    if (!at.moves) continue;
+    const Share* share = shares.data();
+    while (share->route != route_names_[at.route]) ++share; // requests of one route get the same
+    at.rate = share->rate;
+    at.end = state_.now + at.left * share->time;
+  }
+}
+
+// Max-min fair rates by progressive filling. Few flows cross few links, so plain loops beat cleverness.
+void Flow::divide() {
   std::array<std::uint32_t, kMostEngines> moving; // NOLINT: filled as far as it is used
   std::uint32_t count = 0;
-  touched_.clear();
   bool shared = false;
-  double slowest = engine_rate_;
+  double slowest = kNoLimit;
+  touched_.clear();
   for (std::uint32_t e = 0; e < engine_count_; ++e) {
     const State::Engine& at = state_.engines[e];
-    if (at.request == kNoRequest || !at.moves) continue;
+    if (!at.moves) continue;
     moving[count++] = e;
     for (const std::uint32_t link : at.path_links()) {
       if (crossing_[link]++ != 0) {
@@ -94,14 +131,8 @@ void Flow::solve() {
       touched_.push_back(link);
     }
   }
-  stale_ = false;
   if (const double even = std::min(engine_rate_, node_rate_ / count); !shared && even <= slowest) { // nothing to divide
-    for (std::uint32_t i = 0; i < count; ++i) {
-      State::Engine& at = state_.engines[moving[i]];
-      at.rate = even;
-      at.end = state_.now + at.left / even;
-    }
-    count = 0;
+    while (count > 0) state_.engines[moving[--count]].rate = even;
   }
   double node = node_rate_;
   while (count > 0) {
@@ -122,7 +153,6 @@ void Flow::solve() {
         continue;
       }
       at.rate = level;
-      at.end = state_.now + at.left / level;
       moving[i] = moving[--count];
       node -= level;
       if (all) continue;
@@ -228,16 +258,29 @@ Schedule run_queues(Flow& flow, const Problem& problem, const std::vector<std::v
   return flow.schedule();
 }
 
+void run_freely(Flow& flow, const Problem& problem, const Schedule& planned) {
+  for (std::uint32_t request = 0; request < problem.size(); ++request)
+    flow.choose_path(request, planned.placements[request].path);
+  // In the order of handing over an engine's requests follow each other.
+  std::array<std::uint32_t, kMostEngines + 1> first{};
+  for (const Placement& placement : planned.placements) ++first[placement.send_engine + 1U];
+  std::uint32_t engines = 0;
+  for (std::uint32_t e = 0; e < kMostEngines; ++e) {
+    if (first[e + 1] != 0) engines = e + 1;
+    first[e + 1] += first[e];
+  }
+  auto next = first;
+  flow.reset(engines);
+  flow.run(problem.size(), [&](std::uint32_t engine) {
+    if (next[engine] == first[engine + 1] || !flow.can_begin(engine, planned.order[next[engine]])) return kNoRequest;
+    return planned.order[next[engine]++];
+  });
+}
+
 Schedule expected(const Problem& problem, const Schedule& planned) {
   Flow flow(problem);
-  std::uint32_t engines = 1;
-  for (const Placement& placement : planned.placements) engines = std::max(engines, placement.send_engine + 1U);
-  std::vector<std::vector<std::uint32_t>> queues(engines);
-  for (const std::uint32_t request : planned.order) {
-    queues[planned.placements[request].send_engine].push_back(request);
-    flow.choose_path(request, planned.placements[request].path);
-  }
-  return run_queues(flow, problem, queues);
+  run_freely(flow, problem, planned);
+  return flow.schedule();
 }
 
 } // namespace heddle::schedule

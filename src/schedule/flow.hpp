@@ -28,6 +28,7 @@ class Flow {
       std::uint32_t request = kNoRequest;
       std::uint32_t link_count = 0;
       const std::uint32_t* links = nullptr; // of its path
+      std::uint32_t route = 0;              // the path's place in Problem::paths
       std::uint8_t path = 0;
       std::uint8_t receive_engine = 0;
       bool moves = false;
@@ -71,7 +72,8 @@ class Flow {
     return at.request == kNoRequest && at.moves_at <= state_.now;
   }
   [[nodiscard]] bool can_begin(std::uint32_t engine, std::uint32_t request) const {
-    return free_receive_engine(engine, request) != kNoReceiver;
+    return problem_.resources.receive_engines >= problem_.resources.engines ||
+           free_receive_engine(engine, request) != kNoReceiver;
   }
   void begin(std::uint32_t engine, std::uint32_t request, std::uint32_t path);
   // For what moves at one moment, whatever led to it: as begin, without a start-up; then the rates of all.
@@ -104,6 +106,7 @@ class Flow {
 
   [[nodiscard]] std::uint8_t free_receive_engine(std::uint32_t engine, std::uint32_t request) const;
   void solve();
+  void divide();
 
   const Problem& problem_;
   const double engine_rate_;
@@ -113,7 +116,18 @@ class Flow {
   std::vector<Placement> placements_;
   std::vector<std::uint8_t> path_choice_;
   std::vector<std::uint32_t> users_; // by link, of requests begun
-  // For solve, by link.
+  // Rates of requests that moved together before, by the sum of the names of their routes; one for each value of the first bits of
+  // that. Equal sums of different sets are as good as impossible.
+  struct Share { // no values from the start: there are many, and most will never be used
+    std::uint64_t route;
+    double rate;
+    double time; // ns for a byte
+  };
+  static constexpr std::uint32_t kKnownBits = 6;
+  std::array<std::uint64_t, 1U << kKnownBits> known_{}; // 0: none; nothing moves, nothing to know
+  std::array<std::array<Share, kMostEngines>, 1U << kKnownBits> shares_;
+  std::vector<std::uint64_t> route_names_; // by path
+  // For divide, by link.
   std::vector<std::uint32_t> crossing_;
   std::vector<double> residual_;
   std::vector<std::uint32_t> touched_;
@@ -126,6 +140,9 @@ void put_in_order(Schedule& schedule);
 
 // Sets Placement::shares_link from the times: for schedules that were not made by one run of a Flow.
 void mark_shared_links(const Problem& problem, Schedule& schedule);
+
+// Lets engines work off what is planned in its order, without a look at its times.
+void run_freely(Flow& flow, const Problem& problem, const Schedule& planned);
 
 // Lets engines work off the requests of `queues` in their order.
 Schedule run_queues(Flow& flow, const Problem& problem, const std::vector<std::vector<std::uint32_t>>& queues);

@@ -60,7 +60,10 @@ Result<std::vector<HaloPut>> scale_les3(std::uint32_t k, std::string_view direct
 }
 
 Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate) {
-  Problem problem{.resources = resources, .link_rates = std::vector<double>(4, link_rate), .stands_for_all = true};
+  Problem problem{.resources = resources,
+                  .link_rates = std::vector<double>(4, link_rate),
+                  .stands_for_all = true,
+                  .in_order = true};
   for (const HaloPut& put : puts) {
     const Step step = step_of(put.direction);
     std::vector<std::uint32_t> links;

@@ -30,6 +30,8 @@ struct Problem {
   // All processes run the same, and a link stands for that link of each of them: where routes have several links, what is
   // planned holds as far as processes run in step.
   bool stands_for_all = false;
+  // And all processes' requests take the links of their paths in the same order, so that in step they meet as planned.
+  bool in_order = false;
   std::vector<Request> requests; // in the order given by the program
 
   struct Range {

@@ -1,5 +1,6 @@
 // `heddle reproduce scheduling`, whole: what the report says in numbers and in words, and that sharing is never behind.
 #include "tests/tools/program.hpp"
+#include "tests/traffic/slowdown.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -58,7 +58,9 @@ class Points {
 };
 
 TEST(ReproduceScheduling, AgreesWithTheReport) {
-  if (std::getenv("HEDDLE_LONG_TESTS") == nullptr) GTEST_SKIP() << "takes minutes: set HEDDLE_LONG_TESTS=1";
+#if HEDDLE_TESTS_SANITIZED
+  GTEST_SKIP() << "440 simulations: half a minute, and minutes under a sanitizer";
+#endif
   const Points points;
   for (const auto& [id, report] : points.reported()) {
     if (id.ends_with("orig_to_bottom-left-4")) {
@@ -77,12 +79,18 @@ TEST(ReproduceScheduling, AgreesWithTheReport) {
   // The order of the others; where the cost of queues decides, which figure 13 is about, from the size on where it no longer does.
   points.expect_order("north-south", 109, {"round-robin-4", "bottom-left-4", "round-robin-2", "round-robin-1"});
   points.expect_order("four", 60, {"bottom-left-4", "round-robin-4", "round-robin-2", "round-robin-1"});
-  points.expect_order("diagonal", 436, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
+  points.expect_order("diagonal", 545, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
   points.expect_order("eight", 109, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
   points.expect_order("eight", 218, {"bottom-left-4", "bottom-left-2", "bottom-left-1", "round-robin-4"});
+  // One plan and its mirror image differ by two thousandths, for the barriers' sake.
   for (const char* figure : kFigures)
     for (const int k : kGrids)
-      EXPECT_LE(points.us(figure, k, "sharing"), 1.00001 * points.best_of_six(figure, k)) << figure << " " << k;
+      EXPECT_LE(points.us(figure, k, "sharing"), 1.003 * points.best_of_six(figure, k)) << figure << " " << k;
+  for (const char* figure : {"four", "eight"})
+    for (const int k : kGrids) {
+      if (k < 218) continue;
+      EXPECT_LE(points.us(figure, k, "sharing_to_bound"), 1.05) << figure << " " << k;
+    }
 }
 
 } // namespace

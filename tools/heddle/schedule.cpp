@@ -1,11 +1,10 @@
 // heddle schedule: how a pattern's puts would be put onto engines, as a picture.
 #include "base/nearest.hpp"
+#include "halo_on_tofu.hpp"
 #include "reproduce.hpp"
 #include "route.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule_picture.hpp"
-#include "sim/tofu.hpp"
-#include "translators/simulated/tofu/tofu.hpp"
 
 #include <fmt/core.h>
 
@@ -38,18 +37,6 @@ Result<std::uint32_t> grid_size(const std::string& pattern) {
       .fact = fmt::format("'{}' is no pattern: expected scale-les3:K with K from 1 to {}", pattern, kLargestGrid)});
 }
 
-// As the translator of the simulated Tofu describes itself.
-Result<schedule::Problem> on_tofu(const std::vector<schedule::HaloPut>& puts) {
-  using namespace translators::simulated;
-  auto fabric = sim::tofu({.x = 4});
-  if (!fabric) return std::unexpected(fabric.error());
-  auto network = sim::Network::make(std::move(*fabric));
-  if (!network) return std::unexpected(network.error());
-  Interconnect interconnect(std::move(*network), {0, 1});
-  const Tofu tofu(interconnect, ir::Peer{0});
-  return schedule::halo_problem(puts, tofu.resources(), tofu.route(ir::Peer{1}, 0).front().rate);
-}
-
 constexpr std::array<const char*, 4> kLinks{"east", "west", "north", "south"};
 
 void print_json(const std::vector<schedule::HaloPut>& puts, const schedule::Problem& problem,
@@ -79,7 +66,7 @@ Result<void> run_schedule(const ScheduleArguments& arguments) {
   if (!k) return std::unexpected(k.error());
   const auto puts = schedule::scale_les3(*k, arguments.directions);
   if (!puts) return std::unexpected(puts.error());
-  const auto problem = on_tofu(*puts);
+  const auto problem = halo_on_tofu(*puts);
   if (!problem) return std::unexpected(problem.error());
   const auto planned = schedule::run_algorithm(arguments.algorithm, *problem);
   if (!planned) return std::unexpected(planned.error());

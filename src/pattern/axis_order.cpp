@@ -1,0 +1,52 @@
+#include "pattern/axis_order.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace heddle::pattern {
+
+std::uint8_t AxisOrder::bit_of(std::uint32_t first, std::uint32_t then) {
+  const std::uint32_t pair = first + then - 1; // 0 and 1, 0 and 2, 1 and 2
+  return static_cast<std::uint8_t>(2U << (2 * pair + (first < then ? 0 : 1)));
+}
+
+AxisOrder AxisOrder::seen_in(std::span<const Declared> items, engine::Engine& engine) {
+  AxisOrder order;
+  for (const Declared& item : items)
+    if (item.hint.given && item.rank != engine.rank()) order.see(item, engine);
+  return order;
+}
+
+void AxisOrder::see(const Declared& item, engine::Engine& engine) {
+  const auto route_to = [&engine](std::uint32_t rank) {
+    return engine.queue_to(rank).translator().route(ir::Peer{rank}, 0);
+  };
+  const std::vector<Hint::Step>& steps = item.hint.steps;
+  const std::vector<ir::PathLink> route = route_to(item.rank);
+  if (route.size() != steps.size() || steps.size() > kMostAxes || steps.back().axis >= kMostAxes) {
+    bits_ |= kNone;
+    return;
+  }
+  if (steps.size() == 1) return;
+  const auto leads = [&](const Hint::Step& step) {
+    const auto straight = route_to(step.neighbour);
+    return straight.size() == 1 && straight.front().link == route.front().link;
+  };
+  const auto first = std::ranges::find_if(steps, leads);
+  if (first == steps.end()) {
+    bits_ |= kNone;
+    return;
+  }
+  for (const Hint::Step& other : steps)
+    if (other.axis != first->axis) bits_ |= bit_of(first->axis, other.axis);
+}
+
+bool AxisOrder::is_one() const {
+  if ((bits_ & kNone) != 0) return false;
+  for (std::uint32_t then = 1; then < kMostAxes; ++then)
+    for (std::uint32_t first = 0; first < then; ++first)
+      if ((bits_ & bit_of(first, then)) != 0 && (bits_ & bit_of(then, first)) != 0) return false;
+  return true;
+}
+
+} // namespace heddle::pattern

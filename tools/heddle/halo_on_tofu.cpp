@@ -1,0 +1,19 @@
+#include "halo_on_tofu.hpp"
+
+#include "sim/tofu.hpp"
+#include "translators/simulated/tofu/tofu.hpp"
+
+namespace heddle::tool {
+
+Result<schedule::Problem> halo_on_tofu(const std::vector<schedule::HaloPut>& puts) {
+  using namespace translators::simulated;
+  auto fabric = sim::tofu({.x = 4});
+  if (!fabric) return std::unexpected(fabric.error());
+  auto network = sim::Network::make(std::move(*fabric));
+  if (!network) return std::unexpected(network.error());
+  Interconnect interconnect(std::move(*network), {0, 1});
+  const Tofu tofu(interconnect, ir::Peer{0});
+  return schedule::halo_problem(puts, tofu.resources(), tofu.route(ir::Peer{1}, 0).front().rate);
+}
+
+} // namespace heddle::tool
