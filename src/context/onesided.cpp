@@ -1,4 +1,5 @@
 // The public calls of one-sided operations: the quick way first, then the engine's general one; blocking forms wait here.
+#include "base/pause.hpp"
 #include "context/state.hpp"
 
 #include <heddle/onesided.hpp>
@@ -191,8 +192,7 @@ std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old
   const auto changed = [&shared, old] { return shared.load(std::memory_order_acquire) != old; };
   // Quicker than progress, which is for waits that last.
   constexpr int kLooks = 2000;
-  for (int looks = 0; looks < kLooks && !changed(); ++looks) {
-  }
+  for (int looks = 0; looks < kLooks && !changed(); ++looks) base::pause_briefly();
   // A push wakes nobody, so that it costs no system call where its target happens to sleep: short naps instead.
   constexpr std::chrono::microseconds kNap{100};
   while (!changed() && state_.may_block()) state_.wait_until(changed, kNap);

@@ -1,5 +1,7 @@
 #include "context/waiter.hpp"
 
+#include "base/pause.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -23,14 +25,6 @@ constexpr std::chrono::microseconds kSlowTurn{200};
 constexpr std::uint32_t kFewestWaitsWithoutTurns = 256;
 constexpr std::uint32_t kMostWaitsWithoutTurns = 1U << 16U;
 
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 } // namespace
 
 ProcessorSet usable_processors() {
@@ -51,7 +45,7 @@ Waiter::Waiter(const Config& config, std::vector<ir::Translator*> translators)
 
 Waiter::Advice Waiter::idle_long() {
   if (config_.waiting == Waiting::spin) {
-    pause_briefly();
+    base::pause_briefly();
     return Advice::poll;
   }
   if (idle_polls_ == spins_before_pause_ + 1) {
@@ -65,7 +59,7 @@ Waiter::Advice Waiter::idle_long() {
   }
   if (!yielding_) {
     if (idle_polls_ % kPollsPerClock == 0) yielding_ = std::chrono::steady_clock::now() - idle_since_ >= config_.spin;
-    pause_briefly();
+    base::pause_briefly();
     return Advice::poll;
   }
   if (config_.waiting == Waiting::yield || ++yields_ <= kYieldsBeforeSleep) {
