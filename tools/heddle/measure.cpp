@@ -1,5 +1,7 @@
 #include "measure.hpp"
 
+#include "pages.hpp"
+
 #include "base/clock.hpp"
 
 #include <algorithm>
@@ -16,18 +18,6 @@ constexpr Tag kTag{1};
 constexpr Tag kAcknowledgeTag{2};
 constexpr std::size_t kAcknowledgeBytes = 4;
 constexpr std::size_t kLargestWindow = 64;
-constexpr std::size_t kPage = 4096;
-
-struct FreePages {
-  void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{kPage}); }
-};
-using Pages = std::unique_ptr<std::byte, FreePages>;
-
-Pages pages(std::uint64_t bytes) {
-  Pages memory(static_cast<std::byte*>(::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kPage})));
-  std::memset(memory.get(), 1, bytes);
-  return memory;
-}
 
 // One of the two processes that measure.
 class Pair {

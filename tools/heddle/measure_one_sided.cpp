@@ -1,6 +1,7 @@
 // The one-sided figures of `heddle perf`, by the method of bench/peers/README.md.
 #include "base/clock.hpp"
 #include "measure.hpp"
+#include "pages.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,15 +13,15 @@ namespace {
 constexpr AreaId kArea{1};
 constexpr AreaId kLock{2};
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kData = kPage;
 constexpr std::uint64_t kWindow = 64;
 constexpr std::uint64_t kShortWindow = 16; // from 1 MiB on
 
-// Both processes have an area: a word that the other counts in, then, a line further on, the data.
+// Both processes have an area: a word that the other counts in, then, a page further on, the data.
 class OneSidedPair {
  public:
   static Result<OneSidedPair> open(Context& context, std::uint64_t bytes) {
-    auto memory = context.one_sided().allocate(kArea, kLine + bytes);
+    auto memory = context.one_sided().allocate(kArea, kData + bytes);
     if (!memory) return std::unexpected(std::move(memory.error()));
     if (auto lock = context.one_sided().create_lock(kLock); !lock) return std::unexpected(std::move(lock.error()));
     if (auto ready = context.barrier(); !ready) return std::unexpected(std::move(ready.error()));
@@ -49,20 +50,20 @@ class OneSidedPair {
   ErrorCode stream(std::uint64_t windows, std::uint64_t window) {
     Status status;
     for (std::uint64_t w = 0; w < windows; ++w) {
-      for (std::uint64_t i = 0; i < window; ++i) one_sided().push({peer_, kArea, kLine}, data_, status);
+      for (std::uint64_t i = 0; i < window; ++i) one_sided().push({peer_, kArea, kData}, data_, status);
       if (const ErrorCode code = one_sided().wait(status); code != ErrorCode::ok) return code;
     }
     return ErrorCode::ok;
   }
   ErrorCode pulls(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
-      if (const ErrorCode code = one_sided().pull({peer_, kArea, kLine}, data_); code != ErrorCode::ok) return code;
+      if (const ErrorCode code = one_sided().pull({peer_, kArea, kData}, data_); code != ErrorCode::ok) return code;
     return ErrorCode::ok;
   }
   ErrorCode additions(std::uint64_t count) {
     Status status;
     for (std::uint64_t i = 0; i < count; ++i) {
-      one_sided().atomic({peer_, kArea, kLine}, Atomic::add(1), status);
+      one_sided().atomic({peer_, kArea, kData}, Atomic::add(1), status);
       if (const ErrorCode code = one_sided().wait(status); code != ErrorCode::ok) return code;
     }
     return ErrorCode::ok;
@@ -77,7 +78,7 @@ class OneSidedPair {
 
  private:
   OneSidedPair(Context& context, std::span<std::byte> memory, std::uint64_t bytes)
-      : context_(&context), memory_(memory), data_(bytes, std::byte{1}) {
+      : context_(&context), memory_(memory), pages_(pages(bytes)), data_(pages_.get(), bytes) {
     peer_ = first() ? Rank{1} : Rank{0};
   }
   OneSided& one_sided() { return context_->one_sided(); }
@@ -86,7 +87,7 @@ class OneSidedPair {
   ErrorCode tell() {
     ++sent_;
     if (data_.size() > kWord)
-      if (const ErrorCode code = one_sided().push({peer_, kArea, kLine}, data_); code != ErrorCode::ok) return code;
+      if (const ErrorCode code = one_sided().push({peer_, kArea, kData}, data_); code != ErrorCode::ok) return code;
     return one_sided().push({peer_, kArea, 0}, std::as_bytes(std::span(&sent_, 1)));
   }
   void await() {
@@ -96,7 +97,8 @@ class OneSidedPair {
 
   Context* context_;
   std::span<std::byte> memory_;
-  std::vector<std::byte> data_;
+  Pages pages_;
+  std::span<std::byte> data_;
   Rank peer_{};
   std::uint64_t sent_ = 0;
   std::uint64_t heard_ = 0;
