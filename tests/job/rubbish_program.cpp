@@ -24,6 +24,7 @@ using engine::RecordKind;
 
 constexpr Tag kGreeting{1};
 constexpr Tag kGoOn{2};
+constexpr Tag kReady{3};
 constexpr std::size_t kSecretWords = 8;
 
 // The victim's segment, found among its open files.
@@ -162,6 +163,10 @@ void endure(Context& context) {
   const Request greeted = demand(context.receive({.source = Rank{2}, .tag = kGreeting}, greeting), "greeting");
   const Completion completion = context.wait(greeted);
   demand(completion.code == ErrorCode::ok, "no greeting");
+  // The attacker ends soon after the answer: not before the innocent has left the barrier, which would fail for that.
+  std::uint64_t ready = 0;
+  const Request awaited = demand(context.receive({.source = Rank{1}, .tag = kReady}, Layout(&ready, 8)), "receive");
+  demand(context.wait(awaited).code == ErrorCode::ok, "the innocent is not ready");
   const auto process = static_cast<std::uint64_t>(::getpid());
   const Request told = demand(context.send(Rank{2}, kGreeting, ConstLayout(&process, 8)), "answer");
   context.wait(told);
@@ -194,6 +199,9 @@ void endure(Context& context) {
 }
 
 void echo(Context& context) {
+  const std::uint64_t ready = 1;
+  const Request said = demand(context.send(Rank{0}, kReady, ConstLayout(&ready, 8)), "send");
+  demand(context.wait(said).code == ErrorCode::ok, "an innocent's send failed");
   for (std::uint64_t word = 0; word != ~std::uint64_t{0};) {
     const Request received = demand(context.receive({.source = Rank{0}, .tag = kGoOn}, Layout(&word, 8)), "receive");
     demand(context.wait(received).code == ErrorCode::ok, "an innocent's receive failed");
