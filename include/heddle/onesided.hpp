@@ -134,7 +134,8 @@ struct Atomic {
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
 // out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, bad_argument (rank outside the
-// job, a selection or word that makes no sense), unsupported (atomics on memory where the network has none).
+// job, a selection or word that makes no sense, a lock used as memory or memory as a lock), unsupported (atomics on memory
+// where the network has none).
 //
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
 // has answered. Later ones need nothing of the owner's processor, except pushes of many small pieces over a network.
@@ -184,7 +185,8 @@ class OneSided {
 
   // --- Locks: first come, first served; each lives with one process and is reached by all. ---
 
-  // A new lock of this process under an area id. Closed like an area; whoever waits for it then gets revoked_area.
+  // A new lock of this process under an area id. Its memory is nobody's to push to, pull or change. Closed like an area;
+  // whoever waits for it then gets revoked_area.
   Result<void> create_lock(AreaId id);
   // Ended with ok: held. With holder_died: held too, but while this process waited a process died that held it, so that what
   // the lock protects may be half done. peer_failed: the lock's home is gone. bad_argument: this process has or wants it.

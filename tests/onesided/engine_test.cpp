@@ -259,6 +259,55 @@ TEST_P(OneSidedEngine, DoesAtomics) {
   EXPECT_EQ(finish(beyond), ErrorCode::out_of_range);
 }
 
+TEST_P(OneSidedEngine, ALockIsNoMemoryAndMemoryNoLock) {
+  build(3);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  const auto memory = *at(0).allocate(kArea, 4096, Access::all());
+  const auto before = pattern(4096, 2);
+  std::memcpy(memory.data(), before.data(), before.size());
+  for (const bool held : {false, true})
+    for (const std::uint32_t by : {1U, 0U}) { // by commands, and through a window
+      SCOPED_TRACE(testing::Message() << "by " << by << (held ? ", held" : ", free"));
+      if (held) {
+        ASSERT_EQ(lock(by), ErrorCode::ok);
+      }
+      const auto data = pattern(64, 1);
+      std::vector<std::byte> into = pattern(64, 3);
+      EXPECT_EQ(push(by, {Rank{0}, kLock, 0}, data), ErrorCode::bad_argument);
+      EXPECT_EQ(push(by, {Rank{0}, kLock, 0}, data, Selection::strided(4, 12, 5, 6)), ErrorCode::bad_argument);
+      EXPECT_EQ(pull(by, {Rank{0}, kLock, 0}, into), ErrorCode::bad_argument);
+      EXPECT_EQ(into, pattern(64, 3));
+      EXPECT_FALSE(at(by).push_now({Rank{0}, kLock, 0}, data));
+      EXPECT_FALSE(at(by).atomic_now({Rank{0}, kLock, 0}, Atomic::add(1)));
+      EXPECT_FALSE(at(by).lock_now(Rank{0}, kArea));
+      Status added;
+      at(by).atomic({Rank{0}, kLock, 0}, Atomic::add(1), added);
+      EXPECT_EQ(finish(added), ErrorCode::bad_argument);
+      Status told;
+      const std::vector<Rank> peers{Rank{0}, Rank{0}};
+      at(by).mcast(peers, {.place = {.peer = {}, .area = kLock, .offset = 0}, .local = unconst(data)}, told);
+      EXPECT_EQ(finish(told), ErrorCode::bad_argument);
+      for (const auto take : {&engine::Primitives::lock, &engine::Primitives::try_lock, &engine::Primitives::unlock}) {
+        Status taken;
+        (at(by).*take)(Rank{0}, kArea, taken);
+        EXPECT_EQ(finish(taken), ErrorCode::bad_argument);
+      }
+      EXPECT_TRUE(std::ranges::equal(memory, before));
+      if (held) {
+        ASSERT_EQ(unlock(by), ErrorCode::ok);
+      }
+    }
+  ASSERT_EQ(lock(2), ErrorCode::ok) << "the lock has changed";
+  // An id is what it was opened as last.
+  ASSERT_TRUE(at(0).close(kLock));
+  ASSERT_TRUE(at(0).close(kArea));
+  cluster->settle();
+  ASSERT_TRUE(at(0).allocate(kLock, 64, Access::all()));
+  ASSERT_TRUE(at(0).create_lock(kArea));
+  EXPECT_EQ(push(1, {Rank{0}, kLock, 0}, pattern(64, 1)), ErrorCode::ok);
+  EXPECT_EQ(push(1, {Rank{0}, kArea, 0}, pattern(64, 1)), ErrorCode::bad_argument);
+}
+
 TEST_P(OneSidedEngine, LocksInTheOrderOfComing) {
   build(5);
   ASSERT_TRUE(at(0).create_lock(kLock));

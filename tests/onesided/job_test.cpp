@@ -55,6 +55,10 @@ TEST(OneSidedJob, MakesNoSystemCallPerOperation) {
 }
 #endif
 
+TEST(OneSidedJob, KeepsLocksAndMemoryApart) {
+  run_job({.processes = 3, .program = "lock_program", .arguments = {"kinds"}, .options = {}, .run_options = {}});
+}
+
 TEST(OneSidedJob, SharesALockFairly) {
   const std::string output = run_job(
       {.processes = 16, .program = "lock_program", .arguments = {"share", "1"}, .options = {}, .run_options = {}});

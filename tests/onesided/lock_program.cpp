@@ -1,5 +1,6 @@
 // Locks between the processes of a job. Arguments: "share SECONDS" prints how often each process got the lock;
-// "kill" goes on until one process has been killed and those that are left have each had the lock again many times.
+// "kill" goes on until one process has been killed and those that are left have each had the lock again many times;
+// "kinds" takes the lock for memory and memory for a lock.
 #include "tests/job/member.hpp"
 
 #include <heddle/onesided.hpp>
@@ -106,18 +107,44 @@ void outlive(Context& context) {
     context.wait_events(none, std::chrono::milliseconds(1));
 }
 
+// What is done to the wrong kind of area is refused, by whatever way, and changes nothing.
+void mistake_kinds(Context& context) {
+  Member member(context);
+  OneSided& one_sided = context.one_sided();
+  std::array<std::byte, 16> data{};
+  data.fill(std::byte{0xff});
+  const auto refused = [](ErrorCode code, const std::string& what) {
+    demand(code == ErrorCode::bad_argument, what + " ended with " + std::string(to_string(code)));
+  };
+  for (int round = 0; round < 3; ++round) { // the first asks for the key
+    refused(one_sided.push({kHome, kLock, 0}, data), "a push to a lock");
+    refused(one_sided.pull({kHome, kLock, 0}, data), "a pull from a lock");
+    const auto added = one_sided.atomic({kHome, kLock, 0}, Atomic::add(1));
+    demand(!added, "a lock was added to");
+    refused(added.error().code, "an addition to a lock");
+    refused(one_sided.mcast(std::array{kHome}, kLock, 0, data), "an mcast to a lock");
+    refused(one_sided.lock(kHome, kData), "taking memory as a lock");
+    refused(one_sided.try_lock(kHome, kData), "trying memory as a lock");
+    refused(one_sided.unlock(kHome, kData), "leaving memory as a lock");
+    member.enter_and_leave();
+  }
+  demand(context.barrier(), "barrier");
+}
+
 } // namespace
 } // namespace heddle::tests
 
 int main(int argc, char** argv) {
   using namespace heddle::tests;
-  if (argc < 2) give_up("arguments: share SECONDS, or kill");
+  if (argc < 2) give_up("arguments: share SECONDS, kill, or kinds");
   const std::string what = argv[1];
   say("pid " + std::to_string(::getpid()) + " of rank " + std::getenv("HEDDLE_RANK") + " at " +
       std::getenv("HEDDLE_STORE"));
   heddle::Context context = demand(heddle::Context::join(), "join");
   if (what == "share")
     share(context, std::strtod(argv[2], nullptr));
+  else if (what == "kinds")
+    mistake_kinds(context);
   else
     outlive(context);
   return 0;

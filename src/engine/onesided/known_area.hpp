@@ -22,6 +22,9 @@ struct TransferList {
   Transfer* tail = nullptr;
 };
 
+// What an area is for. The memory of a lock changes by the steps of locks alone, and these are done to nothing else.
+enum class AreaKind : std::uint8_t { plain, lock };
+
 struct KnownArea {
   enum class State : std::uint8_t { unknown, asked, open };
 
@@ -29,10 +32,11 @@ struct KnownArea {
   std::uint32_t rank = 0;
   std::uint32_t index = 0; // among the known areas
   State state = State::unknown;
+  AreaKind kind{}; // while open
   bool atomics = false;
   bool everyone = false;   // its owner has opened it to all: others may pass its key on
   std::uint64_t bytes = 0; // 0 while not open
-  ir::AreaWindow window;   // none while not open
+  ir::AreaWindow window;   // none while not open, or of a lock: its window is the seat's
   Link* link = nullptr;    // while asked or open
   ir::RemotePlace place;
   TransferList waiting;             // for the key
@@ -42,6 +46,15 @@ struct KnownArea {
   // An area of this process itself has no gate of the network's: these two are it.
   std::atomic<std::uint64_t> own_live{0};
   std::atomic<std::uint64_t> own_inside{0};
+
+  // Pushes and pulls find a window in one place, locks in another, so that neither looks at the kind each time.
+  void open_window(const ir::AreaWindow& onto) { (kind == AreaKind::lock ? seat.window : window) = onto; }
+  void shut() {
+    state = State::unknown;
+    bytes = 0;
+    window = {};
+    seat.window = {};
+  }
 };
 
 // By (rank, id). Entries never move or go, so that operations can hold on to them.

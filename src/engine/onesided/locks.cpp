@@ -18,16 +18,16 @@ constexpr std::uint64_t kUseMask = (std::uint64_t{1} << kUseBits) - 1;
 // still mapped here and that nobody uses any more; the next call finds out.
 class Inside {
  public:
-  explicit Inside(const KnownArea& area) : area_(area), entered_(area.window.enter()) {}
+  explicit Inside(const KnownArea& area) : window_(area.seat.window), entered_(window_.enter()) {}
   ~Inside() {
-    if (entered_) area_.window.leave();
+    if (entered_) window_.leave();
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
   [[nodiscard]] bool entered() const { return entered_; }
 
  private:
-  const KnownArea& area_;
+  const ir::AreaWindow& window_;
   bool entered_;
 };
 
@@ -49,7 +49,7 @@ ir::Command Locks::command(KnownArea& area, std::uint64_t offset, Step step) con
 }
 
 bool Locks::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old) {
-  if (area.window.exists()) {
+  if (area.seat.window.exists()) {
     old = word(area, offset).fetch_add(value);
     return true;
   }
@@ -62,7 +62,7 @@ bool Locks::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std:
 
 bool Locks::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value, Step step,
                  std::uint64_t& old) {
-  if (area.window.exists()) {
+  if (area.seat.window.exists()) {
     old = expected;
     word(area, offset).compare_exchange_strong(old, value);
     return true;
@@ -76,7 +76,7 @@ bool Locks::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, 
 }
 
 void Locks::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
-  if (area.window.exists()) {
+  if (area.seat.window.exists()) {
     word(area, offset).store(value, std::memory_order_release);
     return;
   }
@@ -89,7 +89,7 @@ void Locks::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
 }
 
 bool Locks::read_claim(KnownArea& area, std::uint32_t ticket) {
-  if (area.window.exists()) {
+  if (area.seat.window.exists()) {
     area.seat.word = word(area, layout_.claim(ticket)).load(std::memory_order_acquire);
     return true;
   }
@@ -137,7 +137,7 @@ void Locks::lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::taking);
   std::uint64_t old = 0;
-  if (!area.window.exists()) {
+  if (!area.seat.window.exists()) {
     store(area, layout_.trying(ground_.core.rank), 1);
     add(area, LockLayout::kState, LockState::kTakeTicket, old);
     return;
@@ -177,7 +177,7 @@ void Locks::try_lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::trying);
   std::uint64_t old = 0;
-  if (!area.window.exists()) {
+  if (!area.seat.window.exists()) {
     // As the lock was when it was last seen free, or as it began: where that is wrong, the answer says what is right.
     LockState expected = LockState::unpack(area.seat.word);
     expected.serving = expected.next;
@@ -241,7 +241,7 @@ void Locks::unlock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::held)) return;
   begin(area, status, SeatState::leaving);
   std::uint64_t old = 0;
-  if (!area.window.exists()) {
+  if (!area.seat.window.exists()) {
     add(area, LockLayout::kState, LockState::serve_next(area.seat.ticket), old);
     return;
   }
@@ -280,7 +280,7 @@ void Locks::passed(const LockPassed& record) {
   const bool meant = area != nullptr && area->seat.state == SeatState::waiting &&
                      std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
   if (!meant) return; // it has seen so itself
-  if (!area->window.exists()) {
+  if (!area->seat.window.exists()) {
     served(*area);
     return;
   }
@@ -291,7 +291,7 @@ std::size_t Locks::progress() {
   std::size_t done = 0;
   for (std::size_t i = 0; i < waiting_.size();) {
     KnownArea& area = *waiting_[i];
-    if (area.window.exists()) {
+    if (area.seat.window.exists()) {
       const Inside inside(area);
       if (!inside.entered()) {
         closed_.push_back(&area);
@@ -371,7 +371,7 @@ void Locks::inspect(KnownArea& area) {
   LockSeat& seat = area.seat;
   seat.inspecting = true;
   seat.reading.resize(layout_.bytes() / sizeof(std::uint64_t));
-  if (!area.window.exists()) {
+  if (!area.seat.window.exists()) {
     ir::Command command = this->command(area, 0, Step::read);
     command.operation = ir::Operation::get;
     command.local = reinterpret_cast<std::byte*>(seat.reading.data());

@@ -19,6 +19,8 @@ class Locks {
   explicit Locks(OneSidedGround& ground) : ground_(ground), layout_{.size = ground.core.size} {}
 
   [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
+  // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
+  [[nodiscard]] bool fits(const KnownArea& area) const { return area.bytes >= layout_.bytes() && area.atomics; }
 
   // At once, where the lock is free and nobody comes in between; the next, where nobody waits. False: nothing has happened,
   // and the general form is to be used.
@@ -70,7 +72,6 @@ class Locks {
   void raised_deaths(KnownArea& area, bool done);
   void pass_over(KnownArea& area);
   void passed_over(KnownArea& area, bool done);
-  [[nodiscard]] bool fits(const KnownArea& area) const { return area.bytes >= layout_.bytes() && area.atomics; }
   [[nodiscard]] LockReading reading_of(const std::vector<std::uint64_t>& words) const { return {layout_, words}; }
 
   // One word of the lock: at once through a window, otherwise a command whose event comes with that step.
@@ -81,7 +82,7 @@ class Locks {
   bool read_claim(KnownArea& area, std::uint32_t ticket);
   ir::Command command(KnownArea& area, std::uint64_t offset, Step step) const;
   static std::atomic_ref<std::uint64_t> word(const KnownArea& area, std::uint64_t offset) {
-    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(area.window.memory + offset));
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(area.seat.window.memory + offset));
   }
 
   OneSidedGround& ground_;
@@ -93,7 +94,7 @@ class Locks {
 // The steps are those of the general form (locks.cpp), but for the ticket, which is taken only if it is served at once.
 inline bool Locks::lock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (!area.window.exists() || !fits(area) || seat.state != LockSeat::State::away || !area.window.enter()) [[unlikely]]
+  if (!seat.window.exists() || seat.state != LockSeat::State::away || !seat.window.enter()) [[unlikely]]
     return false;
   const auto state = word(area, LockLayout::kState);
   std::uint64_t seen = state.load(std::memory_order_relaxed);
@@ -111,19 +112,19 @@ inline bool Locks::lock_now(KnownArea& area) {
     }
     trying.store(0, std::memory_order_release);
   }
-  area.window.leave();
+  seat.window.leave();
   return taken;
 }
 
 inline bool Locks::unlock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (!area.window.exists() || seat.state != LockSeat::State::held || !area.window.enter()) [[unlikely]]
+  if (!seat.window.exists() || seat.state != LockSeat::State::held || !seat.window.enter()) [[unlikely]]
     return false;
   std::uint64_t seen = LockState{.next = seat.ticket + 1, .serving = seat.ticket}.pack();
   const bool left =
       word(area, LockLayout::kState).compare_exchange_strong(seen, seen + LockState::serve_next(seat.ticket));
   if (left) seat.state = LockSeat::State::away;
-  area.window.leave();
+  seat.window.leave();
   return left;
 }
 

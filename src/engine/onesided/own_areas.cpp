@@ -32,10 +32,12 @@ Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) con
   return {};
 }
 
-Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_t bytes, const Access& access) {
+Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_t bytes, const Access& access,
+                                                    AreaKind kind) {
   if (auto sound = check_new(id, access); !sound) return std::unexpected(std::move(sound.error()));
   const auto ports = ground_.host.ports();
-  OwnArea area{.memory = {}, .access = access, .allocated_at = ports.size() - 1, .allocated = true, .granted = {}};
+  OwnArea area{
+      .memory = {}, .access = access, .kind = kind, .allocated_at = ports.size() - 1, .allocated = true, .granted = {}};
   auto memory = ports.back()->queue->translator().allocate_area((bytes + kRounding - 1) / kRounding * kRounding);
   if (!memory) return std::unexpected(std::move(memory.error()));
   area.memory = memory->memory.first(bytes);
@@ -127,20 +129,27 @@ void OwnAreaTable::asked(Link& link, const AreaAsk& ask) {
     grant.key = static_cast<std::uint64_t>(area->places[port].key);
     grant.offset = area->places[port].offset;
     grant.bytes = area->memory.size();
-    grant.traits =
-        (area->atomics[port] ? AreaGrant::kAtomics : 0U) | (area->access.everyone ? AreaGrant::kEveryone : 0U);
+    grant.traits = (area->atomics[port] ? AreaGrant::kAtomics : 0U) |
+                   (area->access.everyone ? AreaGrant::kEveryone : 0U) |
+                   (area->kind == AreaKind::lock ? AreaGrant::kLock : 0U);
     area->granted.insert(link.rank);
   }
   ground_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);
   ground_.tell(link, RecordKind::area_grant, grant);
 }
 
+const OwnArea* OwnAreaTable::opened_by(const Link& link, std::uint64_t id, std::uint64_t key) {
+  const OwnArea* area = find(id);
+  const bool opened = area != nullptr && area->kind == AreaKind::plain &&
+                      (link.rank == ground_.core.rank || area->granted.contains(link.rank)) &&
+                      static_cast<std::uint64_t>(area->places[port_of(link)].key) == key;
+  return opened ? area : nullptr;
+}
+
 std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatter& head,
                                                std::span<const std::byte> runs) {
-  const OwnArea* area = find(head.id);
-  if (area == nullptr || !area->granted.contains(link.rank) ||
-      static_cast<std::uint64_t>(area->places[port_of(link)].key) != head.key)
-    return ErrorCode::revoked_area;
+  const OwnArea* area = opened_by(link, head.id, head.key);
+  if (area == nullptr) return ErrorCode::revoked_area;
   if (head.offset > area->memory.size()) return ErrorCode::out_of_range;
   const std::span<std::byte> memory = area->memory.subspan(head.offset);
   // Twice over the runs: all of them are looked at before anything is changed.
@@ -160,8 +169,7 @@ std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatt
 }
 
 void OwnAreaTable::noticed(Link& link, const AreaNotice& notice) {
-  const OwnArea* area = find(notice.id);
-  if (area == nullptr || static_cast<std::uint64_t>(area->places[port_of(link)].key) != notice.key) return;
+  if (opened_by(link, notice.id, notice.key) == nullptr) return;
   ground_.core.events.push({.kind = Event::Kind::pushed,
                             .cookie = notice.id,
                             .completion = {.code = ErrorCode::ok,

@@ -14,6 +14,7 @@ namespace heddle::engine {
 struct OwnArea {
   std::span<std::byte> memory;
   Access access;
+  AreaKind kind{};
   std::vector<ir::RemotePlace> places; // by port
   std::vector<bool> atomics;           // by port
   std::size_t allocated_at = 0;        // port whose translator gave the memory
@@ -29,7 +30,8 @@ class OwnAreaTable {
   OwnAreaTable(const OwnAreaTable&) = delete;
   OwnAreaTable& operator=(const OwnAreaTable&) = delete;
 
-  Result<std::span<std::byte>> allocate(std::uint64_t id, std::size_t bytes, const Access& access);
+  Result<std::span<std::byte>> allocate(std::uint64_t id, std::size_t bytes, const Access& access,
+                                        AreaKind kind = AreaKind::plain);
   Result<void> expose(std::uint64_t id, std::span<std::byte> memory, const Access& access);
   Result<void> close(std::uint64_t id);
   [[nodiscard]] OwnArea* find(std::uint64_t id) {
@@ -49,6 +51,8 @@ class OwnAreaTable {
   // Opens the memory on every port that has no place for it yet.
   Result<void> open_on_ports(OwnArea& area, std::size_t except);
   void shut(OwnArea& area);
+  // The area that a peer writes to with a key; null: it is closed, the key is another one's, or it is no area to be written to.
+  [[nodiscard]] const OwnArea* opened_by(const Link& link, std::uint64_t id, std::uint64_t key);
   [[nodiscard]] std::size_t port_of(const Link& link) const;
 
   OneSidedGround& ground_;

@@ -13,6 +13,18 @@ bool load(Body& body, Lead lead, const std::byte* content) {
   return true;
 }
 
+AreaKind wanted_of(Transfer::Kind kind) {
+  switch (kind) {
+    case Transfer::Kind::push:
+    case Transfer::Kind::pull:
+    case Transfer::Kind::atomic: return AreaKind::plain;
+    case Transfer::Kind::lock:
+    case Transfer::Kind::try_lock:
+    case Transfer::Kind::unlock: return AreaKind::lock;
+  }
+  return AreaKind::plain;
+}
+
 constexpr std::uint64_t kOwnKey = 1; // of a window onto memory of this process; 0 when it is closed
 
 } // namespace
@@ -28,7 +40,7 @@ Result<void> Primitives::close(AreaId id) {
 }
 
 Result<void> Primitives::create_lock(AreaId id) {
-  auto memory = allocate(id, locks_.bytes(), Access::all());
+  auto memory = own_.allocate(static_cast<std::uint64_t>(id), locks_.bytes(), Access::all(), AreaKind::lock);
   if (!memory) return std::unexpected(std::move(memory.error()));
   return {};
 }
@@ -95,6 +107,10 @@ void Primitives::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id)
 }
 
 void Primitives::run(Transfer& transfer) {
+  if (wanted_of(transfer.kind) != transfer.area->kind) {
+    transfers_.finish(transfer, ErrorCode::bad_argument);
+    return;
+  }
   if (transfer.gathering != nullptr) {
     Multicasts::joined(transfer);
     return;
@@ -148,12 +164,13 @@ ErrorCode Primitives::open_own(KnownArea& area) {
   const OwnArea* own = own_.find(area.id);
   if (own == nullptr) return ErrorCode::unknown_area;
   area.state = KnownArea::State::open;
+  area.kind = own->kind;
   area.place = own->places.front(); // of loopback, through which this process reaches itself
   area.bytes = own->memory.size();
   area.atomics = own->atomics.front();
   area.own_live.store(kOwnKey, std::memory_order_relaxed);
-  area.window = {
-      .memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1};
+  area.open_window(
+      {.memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1});
   return ErrorCode::ok;
 }
 
@@ -225,11 +242,13 @@ void Primitives::granted(Link& link, const AreaGrant& grant) {
     return;
   }
   area->state = KnownArea::State::open;
+  area->kind = (grant.traits & AreaGrant::kLock) != 0 ? AreaKind::lock : AreaKind::plain;
   area->place = {.key = ir::MemoryKey{grant.key}, .offset = grant.offset};
   area->bytes = grant.bytes;
   area->atomics = (grant.traits & AreaGrant::kAtomics) != 0;
   area->everyone = (grant.traits & AreaGrant::kEveryone) != 0;
-  area->window = link.queue().translator().area_window(ir::Peer{link.rank}, area->place, grant.bytes);
+  if (area->kind == AreaKind::plain || locks_.fits(*area))
+    area->open_window(link.queue().translator().area_window(ir::Peer{link.rank}, area->place, grant.bytes));
   Transfer* waiting = area->waiting.head;
   area->waiting = {};
   while (waiting != nullptr) {
@@ -278,9 +297,7 @@ void Primitives::lock_step_ended(const ir::Event& event) {
 void Primitives::peer_lost(Link& link) {
   for (KnownArea& area : ground_.known.all()) {
     if (area.rank != link.rank) continue;
-    area.state = KnownArea::State::unknown;
-    area.bytes = 0;
-    area.window = {};
+    area.shut();
     locks_.lost(area, ErrorCode::peer_failed);
     end_waiting(area, ErrorCode::peer_failed);
   }

@@ -21,6 +21,7 @@ struct AreaGrant {
 
   static constexpr std::uint32_t kAtomics = 1;  // atomics work there
   static constexpr std::uint32_t kEveryone = 2; // it is opened to all
+  static constexpr std::uint32_t kLock = 4;     // it is a lock
 };
 // area_revoked: an area that was granted is closed.
 struct AreaRevoked {

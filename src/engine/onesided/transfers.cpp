@@ -52,9 +52,7 @@ ErrorCode Transfers::code_of(ir::Status status) {
 
 void Transfers::forget(KnownArea& area) {
   if (area.state != KnownArea::State::open) return;
-  area.state = KnownArea::State::unknown;
-  area.bytes = 0;
-  area.window = {};
+  area.shut();
   if (area.rank != ground_.core.rank && !area.link->failed())
     area.link->queue().translator().leave_area(ir::Peer{area.rank}, area.place);
   revoked_.push_back(&area);
