@@ -193,7 +193,8 @@ class OneSided {
   // A dead process in the queue is passed over.
   void lock(Rank home, AreaId id, Status& status);
   [[nodiscard]] ErrorCode lock(Rank home, AreaId id);
-  // The same without waiting: lock_busy when somebody holds it, waits, or died with it, which only a lock finds out and mends.
+  // The same without waiting: lock_busy, and nothing taken, when a living process holds the lock, waits for it or is just taking
+  // it. Where all who had or wanted it are dead, and that is known here, the lock is this process's, with holder_died as above.
   void try_lock(Rank home, AreaId id, Status& status);
   [[nodiscard]] ErrorCode try_lock(Rank home, AreaId id);
   // bad_argument when this process does not hold it. What was pushed under the lock should have ended before.

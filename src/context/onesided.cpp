@@ -141,7 +141,9 @@ void OneSided::lock(Rank home, AreaId id, Status& status) {
   if (!state_.engine().primitives().lock_now(home, id)) state_.engine().primitives().lock(home, id, status);
 }
 void OneSided::try_lock(Rank home, AreaId id, Status& status) {
-  if (!state_.engine().primitives().lock_now(home, id)) state_.engine().primitives().try_lock(home, id, status);
+  if (state_.engine().primitives().lock_now(home, id)) return;
+  state_.engine().primitives().try_lock(home, id, status);
+  state_.progress_now_and_then(); // so that who only tries hears of deaths
 }
 void OneSided::unlock(Rank home, AreaId id, Status& status) {
   if (!state_.engine().primitives().unlock_now(home, id)) state_.engine().primitives().unlock(home, id, status);

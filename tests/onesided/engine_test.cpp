@@ -19,6 +19,11 @@ class OneSidedEngine : public Engines {
     at(by).lock(home, kLock, status);
     return finish(status);
   }
+  ErrorCode try_lock(std::uint32_t by, Rank home = Rank{0}) {
+    Status status;
+    at(by).try_lock(home, kLock, status);
+    return finish(status);
+  }
   ErrorCode unlock(std::uint32_t by, Rank home = Rank{0}) {
     Status status;
     at(by).unlock(home, kLock, status);
@@ -26,15 +31,13 @@ class OneSidedEngine : public Engines {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Manners, OneSidedEngine,
-    testing::Values(Manner{"Plain", {}}, Manner{"Late", {.late_percent = 40}},
-                    Manner{"BackPressure", {.refuse_percent = 30, .late_percent = 20}},
-                    Manner{
-                        "Network",
-                        {.processor_copies = false, .inline_bytes = 64, .largest_transfer = 1000, .late_percent = 30}},
-                    Manner{"Announcing", {.announcing = true, .late_percent = 30}}),
-    [](const auto& given) { return std::string(given.param.name); });
+const std::array kManners{
+    Manner{"Plain", {}}, Manner{"Late", {.late_percent = 40}},
+    Manner{"BackPressure", {.refuse_percent = 30, .late_percent = 20}},
+    Manner{"Network", {.processor_copies = false, .inline_bytes = 64, .largest_transfer = 1000, .late_percent = 30}},
+    Manner{"Announcing", {.announcing = true, .late_percent = 30}}};
+INSTANTIATE_TEST_SUITE_P(Manners, OneSidedEngine, testing::ValuesIn(kManners),
+                         [](const auto& given) { return std::string(given.param.name); });
 
 TEST_P(OneSidedEngine, PushesAndPulls) {
   build(3);
@@ -339,11 +342,6 @@ TEST_P(OneSidedEngine, LocksInTheOrderOfComing) {
 TEST_P(OneSidedEngine, TriesALock) {
   build(3);
   ASSERT_TRUE(at(0).create_lock(kLock));
-  const auto try_lock = [this](std::uint32_t by) {
-    Status status;
-    at(by).try_lock(Rank{0}, kLock, status);
-    return finish(status);
-  };
   for (int round = 0; round < 5; ++round) {
     ASSERT_EQ(try_lock(2), ErrorCode::ok);
     EXPECT_EQ(try_lock(1), ErrorCode::lock_busy);
@@ -381,6 +379,70 @@ TEST_P(OneSidedEngine, ADeadHolderNobodyWaitedForIsReportedToTheNext) {
   EXPECT_EQ(lock(2), ErrorCode::holder_died);
   ASSERT_EQ(unlock(2), ErrorCode::ok);
   EXPECT_EQ(lock(0), ErrorCode::ok);
+}
+
+// By commands, and by the home through its window.
+TEST_P(OneSidedEngine, OneWhoTriesTakesTheLockOfADeadHolder) {
+  for (const std::uint32_t by : {2U, 0U}) {
+    build(4);
+    ASSERT_TRUE(at(0).create_lock(kLock));
+    ASSERT_EQ(lock(1), ErrorCode::ok);
+    EXPECT_EQ(try_lock(by), ErrorCode::lock_busy);
+    kill(1);
+    EXPECT_EQ(try_lock(by), ErrorCode::holder_died);
+    EXPECT_EQ(try_lock(3), ErrorCode::lock_busy) << "it has a living holder";
+    ASSERT_EQ(unlock(by), ErrorCode::ok);
+    EXPECT_EQ(try_lock(3), ErrorCode::ok) << "it came later";
+    EXPECT_EQ(try_lock(by), ErrorCode::lock_busy);
+    ASSERT_EQ(unlock(3), ErrorCode::ok);
+    EXPECT_EQ(lock(by), ErrorCode::ok);
+  }
+}
+
+TEST_P(OneSidedEngine, OneWhoTriesPassesOverADeadQueue) {
+  for (const std::uint32_t by : {4U, 0U})
+    for (const bool holder_dies : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "by " << by << (holder_dies ? ", the holder dies too" : ""));
+      build(6);
+      ASSERT_TRUE(at(0).create_lock(kLock));
+      ASSERT_EQ(lock(1), ErrorCode::ok);
+      std::array<Status, 6> statuses;
+      for (const std::uint32_t rank : {2U, 3U}) {
+        at(rank).lock(Rank{0}, kLock, statuses[rank]);
+        for (int i = 0; i < 2000; ++i) cluster->progress();
+      }
+      kill(2);
+      kill(3);
+      EXPECT_EQ(try_lock(by), ErrorCode::lock_busy) << "it has a living holder";
+      if (holder_dies) {
+        kill(1);
+      } else {
+        ASSERT_EQ(unlock(1), ErrorCode::ok);
+      }
+      EXPECT_EQ(try_lock(by), holder_dies ? ErrorCode::holder_died : ErrorCode::ok);
+      EXPECT_EQ(try_lock(5), ErrorCode::lock_busy);
+      ASSERT_EQ(unlock(by), ErrorCode::ok);
+      EXPECT_EQ(lock(5), ErrorCode::ok);
+      cluster.reset(); // before the statuses
+    }
+}
+
+// Those who wait come first, and are told.
+TEST_P(OneSidedEngine, OneWhoTriesTakesNothingFromTheLiving) {
+  build(5);
+  ASSERT_TRUE(at(0).create_lock(kLock));
+  ASSERT_EQ(lock(1), ErrorCode::ok);
+  Status waits;
+  at(2).lock(Rank{0}, kLock, waits);
+  for (int i = 0; i < 2000; ++i) cluster->progress();
+  cluster->kill(1);
+  (*cluster)[3].peer_failed(1); // it alone knows
+  EXPECT_EQ(try_lock(3), ErrorCode::lock_busy);
+  EXPECT_EQ(finish(waits), ErrorCode::holder_died);
+  kill(1);
+  EXPECT_EQ(try_lock(3), ErrorCode::lock_busy);
+  ASSERT_EQ(unlock(2), ErrorCode::ok);
+  EXPECT_EQ(try_lock(3), ErrorCode::ok);
 }
 
 TEST_P(OneSidedEngine, ADeadWaiterIsPassedOver) {
@@ -422,9 +484,12 @@ TEST_P(OneSidedEngine, AClosedLockEndsEveryWait) {
   EXPECT_EQ(lock(2), ErrorCode::unknown_area);
 }
 
-// Processes lock, change a counter, unlock; some die at any moment. What the survivors did is all there.
-TEST_P(OneSidedEngine, LocksUnderRandomDeaths) {
-  for (const std::uint64_t seed : seeds(15)) {
+// Processes lock or try to, and unlock; some die at any moment. Nobody is ever inside with another, all who are left get in, and a
+// death inside is told to the next who comes in.
+class LocksUnderDeaths : public OneSidedEngine {
+ protected:
+  // Whoever wants the lock tries it, so many times of ten, and otherwise waits for it.
+  void run(std::uint64_t seed, unsigned tries_of_ten) {
     SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     constexpr std::uint32_t kSize = 6;
@@ -438,12 +503,14 @@ TEST_P(OneSidedEngine, LocksUnderRandomDeaths) {
     std::array<Process, kSize> processes;
     int inside = -1;
     int deaths = 0;
+    bool to_be_told = false;
     for (int step = 0; step < 30'000; ++step) {
       const auto rank = static_cast<std::uint32_t>(random() % kSize);
       if (!cluster->alive(rank)) continue;
       cluster->progress(rank);
       if (deaths < 3 && rank != 0 && random() % 2000 == 0) {
         ++deaths;
+        to_be_told = to_be_told || inside == static_cast<int>(rank);
         if (inside == static_cast<int>(rank)) inside = -1;
         cluster->kill(rank);
         continue;
@@ -453,12 +520,21 @@ TEST_P(OneSidedEngine, LocksUnderRandomDeaths) {
       Process& process = processes[rank];
       if (process.state == Process::wants) {
         process.status = std::make_unique<Status>();
-        at(rank).lock(Rank{0}, kLock, *process.status);
+        if (random() % 10 < tries_of_ten)
+          at(rank).try_lock(Rank{0}, kLock, *process.status);
+        else
+          at(rank).lock(Rank{0}, kLock, *process.status);
         process.state = Process::waits;
       } else if (process.state == Process::waits && process.status->ended()) {
         const ErrorCode code = process.status->code();
+        if (code == ErrorCode::lock_busy && tries_of_ten > 0) {
+          process.state = Process::wants;
+          continue;
+        }
         ASSERT_TRUE(code == ErrorCode::ok || code == ErrorCode::holder_died) << to_string(code);
         ASSERT_EQ(inside, -1) << "two hold it";
+        ASSERT_TRUE(code == ErrorCode::holder_died || !to_be_told) << "nobody has heard of a holder's death";
+        to_be_told = false;
         inside = static_cast<int>(rank);
         ++process.entered;
         process.state = Process::holds;
@@ -480,9 +556,25 @@ TEST_P(OneSidedEngine, LocksUnderRandomDeaths) {
         most = std::max(most, processes[rank].entered);
       }
     EXPECT_GT(fewest, 5) << "starved";
-    EXPECT_LT(most, 3 * fewest);
+    if (tries_of_ten == 0) {
+      EXPECT_LT(most, 3 * fewest);
+    }
     cluster.reset(); // before the statuses
   }
+};
+INSTANTIATE_TEST_SUITE_P(Manners, LocksUnderDeaths, testing::ValuesIn(kManners),
+                         [](const auto& given) { return std::string(given.param.name); });
+
+TEST_P(LocksUnderDeaths, WaitedFor) {
+  for (const std::uint64_t seed : seeds(15)) run(seed, 0);
+}
+
+TEST_P(LocksUnderDeaths, WaitedForAndTried) {
+  for (const std::uint64_t seed : seeds(10)) run(seed, 5);
+}
+
+TEST_P(LocksUnderDeaths, OnlyTried) {
+  for (const std::uint64_t seed : seeds(10)) run(seed, 10);
 }
 
 } // namespace

@@ -73,7 +73,8 @@ TEST(OneSidedJob, SharesALockFairly) {
   EXPECT_GE(2 * fewest + 2, all / 16) << output;
 }
 
-TEST(OneSidedJob, LocksGoOnWhenAProcessIsKilled) {
+// Kills one of several processes that all want the lock, which do so as the argument says.
+void kill_one_of_many(const std::vector<std::string>& arguments) {
   for (const std::uint64_t seed : new_seeds(6)) {
     SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
     std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
@@ -81,7 +82,7 @@ TEST(OneSidedJob, LocksGoOnWhenAProcessIsKilled) {
     const std::uint32_t processes = random() % 2 == 0 ? 3 : 6;
     Command command(job_command({.processes = processes,
                                  .program = "lock_program",
-                                 .arguments = {"kill"},
+                                 .arguments = arguments,
                                  .options = {},
                                  .run_options = {"--survive"}}),
                     {});
@@ -105,6 +106,14 @@ TEST(OneSidedJob, LocksGoOnWhenAProcessIsKilled) {
     for (std::size_t at = 0; (at = output.find(" fail at ", at)) != std::string::npos; ++at) ++told;
     EXPECT_EQ(told, processes - 1) << output;
   }
+}
+
+TEST(OneSidedJob, LocksGoOnWhenAProcessIsKilled) {
+  kill_one_of_many({"kill"});
+}
+
+TEST(OneSidedJob, LocksThatAreOnlyTriedGoOnWhenAProcessIsKilled) {
+  kill_one_of_many({"kill", "try"});
 }
 
 } // namespace

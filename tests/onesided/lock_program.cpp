@@ -1,5 +1,6 @@
 // Locks between the processes of a job. Arguments: "share SECONDS" prints how often each process got the lock;
-// "kill" goes on until one process has been killed and those that are left have each had the lock again many times;
+// "kill" goes on until one process has been killed and those that are left have each had the lock again many times, "kill try"
+// by trying it;
 // "kinds" takes the lock for memory and memory for a lock.
 #include "tests/job/member.hpp"
 
@@ -35,7 +36,9 @@ class Member {
 
   // Takes the lock, checks that nobody else has it, changes what it guards. True: the holder before has died.
   bool enter_and_leave() {
-    const ErrorCode code = one_sided_.lock(kHome, kLock);
+    ErrorCode code = ErrorCode::lock_busy;
+    while (code == ErrorCode::lock_busy)
+      code = tries ? one_sided_.try_lock(kHome, kLock) : one_sided_.lock(kHome, kLock);
     demand(code == ErrorCode::ok || code == ErrorCode::holder_died, "lock: " + std::string(to_string(code)));
     Guarded guarded = read();
     const bool whole = guarded.inside == 0 && guarded.left == guarded.right;
@@ -53,6 +56,8 @@ class Member {
     demand(one_sided_.unlock(kHome, kLock) == ErrorCode::ok, "unlock");
     return code == ErrorCode::holder_died;
   }
+
+  bool tries = false; // instead of waiting for it
 
  private:
   Guarded read() {
@@ -82,9 +87,10 @@ void share(Context& context, double seconds) {
   say("rank " + std::to_string(static_cast<std::uint32_t>(context.rank())) + " had it " + std::to_string(times));
 }
 
-void outlive(Context& context) {
+void outlive(Context& context, bool by_trying) {
   const std::string rank = std::to_string(static_cast<std::uint32_t>(context.rank()));
   Member member(context);
+  member.tries = by_trying;
   say("joined " + rank);
   bool told = false;
   for (int after = 0; after < 200;) {
@@ -136,7 +142,7 @@ void mistake_kinds(Context& context) {
 
 int main(int argc, char** argv) {
   using namespace heddle::tests;
-  if (argc < 2) give_up("arguments: share SECONDS, kill, or kinds");
+  if (argc < 2) give_up("arguments: share SECONDS, kill [try], or kinds");
   const std::string what = argv[1];
   say("pid " + std::to_string(::getpid()) + " of rank " + std::getenv("HEDDLE_RANK") + " at " +
       std::getenv("HEDDLE_STORE"));
@@ -146,6 +152,6 @@ int main(int argc, char** argv) {
   else if (what == "kinds")
     mistake_kinds(context);
   else
-    outlive(context);
+    outlive(context, argc > 2);
   return 0;
 }

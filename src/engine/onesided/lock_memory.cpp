@@ -7,7 +7,8 @@ namespace {
 enum class Whose : std::uint8_t { living, dead, dead_holder, unclear };
 
 // A ticket is claimed after `trying` was set and before it is cleared again. So where an earlier reading, made when the ticket
-// was already taken, shows no living process trying, and a later one shows no claim, a dead process has it.
+// was already taken, shows no living process trying, and a later one shows no claim, a dead process has it. It may have held the
+// lock: over a network the claim of one that is served at once is still under way when it goes on.
 Whose owner_of(std::uint32_t ticket, const LockReading& before, const LockReading& now,
                const std::function<bool(std::uint32_t)>& is_dead) {
   const LockClaim claim = now.claim(ticket);
@@ -20,7 +21,7 @@ Whose owner_of(std::uint32_t ticket, const LockReading& before, const LockReadin
   if (static_cast<std::int32_t>(earlier.next - ticket) <= 0) return Whose::unclear; // not taken yet then
   for (std::uint32_t rank = 0; rank < now.layout.size; ++rank)
     if (before.at(now.layout.trying(rank)) != 0 && !is_dead(rank)) return Whose::unclear;
-  return Whose::dead;
+  return Whose::dead_holder;
 }
 
 } // namespace
@@ -33,7 +34,9 @@ LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::u
     return {.kind = LockVerdict::Kind::stay_alert}; // read while it changed, or rubbish
   const Whose served = owner_of(serving, before, now, is_dead);
   if (served == Whose::dead || served == Whose::dead_holder)
-    return {.kind = LockVerdict::Kind::pass_over, .held = served == Whose::dead_holder};
+    return {.kind = LockVerdict::Kind::pass_over,
+            .held = served == Whose::dead_holder ||
+                    waited_through_death(now.at(LockLayout::kDeaths), serving, now.layout.slots())};
   for (std::uint32_t other = serving; other != ticket; ++other)
     if (owner_of(other, before, now, is_dead) != Whose::living) return {.kind = LockVerdict::Kind::stay_alert};
   return {.kind = LockVerdict::Kind::wait};

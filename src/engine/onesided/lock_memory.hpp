@@ -1,7 +1,7 @@
 // A lock as it lies in its home's area, and what one process holds about it. First come, first served, by tickets:
 //
 //   state    next ticket in the high half, ticket that is served in the low half; free while they are equal
-//   deaths   tickets before this one have waited while a holder died
+//   deaths   tickets before this one were taken while a dead process held the lock, or before
 //   claims   of ticket t at t mod slots: which process has it, and whether that process knows that it holds the lock
 //   trying   of each process: 1 from before it takes a ticket until its claim is written
 //
@@ -88,7 +88,8 @@ struct LockReading {
   [[nodiscard]] LockClaim claim(std::uint32_t ticket) const { return LockClaim::unpack(at(layout.claim(ticket))); }
 };
 
-// What a process that waits with `ticket` does about the dead.
+// What a process that waits with `ticket` does about the dead. One that tries the lock, and has none, looks at it as if it had the
+// next: then `mine` is a free lock, and passing over the last of the dead makes that ticket its own.
 struct LockVerdict {
   enum class Kind : std::uint8_t {
     mine,       // its ticket is served
@@ -97,7 +98,7 @@ struct LockVerdict {
     pass_over,  // the served ticket is a dead process's: serve the next one
   };
   Kind kind{};
-  bool held = false; // pass_over: the dead process held the lock
+  bool held = false; // pass_over: the dead process may have held the lock, or was to hear that one before it died
 };
 LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::uint32_t ticket,
                        const std::function<bool(std::uint32_t)>& is_dead);
@@ -108,6 +109,7 @@ struct LockSeat {
     away,    // nothing
     taking,  // asked for a ticket
     trying,  // try_lock: asked for a ticket if the lock is free
+    probing, // try_lock: looks whether all who have tickets are dead
     looking, // has a ticket, looks whether it is served
     waiting, // until it is told
     asking,  // is served, asks whether somebody died

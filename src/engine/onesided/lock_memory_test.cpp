@@ -22,6 +22,10 @@ struct Memory {
     words[layout.claim(ticket) / 8] = LockClaim::pack(ticket, rank, holds);
     return *this;
   }
+  Memory& deaths(std::uint32_t before) {
+    words[LockLayout::kDeaths / 8] = kDeathMark | before;
+    return *this;
+  }
   Memory& trying(std::uint32_t rank) {
     words[layout.trying(rank) / 8] = 1;
     return *this;
@@ -79,9 +83,29 @@ TEST(LockMemory, ADeadWaiterIsPassedOverInItsTurnAndDoesNotCount) {
   EXPECT_FALSE(judge(turn, turn, 7, {2}).held);
 }
 
+// Ranks 0 and 2 are dead, the second before it knew that it held the lock and could have mended what the first has left.
+TEST(LockMemory, ADeathThatADeadOneWasToHearOfIsPassedOn) {
+  const auto memory = Memory().state(8, 6).claim(6, 2).claim(7, 1).deaths(7);
+  EXPECT_EQ(judge(memory, memory, 7, {0, 2}).kind, Kind::pass_over);
+  EXPECT_TRUE(judge(memory, memory, 7, {0, 2}).held);
+  const auto later = Memory().state(8, 6).claim(6, 2).claim(7, 1).deaths(6);
+  EXPECT_FALSE(judge(later, later, 7, {0, 2}).held);
+}
+
+TEST(LockMemory, OneWithoutATicketJudgesAsIfItHadTheNext) {
+  EXPECT_EQ(judge(Memory().state(6, 6), Memory().state(6, 6), 6, {0}).kind, Kind::mine); // free
+  const auto dead = Memory().state(6, 5).claim(5, 0, true);
+  EXPECT_EQ(judge(dead, dead, 6, {0}).kind, Kind::pass_over);
+  EXPECT_EQ(judge(dead, dead, 6, {1}).kind, Kind::wait);
+  const auto living_waiter = Memory().state(7, 5).claim(5, 3, true).claim(6, 0);
+  EXPECT_EQ(judge(living_waiter, living_waiter, 7, {3}).kind, Kind::pass_over);
+  EXPECT_EQ(judge(living_waiter, living_waiter, 7, {0}).kind, Kind::stay_alert);
+}
+
 TEST(LockMemory, ATicketNobodyClaimsIsADeadOnesWhenNoLivingTriesAny) {
   const auto memory = Memory().state(7, 5).claim(6, 1).trying(2);
   EXPECT_EQ(judge(memory, memory, 6, {2}).kind, Kind::pass_over);
+  EXPECT_TRUE(judge(memory, memory, 6, {2}).held);                // as far as anybody can tell
   EXPECT_EQ(judge(memory, memory, 6, {}).kind, Kind::stay_alert); // rank 2 is slow
   const auto two = Memory().state(7, 5).claim(6, 1).trying(2).trying(3);
   EXPECT_EQ(judge(two, two, 6, {2}).kind, Kind::stay_alert); // it may be rank 3's

@@ -15,7 +15,8 @@ constexpr unsigned kUseBits = 12;
 constexpr std::uint64_t kUseMask = (std::uint64_t{1} << kUseBits) - 1;
 
 // Brackets a lock's plain memory operations. Where the owner has closed the lock in the meantime they hit memory that is
-// still mapped here and that nobody uses any more; the next call finds out.
+// still mapped here and that nobody uses any more; the next call finds out. An inner one ends the outer one too: nothing that
+// matters follows it.
 class Inside {
  public:
   explicit Inside(const KnownArea& area) : window_(area.seat.window), entered_(window_.enter()) {}
@@ -176,14 +177,17 @@ void Locks::got_ticket(KnownArea& area, std::uint64_t old) {
 void Locks::try_lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::trying);
-  std::uint64_t old = 0;
+  area.seat.before.clear();
   if (!area.seat.window.exists()) {
+    if (ground_.host.gone() > 0) { // `trying` is set only where a ticket is to be had: others who probe would wonder
+      probe(area);
+      return;
+    }
     // As the lock was when it was last seen free, or as it began: where that is wrong, the answer says what is right.
     LockState expected = LockState::unpack(area.seat.word);
     expected.serving = expected.next;
     area.seat.word = expected.pack();
-    store(area, layout_.trying(ground_.core.rank), 1);
-    swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old);
+    try_free(area);
     return;
   }
   const Inside inside(area);
@@ -193,13 +197,19 @@ void Locks::try_lock(KnownArea& area, Status& status) {
   }
   area.seat.word = word(area, LockLayout::kState).load(std::memory_order_relaxed);
   const LockState seen = LockState::unpack(area.seat.word);
-  if (seen.next != seen.serving) {
-    end(area, SeatState::away, ErrorCode::lock_busy);
-    return;
-  }
+  if (seen.next != seen.serving)
+    found_busy(area);
+  else
+    try_free(area);
+}
+
+// Takes a ticket if the state is still what it was, which is that of a free lock.
+void Locks::try_free(KnownArea& area) {
+  area.seat.state = SeatState::trying;
   store(area, layout_.trying(ground_.core.rank), 1);
-  swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old);
-  tried(area, old);
+  if (std::uint64_t old = 0;
+      swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old))
+    tried(area, old);
 }
 
 void Locks::tried(KnownArea& area, std::uint64_t old) {
@@ -215,7 +225,21 @@ void Locks::tried(KnownArea& area, std::uint64_t old) {
     return;
   }
   store(area, layout_.trying(ground_.core.rank), 0);
-  end(area, SeatState::away, ErrorCode::lock_busy);
+  found_busy(area);
+}
+
+// Whoever has it may be dead. Looked at once: who comes in between lives.
+void Locks::found_busy(KnownArea& area) {
+  if (ground_.host.gone() == 0 || !area.seat.before.empty()) {
+    end(area, SeatState::away, ErrorCode::lock_busy);
+    return;
+  }
+  probe(area);
+}
+
+void Locks::probe(KnownArea& area) {
+  area.seat.state = SeatState::probing;
+  inspect(area);
 }
 
 void Locks::wait(KnownArea& area) {
@@ -328,9 +352,7 @@ void Locks::command_ended(const ir::Event& event) {
   switch (step) {
     case Step::main: advance(area, event); return;
     case Step::read: judge(area); return;
-    case Step::raise:
-      raised_deaths(area, event.value == seat.reading[LockLayout::kDeaths / sizeof(std::uint64_t)]);
-      return;
+    case Step::raise: raised_deaths(area, event.value == reading_of(seat.reading).at(LockLayout::kDeaths)); return;
     case Step::pass: passed_over(area, event.value == seat.word); return;
   }
 }
@@ -353,6 +375,7 @@ void Locks::advance(KnownArea& area, const ir::Event& event) {
       end(area, SeatState::away, ErrorCode::ok);
       return;
     case SeatState::away:
+    case SeatState::probing:
     case SeatState::waiting:
     case SeatState::held: return;
   }
@@ -394,41 +417,68 @@ void Locks::inspect(KnownArea& area) {
 
 void Locks::judge(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (seat.state != SeatState::waiting) {
-    seat.inspecting = false;
-    return;
-  }
+  seat.inspecting = false;
+  const bool probes = seat.state == SeatState::probing;
+  if (!probes && seat.state != SeatState::waiting) return;
+  const LockReading now = reading_of(seat.reading);
   const LockVerdict verdict =
-      judge_lock(reading_of(seat.before), reading_of(seat.reading), seat.ticket,
+      judge_lock(reading_of(seat.before), now, probes ? now.state().next : seat.ticket,
                  [this](std::uint32_t rank) { return rank < ground_.core.size && ground_.host.has_failed(rank); });
+  const bool first_look = seat.before.empty();
   seat.before = seat.reading;
+  if (probes && first_look && verdict.kind == LockVerdict::Kind::stay_alert)
+    inspect(area); // a ticket that nobody claims is a dead one's only if that lasts
+  else if (probes)
+    act_on_probe(area, verdict);
+  else
+    act_on(area, verdict);
+}
+
+void Locks::act_on(KnownArea& area, LockVerdict verdict) {
   switch (verdict.kind) {
-    case LockVerdict::Kind::mine:
-      seat.inspecting = false;
-      served(area);
-      return;
-    case LockVerdict::Kind::wait:
-      seat.inspecting = false;
-      seat.alert = false;
-      return;
-    case LockVerdict::Kind::stay_alert: seat.inspecting = false; return;
-    case LockVerdict::Kind::pass_over:
-      seat.word = seat.reading[LockLayout::kState / sizeof(std::uint64_t)];
-      ground_.core.recorder.record("lock passes over the dead", area.rank, area.id,
-                                   LockState::unpack(seat.word).serving);
-      if (verdict.held)
-        raise_deaths(area);
-      else
-        pass_over(area);
-      return;
+    case LockVerdict::Kind::mine: served(area); return;
+    case LockVerdict::Kind::wait: area.seat.alert = false; return;
+    case LockVerdict::Kind::stay_alert: return;
+    case LockVerdict::Kind::pass_over: start_passing(area, verdict.held); return;
   }
 }
 
-// Before the lock moves on, so that whoever holds it next finds it: all who have a ticket by now waited through the death.
+void Locks::act_on_probe(KnownArea& area, LockVerdict verdict) {
+  switch (verdict.kind) {
+    case LockVerdict::Kind::mine:
+      area.seat.word = reading_of(area.seat.reading).at(LockLayout::kState);
+      try_free(area);
+      return;
+    case LockVerdict::Kind::wait:
+    case LockVerdict::Kind::stay_alert: end(area, SeatState::away, ErrorCode::lock_busy); return;
+    case LockVerdict::Kind::pass_over: start_passing(area, verdict.held); return;
+  }
+}
+
+void Locks::start_passing(KnownArea& area, bool held) {
+  LockSeat& seat = area.seat;
+  seat.inspecting = true;
+  seat.word = reading_of(seat.reading).at(LockLayout::kState);
+  ground_.core.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
+  if (held)
+    raise_deaths(area);
+  else
+    pass_over(area);
+}
+
+// Who waits does so when it next makes progress, who tries the lock at once.
+void Locks::look_again(KnownArea& area) {
+  area.seat.inspecting = false;
+  if (area.seat.state == SeatState::probing) inspect(area);
+}
+
+// Before the lock moves on, so that whoever holds it next finds it: all who have a ticket by now waited through the death. Where this
+// process is about to take the next ticket, that one counts too: it becomes this process's, or that of one who came before.
 void Locks::raise_deaths(KnownArea& area) {
-  const std::uint64_t known = area.seat.reading[LockLayout::kDeaths / sizeof(std::uint64_t)];
-  const std::uint32_t next = LockState::unpack(area.seat.word).next;
-  if (waited_through_death(known, next - 1, layout_.slots())) { // another waiter has said so
+  const std::uint64_t known = reading_of(area.seat.reading).at(LockLayout::kDeaths);
+  std::uint32_t next = LockState::unpack(area.seat.word).next;
+  if (takes_over(area.seat)) ++next;
+  if (waited_through_death(known, next - 1, layout_.slots())) { // another process has said so
     pass_over(area);
     return;
   }
@@ -440,25 +490,51 @@ void Locks::raised_deaths(KnownArea& area, bool done) {
   if (done)
     pass_over(area);
   else
-    area.seat.inspecting = false; // somebody came in between: looks again
+    look_again(area); // somebody came in between
 }
 
 void Locks::pass_over(KnownArea& area) {
   LockSeat& seat = area.seat;
   // Only if nothing has changed since the reading.
-  const std::uint32_t serving = LockState::unpack(seat.word).serving;
-  if (std::uint64_t old = 0;
-      swap(area, LockLayout::kState, seat.word, seat.word + LockState::serve_next(serving), Step::pass, old))
+  std::uint64_t after = seat.word + LockState::serve_next(LockState::unpack(seat.word).serving);
+  if (takes_over(seat)) { // in one step with the next ticket, so that nobody finds the lock free and hears of no death
+    store(area, layout_.trying(ground_.core.rank), 1);
+    after += LockState::kTakeTicket;
+  }
+  if (std::uint64_t old = 0; swap(area, LockLayout::kState, seat.word, after, Step::pass, old))
     passed_over(area, old == seat.word);
+}
+
+bool Locks::takes_over(const LockSeat& seat) {
+  const LockState state = LockState::unpack(seat.word);
+  return seat.state == SeatState::probing && state.next == state.serving + 1;
 }
 
 void Locks::passed_over(KnownArea& area, bool done) {
   LockSeat& seat = area.seat;
+  if (takes_over(seat)) {
+    took_over(area, done);
+    return;
+  }
   const std::uint32_t following = LockState::unpack(seat.word).serving + 1;
-  if (done && following != seat.ticket)
-    tell_next(area, following, seat.reading[layout_.claim(following) / sizeof(std::uint64_t)]);
-  seat.inspecting = false;
-  if (done && following == seat.ticket && seat.state == SeatState::waiting) served(area);
+  const bool is_own = seat.state == SeatState::waiting && following == seat.ticket;
+  if (done && !is_own) tell_next(area, following, reading_of(seat.reading).at(layout_.claim(following)));
+  if (done && is_own) {
+    seat.inspecting = false;
+    served(area);
+  } else {
+    look_again(area);
+  }
+}
+
+void Locks::took_over(KnownArea& area, bool done) {
+  area.seat.inspecting = false;
+  if (done) {
+    area.seat.ticket = LockState::unpack(area.seat.word).next;
+    served(area);
+  }
+  store(area, layout_.trying(ground_.core.rank), 0);
+  if (!done) look_again(area);
 }
 
 } // namespace heddle::engine

@@ -3,7 +3,8 @@
 //
 //   away --lock--> taking --ticket--> held                       the ticket is served already
 //                                     looking --not yet--> waiting --told or seen--> asking --> held
-//   away --try--> trying --free--> held | --busy--> away
+//   away --try--> trying --free--> held | --busy--> away, or where processes have died: probing
+//                 probing --free--> trying | --all dead--> asking --> held | --somebody lives--> away
 //   held --unlock--> leaving --nobody waits--> away | naming --> away      tells whoever is next
 #pragma once
 
@@ -57,7 +58,10 @@ class Locks {
 
   // The steps.
   void got_ticket(KnownArea& area, std::uint64_t old);
+  void try_free(KnownArea& area);
   void tried(KnownArea& area, std::uint64_t old);
+  void found_busy(KnownArea& area);
+  void probe(KnownArea& area);
   void wait(KnownArea& area);
   void served(KnownArea& area);
   void learned_deaths(KnownArea& area, std::uint64_t deaths);
@@ -68,10 +72,17 @@ class Locks {
   // Passing over the dead.
   void inspect(KnownArea& area);
   void judge(KnownArea& area);
+  void act_on(KnownArea& area, LockVerdict verdict);
+  void act_on_probe(KnownArea& area, LockVerdict verdict);
+  void start_passing(KnownArea& area, bool held);
   void raise_deaths(KnownArea& area);
   void raised_deaths(KnownArea& area, bool done);
   void pass_over(KnownArea& area);
   void passed_over(KnownArea& area, bool done);
+  void took_over(KnownArea& area, bool done);
+  void look_again(KnownArea& area);
+  // One that probes takes the next ticket with this step: there is none but the served one.
+  [[nodiscard]] static bool takes_over(const LockSeat& seat);
   [[nodiscard]] LockReading reading_of(const std::vector<std::uint64_t>& words) const { return {layout_, words}; }
 
   // One word of the lock: at once through a window, otherwise a command whose event comes with that step.
