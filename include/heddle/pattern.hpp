@@ -21,6 +21,7 @@
 
 namespace heddle {
 
+// The same at every process.
 struct PatternOptions {
   // A barrier before the first byte moves and after the last has arrived, both within the start: as puts need that nobody
   // else orders.
@@ -70,10 +71,12 @@ class Pattern {
   // Writes into memory that `to` exposes in its part of the pattern, from `offset` on. The target is not told: barriers, or
   // a message after the start has ended, say when it may be read and when it may be written again.
   Result<Item> put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data);
+  // In one piece. Error: the pattern exposes an area of that tag, or that memory, already.
   Result<Item> expose(Tag area, const Layout& memory);
 
   // Every process of the job compiles its patterns in the same order. Error, at all of them: a send without a receive or
-  // the other way round, one longer than its receive, a put into memory that is not exposed or beyond its end, a dead peer.
+  // the other way round, one longer than its receive, a put into memory that is not exposed or beyond its end, options that are
+  // not the same everywhere, a dead peer.
   Result<void> compile();
   // The same, not waited for; error() says what was wrong.
   Result<Request> start_compile(Notify notify = {});

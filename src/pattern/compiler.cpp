@@ -1,6 +1,7 @@
 #include "pattern/compiler.hpp"
 
 #include "pattern/axis_order.hpp"
+#include "pattern/common_options.hpp"
 #include "pattern/planner.hpp"
 
 #include <algorithm>
@@ -35,11 +36,11 @@ Content content_at(const std::vector<std::byte>& bytes, std::size_t at) {
 
 } // namespace
 
-Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::string algorithm)
+Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, const PatternOptions& options)
     : engine_(engine),
       plan_(plan),
       serial_(serial),
-      algorithm_(std::move(algorithm)),
+      options_(options),
       failures_before_(engine.failures()),
       meeting_(engine, serial),
       agreement_(engine, serial | 0x8000'0000U),
@@ -363,16 +364,20 @@ bool Compiler::progress() {
     if (!error_) {
       open_windows();
       const bool in_order = AxisOrder::from_news(meeting_.news()).is_one();
-      if (auto planned = plan_outs_onto_engines(plan_, algorithm_, in_order); !planned)
+      if (auto planned = plan_outs_onto_engines(plan_, options_.algorithm, in_order); !planned)
         wrong(std::move(planned.error()));
     }
     stage_ = Stage::agreeing;
-    agreement_.begin(error_ ? Meeting::kWrong : 0);
+    agreement_.begin(static_cast<std::uint8_t>(CommonOptions(options_).news() | (error_ ? Meeting::kWrong : 0)));
   }
   if (agreement_.progress() == Meeting::State::running) return false;
   if (agreement_.state() == Meeting::State::failed)
     wrong({.code = engine_.failures() != 0 ? ErrorCode::peer_failed : ErrorCode::bad_argument,
            .fact = "the pattern does not fit together at another process, which says why"});
+  else if (!CommonOptions::are_one(agreement_.news()))
+    wrong({.code = ErrorCode::bad_argument,
+           .fact = "processes have made the pattern with different options, this one " + text_of(options_),
+           .remedy = "give it the same options everywhere"});
   agreed_ = true;
   stage_ = Stage::over;
   return true;

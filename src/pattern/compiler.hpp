@@ -3,7 +3,8 @@
 //   tell each target what is wanted of it, by synchronous sends; take what others want; answer with places
 //   when all own wants have been taken: meet. After the meeting nobody has any left (Hoefler, Siebert, Lumsdaine: Scalable
 //     communication protocols for dynamic sparse data exchange, 2010)
-//   when all answers are here: meet again, and say whether anything was wrong, so that all fail or none
+//   when all answers are here: meet again, and say whether anything was wrong and which options the pattern has (common_options.hpp),
+//     so that all fail or none
 #pragma once
 
 #include "engine/engine.hpp"
@@ -19,7 +20,7 @@ namespace heddle::pattern {
 
 class Compiler {
  public:
-  Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::string algorithm);
+  Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, const PatternOptions& options);
 
   void begin();
   // True when it is over; then error() says how.
@@ -68,7 +69,7 @@ class Compiler {
   engine::Engine& engine_;
   Plan& plan_;
   const std::uint32_t serial_;
-  const std::string algorithm_;
+  const PatternOptions options_;
   const std::uint64_t failures_before_;
   Stage stage_ = Stage::telling;
   Meeting meeting_;

@@ -19,10 +19,25 @@ Result<Pattern::Item> One::declare(Declared item) {
                       std::to_string(owner_.engine_.size()) + " processes",
                   "use a rank from 0 to " + std::to_string(owner_.engine_.size() - 1));
   if (!item.source.usable() || !item.target.usable()) return std::unexpected(engine::Engine::unusable_layout());
-  if (item.kind == Declared::Kind::expose && item.target.shape() != Layout::Shape::contiguous)
-    return refuse("exposed memory is in one piece, area " + std::to_string(item.tag) + " is not");
+  if (item.kind == Declared::Kind::expose)
+    if (auto sound = check_exposure(item); !sound) return std::unexpected(std::move(sound.error()));
   plan_.items.push_back(std::move(item));
   return static_cast<Pattern::Item>(plan_.items.size() - 1);
+}
+
+Result<void> One::check_exposure(const Declared& item) const {
+  const std::string area = "area " + std::to_string(item.tag);
+  if (item.target.shape() != Layout::Shape::contiguous)
+    return refuse("exposed memory is in one piece, " + area + " is not");
+  for (const Declared& other : plan_.items) {
+    if (other.kind != Declared::Kind::expose) continue;
+    if (other.tag == item.tag) return refuse("the pattern exposes " + area + " twice", "use another tag");
+    const bool same = other.target.data() == item.target.data() && other.target.bytes() == item.target.bytes();
+    if (same && item.target.bytes() > 0)
+      return refuse("the memory of " + area + " is exposed as area " + std::to_string(other.tag) + " already",
+                    "let puts name that one");
+  }
+  return {};
 }
 
 Result<Request> One::compile(Notify notify) {
@@ -31,7 +46,7 @@ Result<Request> One::compile(Notify notify) {
   error_.reset();
   stage_ = Stage::compiling;
   request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
-  compiler_.emplace(owner_.engine_, plan_, owner_.next_serial(), options_.algorithm);
+  compiler_.emplace(owner_.engine_, plan_, owner_.next_serial(), options_);
   compiler_->begin();
   owner_.busy_.push_back(this);
   return request_;

@@ -39,6 +39,7 @@ class One {
   friend class Patterns;
   enum class Stage : std::uint8_t { building, compiling, ready, running, broken, leaving, gone };
 
+  [[nodiscard]] Result<void> check_exposure(const Declared& item) const;
   // One step; true if something has ended.
   bool progress();
   void end_compile();

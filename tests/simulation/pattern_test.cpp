@@ -175,6 +175,11 @@ TEST(PatternErrors, AreSaidAndNothingIsSent) {
     check(!pattern.send(other, Tag{1}, ConstLayout(nullptr, 8)), "bytes behind a null pointer");
     check(!pattern.receive(other, Tag{1}, Layout(nullptr, 8)), "bytes behind a null pointer");
     check(!pattern.start(), "started before it is compiled");
+    std::vector<std::byte> exposed(64);
+    check(pattern.expose(Tag{5}, Layout(exposed)));
+    check(!pattern.expose(Tag{5}, Layout(memory)), "an area exposed twice");
+    check(!pattern.expose(Tag{6}, Layout(exposed)), "memory exposed twice");
+    check(pattern.expose(Tag{6}, Layout(exposed.data(), 32)));
     check(pattern.send(other, Tag{1}, ConstLayout(memory)));
     check(pattern.receive(other, Tag{1}, Layout(memory)));
     const Request compiling = check(pattern.start_compile());
@@ -224,6 +229,39 @@ TEST(PatternErrors, FailEverywhereWhenAPartDoesNotFit) {
       check(!pattern.start(), "it starts");
     }));
   }
+}
+
+// One process among others has another option; it makes no difference to the requests, which only some of them have.
+TEST(PatternErrors, FailEverywhereWhenOptionsDiffer) {
+  struct Case {
+    const char* expected;
+    PatternOptions odd;
+  };
+  const Case cases[] = {{"this one with barriers and by algorithm 'sharing'", {.barriers = true}},
+                        {"this one without barriers and by algorithm 'immediate'", {.algorithm = "immediate"}}};
+  for (const Case& each : cases)
+    for (const std::uint32_t odd : {0U, 3U, 4U}) {
+      auto world = World::create({.fabric = "tofu:1x1x1", .peers = 5});
+      ASSERT_TRUE(world) << world.error().message();
+      expect_no_errors(world->run([&each, odd](Peer& peer) -> Task {
+        std::vector<std::byte> out(64);
+        std::vector<std::byte> in(64);
+        Pattern pattern = check(Pattern::create(peer.context(), peer.rank() == odd ? each.odd : PatternOptions{}));
+        if (peer.rank() == 0) check(pattern.send(Rank{1}, Tag{1}, ConstLayout(out)));
+        if (peer.rank() == 1) check(pattern.receive(Rank{0}, Tag{1}, Layout(in)));
+        const Request compiling = check(pattern.start_compile());
+        const Completion compiled = co_await peer.wait(compiling);
+        check(compiled.code == ErrorCode::bad_argument, "it compiles");
+        if (peer.rank() == odd)
+          check(pattern.error()->message().find(each.expected) != std::string::npos, pattern.error()->message());
+        check(!pattern.start(), "it starts");
+        // The same processes go on with one that fits.
+        Pattern sound = check(Pattern::create(peer.context(), each.odd));
+        const Request again = check(sound.start_compile());
+        const Completion ended = co_await peer.wait(again);
+        check(ended.code == ErrorCode::ok, "one with the same options everywhere");
+      }));
+    }
 }
 
 } // namespace
