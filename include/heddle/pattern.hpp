@@ -87,6 +87,8 @@ class Pattern {
   // have arrived at their targets. Errors, and nothing is sent: not compiled, started before and not ended, a peer has died.
   Result<Request> start(Notify notify = {});
   // Waits for the start under way. After an error incomplete() says what was not done.
+  // After a start with Notify::event it waits too, but the outcome is the event's, which comes through poll: wait then returns
+  // stale_request whatever the outcome is, at once if the start has ended before. So it does a second time after any start.
   Result<void> wait();
   [[nodiscard]] bool running() const;
   // Requests of the last start that did not complete.

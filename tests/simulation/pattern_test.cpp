@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <vector>
 
@@ -197,6 +198,37 @@ TEST(PatternErrors, AreSaidAndNothingIsSent) {
     check(!pattern.start(), "started after it was freed");
   });
   expect_no_errors(outcome);
+}
+
+// The outcome is told once: where an event brings it, wait has none.
+TEST(PatternErrors, WaitHasNothingToSayOfAStartWithAnEvent) {
+  auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2});
+  ASSERT_TRUE(world) << world.error().message();
+  expect_no_errors(world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> out(64);
+    std::vector<std::byte> in(64);
+    Pattern pattern = check(Pattern::create(peer.context()));
+    check(pattern.send(Rank{1 - peer.rank()}, Tag{1}, ConstLayout(out)));
+    check(pattern.receive(Rank{1 - peer.rank()}, Tag{1}, Layout(in)));
+    const auto code_of_wait = [&pattern] {
+      const auto waited = pattern.wait();
+      return waited ? ErrorCode::ok : waited.error().code;
+    };
+    const Request compiling = check(pattern.start_compile());
+    const Completion compiled = co_await peer.wait(compiling);
+    check(compiled.code == ErrorCode::ok, "compile");
+    check(pattern.start(Notify::event(7)));
+    std::array<Event, 2> events;
+    const std::size_t count = co_await peer.wait_events(events);
+    check(count == 1 && events[0].kind == Event::Kind::pattern_ended && events[0].cookie == 7, "no event");
+    check(events[0].completion.code == ErrorCode::ok, "start");
+    check(code_of_wait() == ErrorCode::stale_request, "wait after the event");
+    const Request again = check(pattern.start());
+    const Completion ended = co_await peer.wait(again);
+    check(ended.code == ErrorCode::ok, "second start");
+    check(code_of_wait() == ErrorCode::stale_request, "wait after the completion was taken");
+    co_await peer.barrier();
+  }));
 }
 
 // What one process declares wrongly fails everywhere, with the reason where it is known.
