@@ -35,6 +35,21 @@ TEST(OneSidedJob, EndsWhatOneThatLeftIsNeededFor) {
   run_job({.processes = 3, .program = "departed_program", .arguments = {}, .options = {}, .run_options = {}});
 }
 
+TEST(OneSidedJob, LearnsOfADeathBySeldomCallsThatEndAtOnce) {
+  for (const char* call : {"push", "pull", "atomic", "try"}) {
+    SCOPED_TRACE(call);
+    Command command(job_command({.processes = 2,
+                                 .program = "seldom_program",
+                                 .arguments = {call},
+                                 .options = {},
+                                 .run_options = {"--survive"}}),
+                    {});
+    const std::string output = command.rest();
+    EXPECT_EQ(command.status(), 128 + SIGKILL) << output;
+    EXPECT_NE(output.find("found out"), std::string::npos) << output;
+  }
+}
+
 TEST(OneSidedJob, KeepsInterleavedWordsOfTwoWriters) {
   for (const std::uint32_t processes : {2U, 3U})
     run_job({.processes = processes,

@@ -137,6 +137,64 @@ TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
   }));
 }
 
+// With barriers nothing moves before all are there: where one never comes, all that the others have given stays where it is, also
+// what a process gives to itself, and all of it is said to be missing.
+TEST_P(PatternOn, MovesNothingWhenItsFirstBarrierFails) {
+  auto world =
+      World::create({.fabric = GetParam(), .peers = 3, .deaths = {{.rank = 2, .at = std::chrono::milliseconds(50)}}});
+  ASSERT_TRUE(world) << world.error().message();
+  expect_no_errors(world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> out(100, std::byte{1});
+    std::vector<std::byte> exposed(300);
+    std::vector<std::byte> received(100);
+    Pattern pattern = check(Pattern::create(peer.context(), {.barriers = true}));
+    std::vector<Pattern::Item> all;
+    for (std::uint32_t to = 0; to < 3; ++to)
+      all.push_back(check(pattern.put(Rank{to}, Tag{1}, peer.rank() * 100, ConstLayout(out))));
+    all.push_back(check(pattern.send(Rank{peer.rank()}, Tag{2}, ConstLayout(out))));
+    all.push_back(check(pattern.receive(Rank{peer.rank()}, Tag{2}, Layout(received))));
+    check(pattern.expose(Tag{1}, Layout(exposed)));
+    const Request compiling = check(pattern.start_compile());
+    const Completion compiled = co_await peer.wait(compiling);
+    check(compiled.code == ErrorCode::ok, "compile");
+    const Request first = check(pattern.start());
+    const Completion first_ended = co_await peer.wait(first);
+    check(first_ended.code == ErrorCode::ok && pattern.incomplete().empty(), "first start");
+    check(exposed == std::vector(300, std::byte{1}) && received == out, "the first start has moved too little");
+    std::ranges::fill(out, std::byte{2});
+    if (peer.rank() == 2) co_await peer.sleep(std::chrono::seconds(1));
+    const Request second = check(pattern.start());
+    const Completion second_ended = co_await peer.wait(second);
+    check(second_ended.code == ErrorCode::peer_failed, "second start");
+    check(pattern.incomplete() == all, "what did not move counts as complete");
+    co_await peer.sleep(std::chrono::milliseconds(10)); // whatever is under way would arrive
+    check(exposed == std::vector(300, std::byte{1}), "a put has moved");
+    check(received == std::vector(100, std::byte{1}), "what it sends to itself has moved");
+  }));
+}
+
+TEST_P(PatternOn, IsNotCompiledWithTheDead) {
+  for (const std::uint32_t dead : {0U, 3U}) {
+    auto world = World::create(
+        {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = dead, .at = std::chrono::milliseconds(10)}}});
+    ASSERT_TRUE(world) << world.error().message();
+    expect_no_errors(world->run([](Peer& peer) -> Task {
+      std::vector<std::byte> out(100);
+      std::vector<std::byte> in(100);
+      co_await peer.barrier();
+      co_await peer.sleep(std::chrono::milliseconds(200)); // all have heard of it
+      Pattern pattern = check(Pattern::create(peer.context()));
+      if (peer.rank() == 1) check(pattern.send(Rank{2}, Tag{1}, ConstLayout(out))); // the dead has no part in it
+      if (peer.rank() == 2) check(pattern.receive(Rank{1}, Tag{1}, Layout(in)));
+      const Request compiling = check(pattern.start_compile());
+      const Completion compiled = co_await peer.wait(compiling);
+      check(compiled.code == ErrorCode::peer_failed, "compile ended with " + std::string(to_string(compiled.code)));
+      check(pattern.error() && pattern.error()->code == ErrorCode::peer_failed, "the error is another");
+      check(!pattern.start(), "it starts");
+    }));
+  }
+}
+
 // Each sends to the right and receives from the left. Who is done may free its pattern while others have not begun.
 TEST_P(PatternOn, IsWholeForTheLateWhenTheQuickHaveFreedIt) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{3000}, std::size_t{40'000}}) {

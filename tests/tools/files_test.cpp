@@ -52,7 +52,7 @@ TEST_F(Files, StayAsTheyAreWhenARunIsRefused) {
 
 TEST_F(Files, OfTracesThatCannotBeAreRefused) {
   const std::vector<std::string> sim{"sim", "ping-pong", "--bytes", "8", "--fabric", "tofu:1x1x1", "--trace"};
-  for (const std::string& path : {std::string("/nonexistent/trace"), folder.string()}) {
+  for (const std::string& path : {(folder / "nowhere" / "trace").string(), folder.string()}) {
     std::vector<std::string> arguments = sim;
     arguments.push_back(path);
     expect_refused("sim", heddle(arguments), path);
@@ -76,6 +76,40 @@ TEST_F(Files, OfTracesTakeNamesAsTheyAre) {
                                   "rhinet:" + topology.string(), "--trace", trace});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_GT(nlohmann::json::parse(text_of(trace)).at("traceEvents").size(), 10U);
+}
+
+// A name is whatever bytes the system takes. What is written for machines is text all the same, and nothing ends without a word.
+TEST_F(Files, MayHaveNamesThatAreNoText) {
+  const std::string odd = "odd\xff\xfe\xc3(";
+  const fs::path there = folder / odd;
+  const fs::path missing = folder / "nowhere" / odd;
+  const std::vector<std::vector<std::string>> refused{
+      {"route", "tables", "--tree", "6-ary-2-tree:30", "--json", "--out", "/dev/null/" + odd},
+      {"route", "load", "--tree", "6-ary-2-tree:30", "--nodes", "0-5", "--method", "pair", "--json", "--pattern",
+       missing},
+      {"route", "select", "--tree", odd, "--nodes", "0-5", "--method", "pair", "--json"},
+      {"sim", "ping-pong", "--bytes", "8", "--json", "--fabric", "rhinet:" + missing.string()},
+      {"sim", "ping-pong", "--bytes", "8", "--json", "--fabric", "tofu:1x1x1", "--trace", missing},
+      {"schedule", "--pattern", "scale-les3:60", "--directions", "ew", "--json", "--svg", missing},
+      {"schedule", "--pattern", odd, "--directions", "ew", "--json"},
+  };
+  for (const auto& arguments : refused) {
+    const std::string command = arguments[0] == "route" ? "route " + arguments[1] : arguments[0];
+    SCOPED_TRACE(command);
+    expect_refused(command, heddle(arguments), odd);
+  }
+  const std::vector<std::vector<std::string>> done{
+      {"route", "tables", "--tree", "6-ary-2-tree:30", "--json", "--out", there},
+      {"sim", "ping-pong", "--rounds", "1", "--bytes", "8", "--json", "--fabric", "tofu:1x1x1", "--trace", there / "t"},
+      {"schedule", "--pattern", "scale-les3:60", "--directions", "ew", "--json", "--svg", there / odd},
+  };
+  for (const auto& arguments : done) {
+    const Outcome outcome = heddle(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_TRUE(is_one_line(outcome.out)) << outcome.out;
+    EXPECT_TRUE(nlohmann::json::accept(outcome.out)) << outcome.out;
+  }
+  EXPECT_TRUE(fs::exists(there / "lfts") && fs::exists(there / "t") && fs::exists(there / odd));
 }
 
 TEST(Sim, RefusesWhatItsClockOrTheMemoryCannotFollow) {
