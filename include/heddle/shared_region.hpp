@@ -23,8 +23,8 @@ namespace heddle {
 class SharedRegion {
  public:
   struct Traffic {
-    std::uint64_t pushed = 0; // bytes of changed words sent home
-    std::uint64_t pulled = 0; // bytes brought from homes
+    std::uint64_t pushed = 0; // bytes sent home: all 4 of each word of which any has changed
+    std::uint64_t pulled = 0; // bytes brought from homes: all of the region each time
   };
 
   // Every process of the job calls it, with the same id and size; zeroed. The id names an area of each process until the

@@ -59,10 +59,12 @@ ErrorCode SharedRegion::release() {
     context_->one_sided().push(home_of(page), now, status, Selection::changed(before));
   }
   if (const ErrorCode code = context_->one_sided().wait(status); code != ErrorCode::ok) return code;
-  for (std::size_t i = 0; i < copy_.size(); ++i) {
-    if (copy_[i] == twin_[i]) continue;
-    twin_[i] = copy_[i];
-    ++traffic_.pushed;
+  constexpr std::size_t kWord = 4; // of Selection::changed
+  for (std::size_t at = 0; at < copy_.size(); at += kWord) {
+    const std::size_t bytes = std::min(kWord, copy_.size() - at);
+    if (std::memcmp(&copy_[at], &twin_[at], bytes) == 0) continue;
+    std::memcpy(&twin_[at], &copy_[at], bytes);
+    traffic_.pushed += bytes;
   }
   return ErrorCode::ok;
 }
@@ -72,8 +74,9 @@ ErrorCode SharedRegion::acquire() {
   Status status;
   for (std::size_t page = 0; page < pages(); ++page)
     context_->one_sided().pull(home_of(page), part(copy_, page), status, {}, part(twin_, page));
-  traffic_.pulled += copy_.size();
-  return context_->one_sided().wait(status);
+  const ErrorCode code = context_->one_sided().wait(status);
+  if (code == ErrorCode::ok) traffic_.pulled += copy_.size();
+  return code;
 }
 
 ErrorCode SharedRegion::barrier() {
