@@ -387,6 +387,10 @@ void Compiler::give_up() {
   wrong({.code = ErrorCode::peer_failed,
          .fact = "a process has failed while the pattern was compiled",
          .remedy = "poll for peer_failed events to learn which"});
+  // Others may have agreed before the death, and would wait for this process's part.
+  if (stage_ == Stage::agreeing)
+    for (const Partner& partner : plan_.partners)
+      if (!engine_.has_failed(partner.rank)) post(partner.rank, Topic::given_up, {}, SendMode::standard);
   meeting_.abandon();
   agreement_.abandon();
   engine_.cancel(header_);

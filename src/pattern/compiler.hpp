@@ -26,8 +26,12 @@ class Compiler {
   // True when it is over; then error() says how.
   bool progress();
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  // Whether all processes know how it ended. Otherwise one has died, and others may believe that the pattern stands.
+  // Whether all processes know how it ended. Otherwise one has died, and others may believe that the pattern stands: until
+  // each of its partners has shown itself in a round, they listen for `given_up` of this serial.
   [[nodiscard]] bool agreed() const { return agreed_; }
+  [[nodiscard]] std::uint32_t serial() const { return serial_; }
+  // How many processes had failed when it began.
+  [[nodiscard]] std::uint64_t failures_before() const { return failures_before_; }
 
  private:
   enum class Stage : std::uint8_t { telling, meeting, answers, agreeing, over };
@@ -62,7 +66,6 @@ class Compiler {
   Error refusal(const Declared& item, Verdict verdict) const;
   void check_receives();
   void open_windows();
-  void plan_outs();
   void give_up();
   [[nodiscard]] std::uint32_t partner_with(std::uint32_t rank);
 

@@ -12,7 +12,7 @@
 namespace heddle::pattern {
 
 // What a message of the patterns' channel is about.
-enum class Topic : std::uint8_t { header = 1, content, answer, meeting = 0x40 };
+enum class Topic : std::uint8_t { header = 1, content, answer, given_up, meeting = 0x40 };
 constexpr Tag tag_of(std::uint32_t serial, std::uint32_t number, Topic topic, std::uint32_t round = 0) {
   return Tag{(std::uint64_t{serial} << 32U) | (std::uint64_t{number & 0xff'ffffU} << 8U) |
              (static_cast<std::uint64_t>(topic) + round)};

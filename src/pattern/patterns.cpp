@@ -111,7 +111,9 @@ void One::end_compile() {
       compiler_.reset();
     }
   } else {
-    runner_.emplace(owner_.engine_, plan_, owner_.next_serial(), number_, options_.barriers);
+    runner_.emplace(owner_.engine_, plan_,
+                    Runner::Compiled{.serial = compiler_->serial(), .failures_before = compiler_->failures_before()},
+                    owner_.next_serial(), number_, options_.barriers);
     stage_ = Stage::ready;
     compiler_.reset();
   }
@@ -123,10 +125,17 @@ void One::end_round() {
   stage_ = Stage::ready;
   if (runner_->failed()) {
     incomplete_ = runner_->incomplete();
-    break_off({.code = ErrorCode::peer_failed,
-               .fact = std::to_string(incomplete_.size()) + " of " + std::to_string(plan_.items.size()) +
-                       " requests of the pattern did not complete: a process of it has failed or let go",
-               .remedy = "incomplete() says which"});
+    const std::string all = std::to_string(plan_.items.size());
+    if (incomplete_.empty())
+      break_off({.code = ErrorCode::peer_failed,
+                 .fact = "a process has failed or let go of the pattern before its closing barrier; all " + all +
+                         " requests of this one had completed",
+                 .remedy = "make a pattern without it"});
+    else
+      break_off({.code = ErrorCode::peer_failed,
+                 .fact = std::to_string(incomplete_.size()) + " of " + all +
+                         " requests of the pattern did not complete: a process of it has failed or let go",
+                 .remedy = "incomplete() says which"});
   }
   owner_.engine_.finish_collective(request_, error_ ? error_->code : ErrorCode::ok);
   if (abandoned_) static_cast<void>(free());
@@ -137,6 +146,7 @@ void One::break_off(Error error) {
   error_ = std::move(error);
   stage_ = Stage::broken;
   runner_->say_farewell(Farewell::gave_up);
+  withdraw(); // the program may use its memory for something else now: what is still under way is refused
 }
 
 Result<void> One::free() {
@@ -158,16 +168,22 @@ void One::abandon() {
   if (!running()) static_cast<void>(free());
 }
 
-void One::give_memory_back() {
-  for (const Partner& partner : plan_.partners)
-    if (partner.line != nullptr) partner.queue->translator().deallocate(partner.memory);
-  for (const In& in : plan_.ins) {
-    ir::Translator& translator = plan_.partners[in.partner].queue->translator();
-    translator.deallocate(in.memory);
-    if (in.is_exposed) translator.withdraw(in.exposed);
+void One::withdraw() {
+  for (In& in : plan_.ins) {
+    if (in.is_exposed) plan_.partners[in.partner].queue->translator().withdraw(in.exposed);
+    in.is_exposed = false;
   }
   for (std::size_t i = 0; i < plan_.exposures.size(); ++i)
     plan_.exposed_by[i]->translator().withdraw(plan_.exposures[i]);
+  plan_.exposures.clear();
+  plan_.exposed_by.clear();
+}
+
+void One::give_memory_back() {
+  for (const Partner& partner : plan_.partners)
+    if (partner.line != nullptr) partner.queue->translator().deallocate(partner.memory);
+  for (const In& in : plan_.ins) plan_.partners[in.partner].queue->translator().deallocate(in.memory);
+  withdraw();
   plan_ = {};
 }
 

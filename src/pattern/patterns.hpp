@@ -45,6 +45,8 @@ class One {
   void end_compile();
   void end_round();
   void break_off(Error error);
+  // The program's memory is no longer written to.
+  void withdraw();
   void give_memory_back();
 
   Patterns& owner_;

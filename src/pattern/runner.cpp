@@ -9,13 +9,15 @@
 
 namespace heddle::pattern {
 
-Runner::Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::uint32_t number, bool barriers)
+Runner::Runner(engine::Engine& engine, Plan& plan, const Compiled& compiled, std::uint32_t serial, std::uint32_t number,
+               bool barriers)
     : engine_(engine),
       plan_(plan),
       number_(std::uint64_t{number} << 32U),
       barriers_(barriers),
+      compiled_(compiled),
       meeting_(engine, serial),
-      failures_seen_(engine.failures()) {
+      failures_seen_(compiled.failures_before) {
   waiting_.reserve(plan.outs.size());
   arrivals_.resize(plan.ins.size());
   std::iota(arrivals_.begin(), arrivals_.end(), 0U);
@@ -25,6 +27,7 @@ Runner::Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::ui
     if (lanes_.empty() || lanes_.back().partner != partner) lanes_.push_back({.partner = partner, .begin = i});
     lanes_.back().end = i + 1;
   }
+  listen();
 }
 
 void Runner::start() {
@@ -35,7 +38,7 @@ void Runner::start() {
   for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) plan_.ins[i].progress = Progress::waiting;
   if (barriers_) {
     phase_ = Phase::gathering;
-    meeting_.begin(0);
+    meeting_.begin(somebody_is_missing() ? Meeting::kWrong : 0);
     if (meeting_.progress() != Meeting::State::passed) return; // if it has failed, progress says so
   }
   begin_moving();
@@ -213,7 +216,7 @@ bool Runner::take(In& in) {
 bool Runner::progress() {
   if (phase_ == Phase::gathering) {
     const Meeting::State state = meeting_.progress();
-    if (state == Meeting::State::running && engine_.failures() == failures_seen_) return false;
+    if (state == Meeting::State::running && !somebody_has_died()) return false;
     if (state == Meeting::State::passed) {
       begin_moving();
     } else { // nobody may be written to
@@ -231,6 +234,7 @@ bool Runner::progress() {
     if (!waiting_.empty() || coming_ != 0 || under_way_ != 0) return false;
     for (const Out& out : plan_.outs) failed_ = failed_ || out.progress != Progress::done;
     for (const In& in : plan_.ins) failed_ = failed_ || in.progress != Progress::done;
+    stop_listening();
     if (!barriers_) {
       phase_ = Phase::over;
       return true;
@@ -240,7 +244,7 @@ bool Runner::progress() {
   }
   if (phase_ == Phase::parting) {
     const Meeting::State state = meeting_.progress();
-    if (state == Meeting::State::running && engine_.failures() == failures_seen_) return false;
+    if (state == Meeting::State::running && !somebody_has_died()) return false;
     meeting_.abandon();
     failed_ = failed_ || state != Meeting::State::passed;
     phase_ = Phase::over;
@@ -260,7 +264,7 @@ void Runner::move() {
 
 // What can no longer come or go. Looked for only while something is missing.
 void Runner::drop_the_lost() {
-  bool lost = false;
+  bool lost = hear_who_gave_up();
   const bool news = engine_.failures() != failures_seen_;
   for (Partner& partner : plan_.partners) {
     if (partner.lost) continue;
@@ -285,6 +289,34 @@ void Runner::drop_the_lost() {
       if (!take(in)) in.progress = Progress::failed;
     }
   }
+}
+
+void Runner::listen() {
+  const auto request =
+      engine_.receive({.source = kAnySource, .tag = tag_of(compiled_.serial, 0, Topic::given_up)},
+                      Layout(&given_up_content_, sizeof given_up_content_), {}, engine::Channel::pattern);
+  given_up_ = request.value_or(Request{});
+}
+
+void Runner::stop_listening() {
+  if (given_up_.name == 0) return;
+  engine_.cancel(given_up_);
+  static_cast<void>(engine_.take_completion(given_up_));
+  given_up_ = {};
+}
+
+bool Runner::hear_who_gave_up() {
+  bool heard = false;
+  while (given_up_.name != 0 && engine_.ended(given_up_)) {
+    const auto completion = engine_.take_completion(given_up_);
+    given_up_ = {};
+    if (completion->code != ErrorCode::ok) break;
+    const auto partner =
+        std::ranges::find(plan_.partners, static_cast<std::uint32_t>(completion->peer), &Partner::rank);
+    if (partner != plan_.partners.end()) partner->lost = heard = true;
+    listen();
+  }
+  return heard;
 }
 
 // Who has freed its pattern after a good end of this round has given and taken what belongs to it.
@@ -321,9 +353,15 @@ void Runner::say_farewell(Farewell::Why why) {
   const Farewell farewell{.why = why, .rounds = failed_ ? 0 : round_};
   for (const Partner& partner : plan_.partners)
     if (!engine_.has_failed(partner.rank)) put_word(partner, offsetof(Line, farewell), farewell.pack());
+  stop_listening();
+  if (why == Farewell::freed && barriers_ && !somebody_has_died()) meeting_.begin(Meeting::kWrong);
 }
 
-bool Runner::forgotten() const {
+bool Runner::forgotten() {
+  if (meeting_.progress() == Meeting::State::running) {
+    if (!somebody_has_died()) return false;
+    meeting_.abandon();
+  }
   return std::ranges::all_of(plan_.partners, [this](const Partner& partner) {
     return farewell_of(partner).why == Farewell::freed || engine_.has_failed(partner.rank);
   });

@@ -18,8 +18,13 @@ namespace heddle::pattern {
 
 class Runner {
  public:
+  struct Compiled { // what the compiler leaves to it
+    std::uint32_t serial = 0;
+    std::uint64_t failures_before = 0;
+  };
   // `number` comes back in the upper half of the number of commands' events.
-  Runner(engine::Engine& engine, Plan& plan, std::uint32_t serial, std::uint32_t number, bool barriers);
+  Runner(engine::Engine& engine, Plan& plan, const Compiled& compiled, std::uint32_t serial, std::uint32_t number,
+         bool barriers);
 
   void start();
   // True when the round is over.
@@ -27,13 +32,14 @@ class Runner {
   // One of its commands has ended.
   void command_ended(std::uint32_t out, ir::Status status);
   [[nodiscard]] bool failed() const { return failed_; }
-  // Whether the next round could be whole: no partner has failed or let go before it.
-  [[nodiscard]] bool sound() const { return !failed_ && !somebody_is_missing(); }
+  // Whether the next round could be whole: no partner has failed or let go before it. With barriers all meet, so that all hear
+  // of one that lets go: only those who cannot come to the meeting count.
+  [[nodiscard]] bool sound() const { return !failed_ && !(barriers_ ? somebody_has_died() : somebody_is_missing()); }
   [[nodiscard]] std::vector<Pattern::Item> incomplete() const;
-  // Partners are told that nothing more will come, and why.
+  // Partners are told that nothing more will come, and why. Who frees comes to the next meeting, and says there that it does.
   void say_farewell(Farewell::Why why);
   // Whether nobody writes here any more, so that memory can be given back.
-  [[nodiscard]] bool forgotten() const;
+  [[nodiscard]] bool forgotten();
 
  private:
   enum class Phase : std::uint8_t { gathering, moving, parting, over };
@@ -50,6 +56,10 @@ class Runner {
   static void put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window,
                        std::uint64_t word);
   void drop_the_lost();
+  void listen();
+  void stop_listening();
+  bool hear_who_gave_up();
+  [[nodiscard]] bool somebody_has_died() const { return engine_.failures() != compiled_.failures_before; }
   [[nodiscard]] bool somebody_is_missing() const;
   // Whether what the partner has for this round, or takes in it, may be missing.
   [[nodiscard]] bool is_missing(const Partner& partner) const;
@@ -62,10 +72,13 @@ class Runner {
   Plan& plan_;
   const std::uint64_t number_;
   const bool barriers_;
+  const Compiled compiled_;
   Meeting meeting_;
   Phase phase_ = Phase::over;
   std::uint64_t round_ = 0;
   std::uint64_t failures_seen_;
+  Request given_up_; // listens for partners whose compile has failed, until the first round is whole
+  std::byte given_up_content_{};
   bool failed_ = false;
   bool copied_within_ = false;
   std::vector<std::uint32_t> waiting_; // outs, in order

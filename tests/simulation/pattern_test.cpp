@@ -195,6 +195,72 @@ TEST_P(PatternOn, IsNotCompiledWithTheDead) {
   }
 }
 
+// A ring of six that is compiled and started until something fails. Memory goes when the program does: what is still under way then
+// must not land in it.
+Task ring_until_failure(Peer& peer, bool barriers, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  std::vector<std::byte> in(bytes);
+  Pattern pattern = check(Pattern::create(peer.context(), {.barriers = barriers}));
+  const Rank right{(peer.rank() + 1) % peer.size()};
+  const Rank left{(peer.rank() + peer.size() - 1) % peer.size()};
+  if (barriers) {
+    check(pattern.expose(Tag{1}, Layout(in)));
+    check(pattern.put(right, Tag{1}, 0, ConstLayout(out)));
+  } else {
+    check(pattern.send(right, Tag{1}, ConstLayout(out)));
+    check(pattern.receive(left, Tag{1}, Layout(in)));
+  }
+  const Request compiling = check(pattern.start_compile());
+  Completion ended = co_await peer.wait(compiling);
+  for (int round = 0; round < 4 && ended.code == ErrorCode::ok; ++round) {
+    const auto started = pattern.start();
+    if (!started) break;
+    ended = co_await peer.wait(*started);
+  }
+  check(pattern.free());
+}
+
+// Also in the middle of compiling, when some processes know that all agree and others will never hear it: nobody waits for good.
+TEST_P(PatternOn, EndsEverywhereWheneverAProcessDies) {
+  const bool slow = std::string_view(GetParam()).starts_with("rhinet");
+  for (const bool barriers : {false, true})
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{40'000}})
+      for (int us = 2; us < 100; us += 5) {
+        auto world = World::create({.fabric = GetParam(),
+                                    .peers = 6,
+                                    .deaths = {{.rank = 3, .at = std::chrono::microseconds(slow ? 6 * us : us)}}});
+        ASSERT_TRUE(world) << world.error().message();
+        SCOPED_TRACE(testing::Message() << "barriers " << barriers << ", " << bytes << " bytes, " << us << " us");
+        expect_no_errors(world->run([&](Peer& peer) { return ring_until_failure(peer, barriers, bytes); }));
+      }
+}
+
+// With barriers all meet, so also those who have nothing to do with one that has freed the pattern hear of it.
+TEST_P(PatternOn, EndsForAllWhenOneHasFreedIt) {
+  auto world = World::create({.fabric = GetParam(), .peers = 4});
+  ASSERT_TRUE(world) << world.error().message();
+  expect_no_errors(world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> out(64);
+    std::vector<std::byte> in(64);
+    Pattern pattern = check(Pattern::create(peer.context(), {.barriers = true}));
+    const Rank other{peer.rank() ^ 1U}; // two pairs
+    check(pattern.send(other, Tag{1}, ConstLayout(out)));
+    check(pattern.receive(other, Tag{1}, Layout(in)));
+    const Request compiling = check(pattern.start_compile());
+    const Completion compiled = co_await peer.wait(compiling);
+    check(compiled.code == ErrorCode::ok, "compile");
+    const Request first = check(pattern.start());
+    const Completion first_ended = co_await peer.wait(first);
+    check(first_ended.code == ErrorCode::ok, "first start");
+    if (peer.rank() != 0) {
+      const Request second = check(pattern.start());
+      const Completion second_ended = co_await peer.wait(second);
+      check(second_ended.code == ErrorCode::peer_failed, "second start");
+    }
+    check(pattern.free());
+  }));
+}
+
 // Each sends to the right and receives from the left. Who is done may free its pattern while others have not begun.
 TEST_P(PatternOn, IsWholeForTheLateWhenTheQuickHaveFreedIt) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{3000}, std::size_t{40'000}}) {
