@@ -97,13 +97,13 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bo
       network.add(plan.outs[i], plan.items[plan.outs[i].item], plan.partners[plan.outs[i].partner]);
     const auto schedule = schedule::run_algorithm(algorithm, network.problem());
     if (!schedule) return std::unexpected(schedule.error());
-    const bool chooses_path = network.problem().resources.engines == 1;
     for (const std::uint32_t request : schedule->order) {
       Out& out = plan.outs[outs[request]];
       const schedule::Placement& placed = schedule->placements[request];
       if (network.has_choice() && algorithm != "immediate") {
         out.send_engine = placed.send_engine;
-        out.receive_engine = chooses_path ? placed.path : placed.receive_engine;
+        // A network with several paths to a peer takes the path's number in place of a receive engine.
+        out.receive_engine = network.problem().requests[request].paths > 1 ? placed.path : placed.receive_engine;
       }
       plan.picture += line_of(out, plan.partners[out.partner], placed);
       ordered.push_back(std::move(out));

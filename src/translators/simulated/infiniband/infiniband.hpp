@@ -14,6 +14,12 @@ class Infiniband final : public Simulated {
   Result<ir::Endpoint> prepare_endpoint(ir::Peer peer) override;
   Result<void> connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) override;
 
+  // Of the interface's engines a process uses one, that of its send queue: which one is not for a command to say.
+  [[nodiscard]] ir::Resources resources() const override {
+    ir::Resources resources = Simulated::resources();
+    resources.engines = 1;
+    return resources;
+  }
   // One path for each LID of the peer; a command names it in place of a receive engine.
   [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override {
     return known_[static_cast<std::uint32_t>(peer)].lids;
