@@ -109,7 +109,10 @@ void MemoryTable::deallocate(const ir::ExposedMemory& memory) {
 }
 
 ir::RemotePlace MemoryTable::expose(ir::MemoryKey key, std::span<std::byte> memory) {
-  insert({.key = key, .data = memory.data(), .bytes = memory.size(), .state = State::exposed});
+  // Null stands for what cannot be reached, but nothing at all can be: an empty range of an empty vector has a place too.
+  static std::byte nothing{};
+  std::byte* const data = memory.data() != nullptr ? memory.data() : &nothing;
+  insert({.key = key, .data = data, .bytes = memory.size(), .state = State::exposed});
   return {.key = key, .offset = 0};
 }
 

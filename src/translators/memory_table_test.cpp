@@ -32,6 +32,13 @@ TEST(MemoryTable, AgreesWithAMapWhileAreasComeAndGo) {
   }
 }
 
+TEST(MemoryTable, ReachesNothingWhereNothingIsExposed) {
+  MemoryTable table;
+  const ir::RemotePlace place = table.expose(ir::MemoryKey{5}, {});
+  EXPECT_NE(table.reach(place, 0), nullptr);
+  EXPECT_EQ(table.reach(place, 1), nullptr);
+}
+
 TEST(MemoryTable, KeepsWithdrawnMemoryUntilItIsGivenBack) {
   MemoryTable table;
   const auto made = table.allocate(ir::MemoryKey{5}, 100);
