@@ -14,14 +14,23 @@ namespace heddle {
 
 namespace {
 
+// Offsets are told apart by numbers of the order of 3 to the power of axes.
+constexpr std::size_t kMostAxes = 8;
+
 // Places of a grid, and who has them.
 class Places {
  public:
   static Result<Places> of(const Grid& grid, std::uint32_t size) {
+    if (grid.size.empty() || grid.size.size() > kMostAxes)
+      return refuse("a grid of " + std::to_string(grid.size.size()) + " axes, expected 1 to " +
+                    std::to_string(kMostAxes));
     std::uint64_t count = 1;
-    for (const std::uint32_t each : grid.size) count *= each;
-    if (count != size || grid.size.empty())
-      return refuse("a grid of " + std::to_string(count) + " places for a job of " + std::to_string(size));
+    for (const std::uint32_t each : grid.size)
+      if (count <= size) count *= each; // and no further: the product of all might wrap
+    if (count != size)
+      return refuse("a grid of " +
+                    std::string(count > size ? "more than " + std::to_string(size) : std::to_string(count)) +
+                    " places for a job of " + std::to_string(size));
     if (!grid.periodic.empty() && grid.periodic.size() != grid.size.size())
       return refuse("a grid of " + std::to_string(grid.size.size()) + " axes says of " +
                     std::to_string(grid.periodic.size()) + " whether they are periodic");
