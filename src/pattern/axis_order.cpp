@@ -1,6 +1,7 @@
 #include "pattern/axis_order.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace heddle::pattern {
@@ -12,8 +13,15 @@ std::uint8_t AxisOrder::bit_of(std::uint32_t first, std::uint32_t then) {
 
 AxisOrder AxisOrder::seen_in(std::span<const Declared> items, engine::Engine& engine) {
   AxisOrder order;
-  for (const Declared& item : items)
-    if (item.hint.given && item.rank != engine.rank()) order.see(item, engine);
+  std::map<std::uint32_t, Hint::Step> straight; // by neighbour
+  for (const Declared& item : items) {
+    if (!item.hint.given || item.rank == engine.rank()) continue;
+    order.see(item, engine);
+    for (const Hint::Step& step : item.hint.steps) {
+      const Hint::Step& first = straight.emplace(step.neighbour, step).first->second;
+      if (first.axis != step.axis || first.down != step.down) order.bits_ |= kNone; // one cable serves both
+    }
+  }
   return order;
 }
 

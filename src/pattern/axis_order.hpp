@@ -22,7 +22,7 @@ class AxisOrder {
   static AxisOrder from_news(std::uint8_t news) { return AxisOrder(news & kAll); }
   [[nodiscard]] std::uint8_t news() const { return bits_; }
 
-  // Whether nobody has seen two orders, or a neighbour to whom more than its own link leads.
+  // Whether nobody has seen two orders, a neighbour to whom more than its own link leads, or one in two directions.
   [[nodiscard]] bool is_one() const;
 
  private:
