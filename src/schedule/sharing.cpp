@@ -40,9 +40,10 @@ constexpr std::uint32_t kMostTrials = 18;
 constexpr std::size_t kLookedAt = 96;
 constexpr int kPathPasses = 3;
 
-// Whose presence on a request's links counts against it: nobody's, users of the link that has most, users of all its links, users
-// by another route; or it may not begin at all while another of its direction moves, as bottom-left has it.
-enum class Crowd : std::uint8_t { ignored, on_link, on_all_links, of_other_routes, of_direction };
+// Whose presence on a request's links counts against it: nobody's, users of the link that has most, users of all its links, or
+// users by another route. It may put a request behind others, but an engine that could begin one never waits: none does when
+// it works off its queue, so such a plan's times would not come about.
+enum class Crowd : std::uint8_t { ignored, on_link, on_all_links, of_other_routes };
 enum class First : std::uint8_t { critical, widest, longest, shortest };
 struct Preference {
   Crowd crowd = Crowd::ignored;
@@ -71,7 +72,6 @@ constexpr std::array kTrials{
            {{Crowd::of_other_routes, First::shortest}, 8},
            {{Crowd::on_all_links, First::shortest}}}},
     Trial{{{{Crowd::of_other_routes, First::widest}, 3}, {kWide}}},
-    Trial{{{kParting, 3}, {{Crowd::of_direction, First::shortest}}}},
     Trial{{{kCritical, 7}, {{Crowd::on_all_links, First::longest}}}},
 };
 constexpr std::array kTrialsWithFewer{throughout(kParting), throughout(kCritical)};
@@ -259,7 +259,6 @@ class Planner {
       if (i >= kLookedAt && found != left_.size()) break;
       const std::uint32_t request = left_[i];
       if (i > 0 && class_[request] == class_[left_[i - 1]] && favour_[request] == favour_[left_[i - 1]]) continue;
-      if (preference.crowd == Crowd::of_direction && direction_taken(request)) continue;
       if (!flow_.can_begin(engine, request)) continue;
       const Score score = score_of(request, preference);
       if (!(score > best)) continue;
@@ -273,14 +272,6 @@ class Planner {
     left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(position)); // in order: equals keep theirs
     for (const std::uint32_t link : links_[request]) unstarted_[link] -= time_on(link, request);
     return request;
-  }
-  [[nodiscard]] bool direction_taken(std::uint32_t request) const {
-    for (std::uint32_t e = 0; e < flow_.engines(); ++e) {
-      const std::uint32_t other = flow_.state().engines[e].request;
-      if (other != kNoRequest && problem_.requests[other].direction == problem_.requests[request].direction)
-        return true;
-    }
-    return false;
   }
 
   [[nodiscard]] Score score_of(std::uint32_t request, Preference preference) const {
@@ -304,8 +295,7 @@ class Planner {
   [[nodiscard]] double crowd_of(std::uint32_t request, Crowd crowd) const {
     std::uint32_t users = 0;
     switch (crowd) {
-      case Crowd::ignored:
-      case Crowd::of_direction: return 0;
+      case Crowd::ignored: return 0;
       case Crowd::of_other_routes: return crossers(request);
       case Crowd::on_link:
         for (const std::uint32_t link : links_[request]) users = std::max(users, flow_.users(link));
