@@ -31,6 +31,7 @@ class Timeline {
     return at != taken_.end() && at->start < start + length ? at->end : start;
   }
   void take(Interval interval, double shortest) {
+    if (interval.end <= interval.start) return; // takes no time, and may stand where another begins
     const auto after = std::ranges::upper_bound(taken_, interval.start, {}, &Interval::start);
     const bool joins_before = after != taken_.begin() && interval.start - std::prev(after)->end < shortest;
     const bool joins_after = after != taken_.end() && after->start - interval.end < shortest;
@@ -50,14 +51,34 @@ class Timeline {
   std::vector<Interval> taken_;
 };
 
+// Directions as the problem numbers them may be few and their numbers large: here those in use are 0, 1 and so on.
+struct Directions {
+  std::vector<std::uint32_t> of_request;
+  std::uint32_t count = 0;
+
+  explicit Directions(const Problem& problem) {
+    std::vector<std::uint32_t> used;
+    for (const Request& request : problem.requests)
+      if (used.empty() || used.back() != request.direction) used.push_back(request.direction);
+    std::ranges::sort(used);
+    const auto repeated = std::ranges::unique(used);
+    used.erase(repeated.begin(), repeated.end());
+    count = static_cast<std::uint32_t>(used.size());
+    for (const Request& request : problem.requests)
+      of_request.push_back(
+          static_cast<std::uint32_t>(std::ranges::lower_bound(used, request.direction) - used.begin()));
+  }
+};
+
 class Packing {
  public:
-  Packing(const Problem& problem, const BottomLeft& rules, double rate)
+  Packing(const Problem& problem, const BottomLeft& rules, const Directions& directions, double rate)
       : problem_(problem),
         rules_(rules),
         rate_(rate),
         engines_(std::min(problem.resources.engines, kMostEngines)),
-        exclusive_(exclusive_things()),
+        directions_(directions),
+        exclusive_(rules.exclusive == BottomLeft::Exclusive::path ? problem.link_rates.size() : directions.count),
         receivers_(receiver_count() * problem.resources.receive_engines),
         diagonals_(std::min<std::size_t>(rules.diagonal_engines, engines_.size())) {
     for (std::uint32_t request = 0; request < problem.size(); ++request)
@@ -81,15 +102,9 @@ class Packing {
     for (const Request& request : problem_.requests) count = std::max<std::size_t>(count, request.receiver + 1);
     return count;
   }
-  [[nodiscard]] std::size_t exclusive_things() const {
-    if (rules_.exclusive == BottomLeft::Exclusive::path) return problem_.link_rates.size();
-    std::size_t count = 0;
-    for (const Request& request : problem_.requests) count = std::max<std::size_t>(count, request.direction + 1);
-    return count;
-  }
   template <typename Visit>
   void for_each_exclusive(std::uint32_t request, Visit&& visit) {
-    if (rules_.exclusive == BottomLeft::Exclusive::direction) return visit(problem_.requests[request].direction);
+    if (rules_.exclusive == BottomLeft::Exclusive::direction) return visit(directions_.of_request[request]);
     for (const std::uint32_t link : problem_.path(request, 0)) visit(link);
   }
 
@@ -168,7 +183,8 @@ class Packing {
   const BottomLeft& rules_;
   const double rate_;
   std::vector<Timeline> engines_;
-  std::vector<Timeline> exclusive_;
+  const Directions& directions_;
+  std::vector<Timeline> exclusive_; // by link or direction
   std::vector<Timeline> receivers_;
   std::vector<Timeline> diagonals_; // one for each engine that diagonals may use at once
   double shortest_ = kNoLimit;
@@ -190,11 +206,18 @@ Schedule bottom_left(const Problem& problem, const BottomLeft& rules) {
     const Request& right = problem.requests[b];
     return left.bytes != right.bytes ? left.bytes > right.bytes : left.direction < right.direction;
   });
+  const Directions directions(problem);
   const double alone = limit_of(problem.resources.engine_rate);
-  Schedule schedule = Packing(problem, rules, alone).pack(order);
-  // Engines that together outrun the node are packed again at the pace that the node allows.
-  const double together = limit_of(problem.resources.node_rate) / std::max(engines_used(schedule), 1U);
-  if (together < alone) schedule = Packing(problem, rules, together).pack(order);
+  Schedule schedule = Packing(problem, rules, directions, alone).pack(order);
+  // Engines that together outrun the node are packed again at the pace that the node allows; and again if, slower, they have
+  // become more.
+  double pace = alone;
+  for (;;) {
+    const double together = limit_of(problem.resources.node_rate) / std::max(engines_used(schedule), 1U);
+    if (together >= pace) break;
+    pace = together;
+    schedule = Packing(problem, rules, directions, pace).pack(order);
+  }
   if (rules.exclusive == BottomLeft::Exclusive::direction) mark_shared_links(problem, schedule);
   return schedule;
 }

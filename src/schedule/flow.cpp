@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace heddle::schedule {
 
@@ -217,8 +218,9 @@ void put_in_order(Schedule& schedule) {
   std::ranges::stable_sort(schedule.order, [&](std::uint32_t a, std::uint32_t b) {
     const Placement& left = schedule.placements[a];
     const Placement& right = schedule.placements[b];
-    return left.send_engine != right.send_engine ? left.send_engine < right.send_engine
-                                                 : left.start_ns < right.start_ns;
+    // What takes no time comes before what starts at the same moment.
+    return std::tie(left.send_engine, left.start_ns, left.end_ns) <
+           std::tie(right.send_engine, right.start_ns, right.end_ns);
   });
   schedule.makespan_ns = 0;
   for (const Placement& placement : schedule.placements)
