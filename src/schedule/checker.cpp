@@ -7,7 +7,7 @@ namespace heddle::schedule {
 
 namespace {
 
-constexpr double kTolerance = 1e-6; // relative; times are sums of many
+constexpr double kSlack = 0.1; // ns: times are sums of many; far below every start-up, however long the schedule
 
 class Checker {
  public:
@@ -30,9 +30,8 @@ class Checker {
   static std::string name(std::uint32_t request) { return "request " + std::to_string(request); }
   [[nodiscard]] const Placement& at(std::uint32_t request) const { return schedule_.placements[request]; }
   [[nodiscard]] auto path(std::uint32_t request) const { return problem_.path(request, at(request).path); }
-  [[nodiscard]] double slack() const { return kTolerance * (1 + schedule_.makespan_ns); }
   [[nodiscard]] bool overlap(std::uint32_t a, std::uint32_t b) const {
-    return at(a).start_ns < at(b).end_ns - slack() && at(b).start_ns < at(a).end_ns - slack();
+    return at(a).start_ns < at(b).end_ns - kSlack && at(b).start_ns < at(a).end_ns - kSlack;
   }
 
   [[nodiscard]] std::string placed_once() const {
@@ -57,9 +56,9 @@ class Checker {
       return name(request) + " takes a path that is not there";
     const double least =
         resources.startup_ns + static_cast<double>(problem_.requests[request].bytes) / limit_of(resources.engine_rate);
-    if (placed.start_ns < 0 || placed.end_ns - placed.start_ns < least - slack())
+    if (placed.start_ns < 0 || placed.end_ns - placed.start_ns < least - kSlack)
       return name(request) + " is faster than its engine";
-    if (placed.end_ns > schedule_.makespan_ns + slack()) return name(request) + " ends after the end";
+    if (placed.end_ns > schedule_.makespan_ns + kSlack) return name(request) + " ends after the end";
     return {};
   }
 
@@ -80,11 +79,11 @@ class Checker {
   // At the start of each diagonal: how many run.
   [[nodiscard]] std::string diagonals() const {
     for (std::uint32_t a = 0; a < problem_.size(); ++a) {
-      if (!problem_.requests[a].diagonal) continue;
+      if (!problem_.requests[a].diagonal || at(a).end_ns <= at(a).start_ns + kSlack) continue; // runs not at all
       std::uint32_t running = 1;
       for (std::uint32_t b = 0; b < problem_.size(); ++b)
-        if (b != a && problem_.requests[b].diagonal && at(b).start_ns <= at(a).start_ns + slack() &&
-            at(b).end_ns > at(a).start_ns + slack())
+        if (b != a && problem_.requests[b].diagonal && at(b).start_ns <= at(a).start_ns + kSlack &&
+            at(b).end_ns > at(a).start_ns + kSlack)
           ++running;
       if (running > rules_.diagonal_engines) return std::to_string(running) + " diagonals run at once";
     }
@@ -101,12 +100,12 @@ class Checker {
         std::vector<double> through(problem_.link_rates.size(), 0);
         double all = 0;
         for (std::uint32_t request = 0; request < problem_.size(); ++request) {
-          if (at(request).start_ns < from - slack() || at(request).end_ns > to + slack()) continue;
+          if (at(request).start_ns < from - kSlack || at(request).end_ns > to + kSlack) continue;
           all += static_cast<double>(problem_.requests[request].bytes);
           for (const std::uint32_t link : path(request))
             through[link] += static_cast<double>(problem_.requests[request].bytes);
         }
-        const double time = to - from + 2 * slack();
+        const double time = to - from + 2 * kSlack;
         if (all > time * limit_of(problem_.resources.node_rate)) return "more leaves than the node can send";
         for (std::size_t link = 0; link < through.size(); ++link)
           if (through[link] > time * limit_of(problem_.link_rates[link]) && rules_.links != kDirectionsOnly)

@@ -6,10 +6,16 @@
 #include "schedule/prices.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace heddle::schedule {
 
 namespace {
+
+// Neither engines nor the node hold anything up by their pace.
+bool unlimited(const ir::Resources& resources) {
+  return resources.engine_rate <= 0 && resources.node_rate <= 0;
+}
 
 // Alone on everything, with the best of its paths.
 double time_alone(const Problem& problem, std::uint32_t request) {
@@ -29,12 +35,13 @@ double time_alone(const Problem& problem, std::uint32_t request) {
 double of_links(const Problem& problem) {
   std::vector<double> bytes(problem.link_rates.size(), 0);
   for (std::uint32_t request = 0; request < problem.size(); ++request) {
-    if (problem.requests[request].paths == 0) continue;
-    for (const std::uint32_t link : problem.path(request, 0)) {
-      bool on_all = true; // what it can avoid it need not pass
-      for (std::uint32_t path = 1; path < problem.requests[request].paths && on_all; ++path)
-        on_all = std::ranges::find(problem.path(request, path), link) != problem.path(request, path).end();
-      if (on_all) bytes[link] += static_cast<double>(problem.requests[request].bytes);
+    const auto first = problem.path(request, 0);
+    for (auto at = first.begin(); at != first.end(); ++at) {
+      if (std::find(first.begin(), at, *at) != at) continue; // counted already
+      auto times = std::count(at, first.end(), *at);         // it passes here; what it can avoid it need not pass
+      for (std::uint32_t path = 1; path < problem.requests[request].paths && times > 0; ++path)
+        times = std::min(times, std::ranges::count(problem.path(request, path), *at));
+      bytes[*at] += static_cast<double>(times) * static_cast<double>(problem.requests[request].bytes);
     }
   }
   double bound = 0;
@@ -55,12 +62,25 @@ double of_engines(const Problem& problem, const std::vector<double>& alone) {
   return best;
 }
 
+// Where a node has fewer to receive than others have to send, each of its engines is taken as long as a request lasts.
+double of_receive_engines(const Problem& problem, const std::vector<double>& alone) {
+  const std::uint32_t count = problem.resources.receive_engines;
+  if (count >= problem.resources.engines) return 0;
+  std::map<std::uint32_t, double> work; // by receiver
+  for (std::uint32_t request = 0; request < problem.size(); ++request)
+    work[problem.requests[request].receiver] += alone[request];
+  double most = 0;
+  for (const auto& [receiver, time] : work) most = std::max(most, time);
+  return most / count;
+}
+
 // bytes <= what all engines together can send until then, less what each further start-up keeps from being sent.
 double of_node(const Problem& problem, double bytes) {
   const ir::Resources& resources = problem.resources;
   const std::uint32_t engines = std::min(resources.engines, kMostEngines);
   const double node = limit_of(resources.node_rate);
   const double engine = limit_of(resources.engine_rate);
+  if (unlimited(resources)) return 0;
   const auto together = [&](std::uint32_t count) { return std::min(node, engine * count); };
   if (problem.size() > engines)
     bytes += (problem.size() - engines) * resources.startup_ns * (together(engines) - together(engines - 1));
@@ -84,7 +104,8 @@ double simple_bound_ns(const Problem& problem) {
     alone.push_back(time_alone(problem, request));
     bytes += static_cast<double>(problem.requests[request].bytes);
   }
-  double bound = std::max({of_links(problem), of_engines(problem, alone), of_node(problem, bytes)});
+  double bound = std::max(
+      {of_links(problem), of_engines(problem, alone), of_receive_engines(problem, alone), of_node(problem, bytes)});
   std::ranges::sort(alone, std::ranges::greater());
   bound = std::max(bound, alone.front());
   const std::uint32_t engines = std::min(problem.resources.engines, kMostEngines);
@@ -94,7 +115,8 @@ double simple_bound_ns(const Problem& problem) {
 
 double lower_bound_ns(const Problem& problem) {
   const double simple = simple_bound_ns(problem);
-  if (problem.requests.empty()) return simple;
+  // Prices of bytes that move at any rate are lost beside those of others.
+  if (problem.requests.empty() || unlimited(problem.resources)) return simple;
   double shortest = kNoLimit;
   for (std::uint32_t request = 0; request < problem.size(); ++request)
     shortest = std::min(shortest, time_alone(problem, request));
