@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <set>
 
@@ -53,7 +54,7 @@ TEST(EveryAlgorithm, MakesSoundSchedulesOfEveryHalo) {
 
 TEST(EveryAlgorithm, MakesSoundSchedulesOfRandomPatterns) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
-    const Problem problem = random_problem(seed, {.most_requests = 20});
+    const Problem problem = random_problem(seed, {.most_requests = 20, .extremes = seed % 2 == 0});
     for (const std::string_view name : algorithm_names()) {
       if (name == "exact") continue;
       EXPECT_EQ(find_fault(problem, *run_algorithm(name, problem), rules_of(name)), "") << name << " seed " << seed;
@@ -61,6 +62,34 @@ TEST(EveryAlgorithm, MakesSoundSchedulesOfRandomPatterns) {
     const Schedule whole = bottom_left(problem, {.exclusive = BottomLeft::Exclusive::path});
     EXPECT_EQ(find_fault(problem, whole, {.links = CheckedRules::Links::exclusive}), "") << "seed " << seed;
   }
+}
+
+// Whatever is held up by nothing at all, or passes a link twice.
+TEST(LowerBound, IsBelowEverySchedule) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    const Problem problem = random_problem(seed, {.most_requests = 8, .most_paths = 2, .extremes = true});
+    const double bound = lower_bound_ns(problem);
+    for (const std::string_view name : algorithm_names()) {
+      if (name == "exact") continue;
+      EXPECT_LE(bound, expected(problem, *run_algorithm(name, problem)).makespan_ns * (1 + 1e-9) + 1e-3)
+          << name << " seed " << seed;
+    }
+  }
+}
+
+TEST(LowerBound, CountsALinkAsOftenAsEveryPathPassesIt) {
+  Problem problem{.resources = kTofuLike, .link_rates = {1}};
+  problem.add({.bytes = 100'000}, {0, 0});
+  EXPECT_NEAR(lower_bound_ns(problem), kTofuLike.startup_ns + 200'000, 1);
+  problem.add_path(std::array{0U});
+  EXPECT_NEAR(lower_bound_ns(problem), kTofuLike.startup_ns + 100'000, 1);
+}
+
+TEST(LowerBound, KnowsThatFewEnginesReceive) {
+  Problem problem{.resources = kTofuLike, .link_rates = {}};
+  problem.resources.receive_engines = 1;
+  for (int i = 0; i < 4; ++i) problem.add({.bytes = 4'000}, {});
+  EXPECT_NEAR(simple_bound_ns(problem), 4 * (kTofuLike.startup_ns + 1'000), 1);
 }
 
 TEST(EveryAlgorithm, RefusesAnUnknownNameWithTheNearest) {
@@ -99,6 +128,23 @@ TEST(BottomLeft, UsesFewerEnginesForSmallPatternsWhenQueuesCost) {
   EXPECT_EQ(engines_of(bottom_left(small, {})), 4U);
   EXPECT_LT(engines_of(bottom_left(small, {.queue_cost = true})), 4U);
   EXPECT_EQ(engines_of(bottom_left(halo(872, "all"), {.queue_cost = true})), 4U);
+}
+
+// As many timelines as directions in use, whatever their numbers.
+TEST(BottomLeft, TakesDirectionsOfAnyNumber) {
+  Problem problem = halo(872, "all");
+  const double makespan = bottom_left(problem, {}).makespan_ns;
+  for (Request& request : problem.requests) request.direction += 0xffff'0000;
+  EXPECT_EQ(bottom_left(problem, {}).makespan_ns, makespan);
+}
+
+// Engines do not wait of their own accord: what is promised must come about without.
+TEST(Sharing, PromisesWhatComesAbout) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    const Problem problem = random_problem(seed, {.most_paths = seed % 4 == 0 ? 2U : 1U, .extremes = seed % 3 == 0});
+    const Schedule schedule = sharing(problem);
+    EXPECT_NEAR(expected(problem, schedule).makespan_ns, schedule.makespan_ns, 1) << "seed " << seed;
+  }
 }
 
 TEST(Sharing, PutsTwoOnOneLinkWhereThatEndsSooner) {
@@ -179,6 +225,17 @@ TEST(Paths, AreChosenSoThatLinksAreNotShared) {
   const Schedule schedule = sharing(problem);
   EXPECT_FALSE(schedule.placements[0].shares_link);
   EXPECT_FALSE(schedule.placements[1].shares_link);
+}
+
+// However long the schedule, two requests on one engine at a time are found.
+TEST(Checker, SeesAnOverlapOfAStartUpInALongSchedule) {
+  Problem problem{.resources = kTofuLike, .link_rates = {}};
+  for (int i = 0; i < 2; ++i) problem.add({.bytes = 40'000'000'000, .direction = 0}, {});
+  Schedule schedule = round_robin(problem, 1);
+  EXPECT_EQ(find_fault(problem, schedule, {}), "");
+  Placement& second = schedule.placements[schedule.order[1]];
+  second.start_ns -= kTofuLike.startup_ns;
+  EXPECT_NE(find_fault(problem, schedule, {}), "");
 }
 
 TEST(Exact, RefusesMoreThanItCanDo) {
