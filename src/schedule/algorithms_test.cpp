@@ -77,6 +77,27 @@ TEST(LowerBound, IsBelowEverySchedule) {
   }
 }
 
+// Beside bytes that move at any rate, prices of those held up by a link are lost to rounding.
+TEST(LowerBound, IsBelowASchedulesEndWhereEnginesHaveNoLimit) {
+  Problem problem{.resources = {.engines = 4, .receive_engines = 4, .startup_ns = 1000, .queue_ns = 500},
+                  .link_rates = {10, 4.9, 4.9, 0, 10, 10, 4.9, 0}};
+  const auto add = [&](std::uint64_t bytes, std::uint32_t receiver,
+                       const std::vector<std::vector<std::uint32_t>>& paths) {
+    problem.requests.push_back(
+        {.bytes = bytes, .receiver = receiver, .first_path = static_cast<std::uint32_t>(problem.paths.size())});
+    for (const auto& path : paths) problem.add_path(path);
+  };
+  add(262'366, 2, {});
+  add(8'268, 3, {{6}, {6, 3, 2}, {0}});
+  add(262'619, 1, {{7, 3}, {}, {}});
+  add(736, 2, {{}});
+  add(32'836, 1, {{2, 3}, {}});
+  add(1, 0, {{4}, {6, 5}});
+  add(0, 0, {{5}, {2}, {1}});
+  add(285, 1, {{6, 2, 7}});
+  EXPECT_LE(lower_bound_ns(problem), expected(problem, sharing(problem)).makespan_ns);
+}
+
 TEST(LowerBound, CountsALinkAsOftenAsEveryPathPassesIt) {
   Problem problem{.resources = kTofuLike, .link_rates = {1}};
   problem.add({.bytes = 100'000}, {0, 0});
@@ -128,6 +149,16 @@ TEST(BottomLeft, UsesFewerEnginesForSmallPatternsWhenQueuesCost) {
   EXPECT_EQ(engines_of(bottom_left(small, {})), 4U);
   EXPECT_LT(engines_of(bottom_left(small, {.queue_cost = true})), 4U);
   EXPECT_EQ(engines_of(bottom_left(halo(872, "all"), {.queue_cost = true})), 4U);
+}
+
+// At the pace of one engine alone the second request is worth a queue of its own, and then both share the node.
+TEST(BottomLeft, KeepsTheNodesPaceWhenThatTakesMoreEngines) {
+  Problem problem{
+      .resources = {.engines = 8, .receive_engines = 8, .node_rate = 1, .startup_ns = 100, .queue_ns = 1000},
+      .link_rates = {}};
+  problem.add({.bytes = 33'094, .direction = 0}, {});
+  problem.add({.bytes = 1'470, .direction = 1}, {});
+  EXPECT_EQ(find_fault(problem, bottom_left(problem, {.queue_cost = true}), {}), "");
 }
 
 // As many timelines as directions in use, whatever their numbers.
