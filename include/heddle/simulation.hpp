@@ -11,6 +11,10 @@
 //
 // Nothing can block inside a coroutine: Context::wait and wait_all end with would_block unless what they wait for has
 // ended, waits with a time limit look once, and Context::barrier is start_barrier with a wait. co_await the calls of Peer instead.
+//
+// g++ 12 compiles some conditions with a co_await in them wrongly. Give the outcome a name:
+//   const auto ended = co_await peer.wait(request);
+//   if (ended.code != heddle::ErrorCode::ok) ...
 #pragma once
 
 #include <heddle/heddle.hpp>
