@@ -106,7 +106,7 @@ def verdict(result):
 def target(row):
     if row.target is None:
         return "-"
-    return f"{'<=' if row.what == 'latency' else '>='} {row.target:g}"
+    return f"{'<=' if row.is_time else '>='} {row.target:g}"
 
 
 def size(count):
