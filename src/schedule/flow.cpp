@@ -247,19 +247,6 @@ void mark_shared_links(const Problem& problem, Schedule& schedule) {
   }
 }
 
-Schedule run_queues(Flow& flow, const Problem& problem, const std::vector<std::vector<std::uint32_t>>& queues) {
-  std::array<std::size_t, kMostEngines> next{};
-  flow.reset(static_cast<std::uint32_t>(queues.size()));
-  flow.run(problem.size(), [&](std::uint32_t engine) {
-    if (next[engine] == queues[engine].size()) return kNoRequest;
-    const std::uint32_t request = queues[engine][next[engine]];
-    if (!flow.can_begin(engine, request)) return kNoRequest;
-    ++next[engine];
-    return request;
-  });
-  return flow.schedule();
-}
-
 void run_freely(Flow& flow, const Problem& problem, const Schedule& planned) {
   for (std::uint32_t request = 0; request < problem.size(); ++request)
     flow.choose_path(request, planned.placements[request].path);

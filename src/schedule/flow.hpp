@@ -144,7 +144,4 @@ void mark_shared_links(const Problem& problem, Schedule& schedule);
 // Lets engines work off what is planned in its order, without a look at its times.
 void run_freely(Flow& flow, const Problem& problem, const Schedule& planned);
 
-// Lets engines work off the requests of `queues` in their order.
-Schedule run_queues(Flow& flow, const Problem& problem, const std::vector<std::vector<std::uint32_t>>& queues);
-
 } // namespace heddle::schedule

@@ -1,15 +1,17 @@
 #include "schedule/algorithms.hpp"
 #include "schedule/flow.hpp"
 
+#include <algorithm>
+
 namespace heddle::schedule {
 
 Schedule immediate(const Problem& problem) {
-  Flow flow(problem);
-  flow.reset(problem.resources.engines);
-  std::vector<std::vector<std::uint32_t>> queues(flow.engines());
-  for (std::uint32_t request = 0; request < problem.size(); ++request)
-    queues[problem.requests[request].peer % queues.size()].push_back(request);
-  return run_queues(flow, problem, queues);
+  const std::uint32_t engines = std::clamp<std::uint32_t>(problem.resources.engines, 1, kMostEngines);
+  Schedule planned;
+  for (const Request& request : problem.requests)
+    planned.placements.push_back({.send_engine = static_cast<std::uint8_t>(request.peer % engines)});
+  put_in_order(planned);
+  return expected(problem, planned);
 }
 
 } // namespace heddle::schedule

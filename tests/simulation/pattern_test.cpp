@@ -36,6 +36,17 @@ void expect_no_errors(const Result<Outcome>& outcome) {
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
 }
 
+Task compile(Peer& peer, Pattern& pattern) {
+  const Request compiling = check(pattern.start_compile());
+  const Completion compiled = co_await peer.wait(compiling);
+  check(compiled.code == ErrorCode::ok, pattern.error() ? pattern.error()->message() : "compile");
+}
+Task start(Peer& peer, Pattern& pattern, ErrorCode expected) {
+  const Request starting = check(pattern.start());
+  const Completion ended = co_await peer.wait(starting);
+  check(ended.code == expected, "a start ended with " + std::string(to_string(ended.code)));
+}
+
 // All eight neighbours on a grid of 2 x 4, several rounds, each with new content.
 Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
   const Grid grid{.size = {2, 4}, .periodic = {periodic, periodic}, .ranks = {}};
@@ -92,9 +103,7 @@ TEST_P(PatternOn, CarriesLayoutsInPieces) {
     const Rank other{1 - peer.rank()};
     check(pattern.send(other, Tag{1}, ConstLayout::strided(out.data(), 100, 20, 40)));
     check(pattern.receive(other, Tag{1}, Layout::strided(in.data(), 50, 40, 80)));
-    const Request compiling = check(pattern.start_compile());
-    const Completion compiled = co_await peer.wait(compiling);
-    check(compiled.code == ErrorCode::ok, "compile");
+    co_await compile(peer, pattern);
     const Request starting = check(pattern.start());
     const Completion ended = co_await peer.wait(starting);
     check(ended.code == ErrorCode::ok, "start");
@@ -118,17 +127,11 @@ TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
       const auto received = check(pattern.receive(Rank{other}, Tag{1}, Layout(in[other])));
       if (other == 3) with_dead = {sent, received};
     }
-    const Request compiling = check(pattern.start_compile());
-    const Completion compiled = co_await peer.wait(compiling);
-    check(compiled.code == ErrorCode::ok, "compile");
-    const Request first = check(pattern.start());
-    const Completion first_ended = co_await peer.wait(first);
-    check(first_ended.code == ErrorCode::ok, "first start");
+    co_await compile(peer, pattern);
+    co_await start(peer, pattern, ErrorCode::ok);
     if (peer.rank() == 3) co_await peer.sleep(std::chrono::seconds(1));
     // The second start waits for the one that never comes.
-    const Request second = check(pattern.start());
-    const Completion second_ended = co_await peer.wait(second);
-    check(second_ended.code == ErrorCode::peer_failed, "second start");
+    co_await start(peer, pattern, ErrorCode::peer_failed);
     const auto incomplete = pattern.incomplete();
     check(std::ranges::find(incomplete, with_dead[1]) != incomplete.end(), "the receive counts as complete");
     for (const auto item : incomplete)
@@ -154,18 +157,14 @@ TEST_P(PatternOn, MovesNothingWhenItsFirstBarrierFails) {
     all.push_back(check(pattern.send(Rank{peer.rank()}, Tag{2}, ConstLayout(out))));
     all.push_back(check(pattern.receive(Rank{peer.rank()}, Tag{2}, Layout(received))));
     check(pattern.expose(Tag{1}, Layout(exposed)));
-    const Request compiling = check(pattern.start_compile());
-    const Completion compiled = co_await peer.wait(compiling);
-    check(compiled.code == ErrorCode::ok, "compile");
+    co_await compile(peer, pattern);
     const Request first = check(pattern.start());
     const Completion first_ended = co_await peer.wait(first);
     check(first_ended.code == ErrorCode::ok && pattern.incomplete().empty(), "first start");
     check(exposed == std::vector(300, std::byte{1}) && received == out, "the first start has moved too little");
     std::ranges::fill(out, std::byte{2});
     if (peer.rank() == 2) co_await peer.sleep(std::chrono::seconds(1));
-    const Request second = check(pattern.start());
-    const Completion second_ended = co_await peer.wait(second);
-    check(second_ended.code == ErrorCode::peer_failed, "second start");
+    co_await start(peer, pattern, ErrorCode::peer_failed);
     check(pattern.incomplete() == all, "what did not move counts as complete");
     co_await peer.sleep(std::chrono::milliseconds(10)); // whatever is under way would arrive
     check(exposed == std::vector(300, std::byte{1}), "a put has moved");
@@ -246,16 +245,10 @@ TEST_P(PatternOn, EndsForAllWhenOneHasFreedIt) {
     const Rank other{peer.rank() ^ 1U}; // two pairs
     check(pattern.send(other, Tag{1}, ConstLayout(out)));
     check(pattern.receive(other, Tag{1}, Layout(in)));
-    const Request compiling = check(pattern.start_compile());
-    const Completion compiled = co_await peer.wait(compiling);
-    check(compiled.code == ErrorCode::ok, "compile");
-    const Request first = check(pattern.start());
-    const Completion first_ended = co_await peer.wait(first);
-    check(first_ended.code == ErrorCode::ok, "first start");
+    co_await compile(peer, pattern);
+    co_await start(peer, pattern, ErrorCode::ok);
     if (peer.rank() != 0) {
-      const Request second = check(pattern.start());
-      const Completion second_ended = co_await peer.wait(second);
-      check(second_ended.code == ErrorCode::peer_failed, "second start");
+      co_await start(peer, pattern, ErrorCode::peer_failed);
     }
     check(pattern.free());
   }));
@@ -273,9 +266,7 @@ TEST_P(PatternOn, IsWholeForTheLateWhenTheQuickHaveFreedIt) {
       Pattern pattern = check(Pattern::create(peer.context()));
       check(pattern.send(Rank{(peer.rank() + 1) % 4}, Tag{1}, ConstLayout(out)));
       check(pattern.receive(Rank{left}, Tag{1}, Layout(in)));
-      const Request compiling = check(pattern.start_compile());
-      const Completion compiled = co_await peer.wait(compiling);
-      check(compiled.code == ErrorCode::ok, "compile");
+      co_await compile(peer, pattern);
       for (int round = 0; round < 3; ++round) {
         if (peer.rank() == 1) co_await peer.sleep(std::chrono::milliseconds(20));
         const Request started = check(pattern.start());
@@ -307,9 +298,7 @@ TEST(PatternErrors, AreSaidAndNothingIsSent) {
     check(pattern.expose(Tag{6}, Layout(exposed.data(), 32)));
     check(pattern.send(other, Tag{1}, ConstLayout(memory)));
     check(pattern.receive(other, Tag{1}, Layout(memory)));
-    const Request compiling = check(pattern.start_compile());
-    const Completion compiled = co_await peer.wait(compiling);
-    check(compiled.code == ErrorCode::ok, "compile");
+    co_await compile(peer, pattern);
     check(!pattern.send(other, Tag{2}, ConstLayout(memory)), "changed after compile");
     const Request first = check(pattern.start());
     if (pattern.running()) {
@@ -338,9 +327,7 @@ TEST(PatternErrors, WaitHasNothingToSayOfAStartWithAnEvent) {
       const auto waited = pattern.wait();
       return waited ? ErrorCode::ok : waited.error().code;
     };
-    const Request compiling = check(pattern.start_compile());
-    const Completion compiled = co_await peer.wait(compiling);
-    check(compiled.code == ErrorCode::ok, "compile");
+    co_await compile(peer, pattern);
     check(pattern.start(Notify::event(7)));
     std::array<Event, 2> events;
     const std::size_t count = co_await peer.wait_events(events);

@@ -56,10 +56,12 @@ Task exchange(Peer& peer, std::uint32_t rows, std::string algorithm) {
   auto pattern = Pattern::neighbour_alltoall(peer.context(), grid, exchanges,
                                              {.barriers = true, .algorithm = std::move(algorithm)});
   if (!pattern) throw std::runtime_error(pattern.error().message());
-  if ((co_await peer.wait(*pattern->start_compile())).code != ErrorCode::ok)
-    throw std::runtime_error(pattern->error()->message());
-  for (int round = 0; round < 4; ++round)
-    if ((co_await peer.wait(*pattern->start())).code != ErrorCode::ok) throw std::runtime_error("start");
+  const Completion compiled = co_await peer.wait(*pattern->start_compile());
+  if (compiled.code != ErrorCode::ok) throw std::runtime_error(pattern->error()->message());
+  for (int round = 0; round < 4; ++round) {
+    const Completion ended = co_await peer.wait(*pattern->start());
+    if (ended.code != ErrorCode::ok) throw std::runtime_error("start");
+  }
 }
 
 double us_for(const std::vector<std::uint32_t>& nodes, const std::string& algorithm) {
@@ -105,9 +107,10 @@ Task send_over_few_links(Peer& peer, std::string algorithm) {
   transfer(0, 4, Tag{2}, kBytes);
   transfer(1, 12, Tag{1}, 2 * kBytes);
   transfer(1, 12, Tag{2}, 2 * kBytes);
-  if ((co_await peer.wait(*pattern->start_compile())).code != ErrorCode::ok)
-    throw std::runtime_error(pattern->error()->message());
-  if ((co_await peer.wait(*pattern->start())).code != ErrorCode::ok) throw std::runtime_error("start");
+  const Completion compiled = co_await peer.wait(*pattern->start_compile());
+  if (compiled.code != ErrorCode::ok) throw std::runtime_error(pattern->error()->message());
+  const Completion ended = co_await peer.wait(*pattern->start());
+  if (ended.code != ErrorCode::ok) throw std::runtime_error("start");
 }
 
 double us_on_a_tree(const std::string& algorithm) {
@@ -129,9 +132,10 @@ Task exchange_nothing(Peer& peer) {
   const Grid grid{.size = {4}, .periodic = {true}, .ranks = {}};
   auto pattern = Pattern::neighbour_alltoall(peer.context(), grid, exchanges, {.barriers = true});
   if (!pattern) throw std::runtime_error(pattern.error().message());
-  if ((co_await peer.wait(*pattern->start_compile())).code != ErrorCode::ok)
-    throw std::runtime_error(pattern->error()->message());
-  if ((co_await peer.wait(*pattern->start())).code != ErrorCode::ok) throw std::runtime_error("start");
+  const Completion compiled = co_await peer.wait(*pattern->start_compile());
+  if (compiled.code != ErrorCode::ok) throw std::runtime_error(pattern->error()->message());
+  const Completion ended = co_await peer.wait(*pattern->start());
+  if (ended.code != ErrorCode::ok) throw std::runtime_error("start");
 }
 
 TEST(PutsOfNothing, IntoNoMemoryArriveOnEveryNetwork) {

@@ -109,7 +109,8 @@ Task planned(Peer& peer, Halo& halo, std::string algorithm, Clock& clock) {
                                              {.barriers = true, .algorithm = std::move(algorithm)});
   if (!pattern) throw std::runtime_error(pattern.error().message());
   const auto compiled = pattern->start_compile();
-  if ((co_await peer.wait(*compiled)).code != ErrorCode::ok) throw std::runtime_error(pattern->error()->message());
+  const Completion ended = co_await peer.wait(*compiled);
+  if (ended.code != ErrorCode::ok) throw std::runtime_error(pattern->error()->message());
   for (int round = 0; round <= kRounds; ++round) {
     if (round == 1) clock.begin = std::min(clock.begin, peer.now());
     const auto started = pattern->start();
