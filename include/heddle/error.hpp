@@ -17,23 +17,26 @@ enum class ErrorCode : std::uint8_t {
   no_launcher,        // not started by a launcher, and a job of one process was not asked for
   store_failed,       // the key-value store cannot be reached or answered wrongly
   already_joined,     // this process already is a member of this job
-  out_of_memory,      // a memory limit was reached
+  out_of_memory,      // a memory limit was reached; it ends one call or one message, nothing else
   out_of_descriptors, // the limit on open files was reached
   unreachable,        // no translator can reach the peer
-  peer_failed,        // the peer died or broke the protocol
-  truncated,          // the message was longer than the posted receive; the rest was discarded
-  cancelled,          // the receive was cancelled before anything matched
-  stale_request,      // the request was already waited for, or never existed
-  timed_out,          // nothing happened within the time given
-  would_block,        // a simulated process cannot block: co_await instead
-  unknown_area,       // one-sided: the peer has no area of that id
-  closed_area,        // one-sided: the area is not opened to this process
-  out_of_range,       // one-sided: not wholly inside the area
-  revoked_area,       // one-sided: the area was closed under way
-  unsupported,        // the network cannot do this with that memory
-  lock_busy,          // try_lock: another process has it or waits for it
-  holder_died,        // the lock is held now, but a process died holding it
-  system_failed,      // the operating system refused; system_code says with what errno
+  peer_failed,        // the peer's process has died
+  peer_left,          // the peer has left the job in good order
+  connection_lost, // the peer may live, but what connected it with this process is broken: neither hears of the other again
+  truncated,       // the message was longer than the posted receive; the rest was discarded
+  cancelled,       // the receive was cancelled before anything matched
+  stale_request, // the request was already waited for, or never existed
+  timed_out,     // nothing happened within the time given
+  would_block,   // a simulated process cannot block: co_await instead
+  unknown_area,  // one-sided: the peer has no area of that id
+  closed_area,   // one-sided: the area is not opened to this process
+  out_of_range,  // one-sided: not wholly inside the area
+  revoked_area,  // one-sided: the area was closed under way
+  unsupported,   // the network cannot do this with that memory
+  lock_busy,     // try_lock: another process has it or waits for it
+  holder_died,   // the lock is held now, but a process died holding it
+  pattern_freed, // a process of the pattern has let go of it
+  system_failed, // the operating system refused; system_code says with what errno
 };
 
 // Short lower-case name of a code, for messages and logs: "peer_failed".
@@ -50,7 +53,7 @@ struct Error {
   std::int64_t peer = kNoPeer; // the rank concerned
   int system_code = 0;         // errno or the vendor's own code, 0 when there is none
 
-  // "peer_failed: rank 3 left the job (remedy: ...; errno 104 Connection reset by peer)": one line, no newline.
+  // "peer_failed: rank 3 has died (remedy: ...; errno 104 Connection reset by peer)": one line, no newline.
   [[nodiscard]] std::string message() const;
 };
 

@@ -84,9 +84,12 @@ struct Event {
     barrier_passed,      // a barrier with Notify::event has ended
     exchanged,           // an alltoall or alltoallv with Notify::event has ended
     pattern_ended,       // a compile or start of a pattern with Notify::event has ended
-    peer_failed,         // completion.peer is gone: once for every process that fails. One that leaves in good order is
-                         // no event; what only it could have completed ends with the code peer_failed
-    pushed,              // a peer's push with a notice has landed here (onesided.hpp)
+    // completion.peer is gone, and what only it could have completed ends with the code of the same name. Each is told once
+    // for a peer at most.
+    peer_failed, // its process has died: everybody is told, also after connection_lost
+    peer_left,   // it has left the job in good order: told to those who wait for something, others may never hear of it
+    connection_lost, // it may live, but this process can no longer talk to it
+    pushed,          // a peer's push with a notice has landed here (onesided.hpp)
   };
   Kind kind{};
   std::uint64_t cookie = 0;
@@ -140,12 +143,12 @@ class Context {
   // --- Tagged messages. Two messages from one sender that match the same receive are received in the order sent. ---
 
   // Sends a message; zero bytes is a message. The memory must stay unchanged until the request completes.
-  // Fails on a rank outside the job and on a peer known to have failed. Never blocks.
+  // Fails on a rank outside the job, and on a peer that is gone: peer_failed, peer_left, connection_lost. Never blocks.
   Result<Request> send(Rank to, Tag tag, const ConstLayout& data, SendMode mode = SendMode::standard,
                        Notify notify = {});
 
   // Receives one message into `into`. A longer message is cut: code truncated, both sizes in the completion, the next
-  // message intact. Fails on a rank outside the job, a mask that can match nothing, a source known to have failed from
+  // message intact. Fails on a rank outside the job, a mask that can match nothing, a source that is gone (as send) from
   // which nothing matching has arrived. Never blocks.
   Result<Request> receive(const Match& match, const Layout& into, Notify notify = {});
 
@@ -187,16 +190,16 @@ class Context {
 
   // --- Collective. ---
 
-  // Completes when every process of the job has started its barrier of the same number. With a failed process in the job
-  // it completes everywhere with peer_failed.
+  // Completes when every process of the job has started its barrier of the same number. Where that cannot be, it ends everywhere
+  // with the gravest reason: peer_failed, connection_lost, peer_left.
   Result<Request> start_barrier(Notify notify = {});
   // The same, waited for.
   Result<void> barrier();
 
   // Every process sends a block to every process, itself included: block r of `out` goes to rank r, and block r of `in` comes
   // from rank r. All blocks have the same size, out.size() / size(), in every process. completion.bytes is what was received.
-  // All processes start their exchanges in the same order. With a failed process in the job they end with peer_failed; what
-  // `in` then holds is undefined. Fails on sizes that are no multiple of the job's, that differ, on memory that overlaps.
+  // All processes start their exchanges in the same order. With a dead process in the job they end with peer_failed, for those
+  // who miss another one with peer_left or connection_lost; what `in` then holds is undefined. Fails on sizes that are no multiple of the job's, that differ, on memory that overlaps.
   Result<Request> start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify = {});
   // The same with a size for every block, zero included. Two processes must agree about each block between them: a longer one
   // than expected ends with truncated, a shorter one with bad_argument. Fails on blocks that end outside their memory.

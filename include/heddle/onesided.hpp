@@ -133,8 +133,8 @@ struct Atomic {
 // without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait).
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
-// out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, bad_argument (rank outside the
-// job, a selection or word that makes no sense, a lock used as memory or memory as a lock), unsupported (atomics on memory
+// out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, peer_left, connection_lost,
+// bad_argument (rank outside the job, a selection or word that makes no sense, a lock used as memory or memory as a lock), unsupported (atomics on memory
 // where the network has none).
 //
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
@@ -189,7 +189,7 @@ class OneSided {
   // whoever waits for it then gets revoked_area.
   Result<void> create_lock(AreaId id);
   // Ended with ok: held. With holder_died: held too, but while this process waited a process died that held it, so that what
-  // the lock protects may be half done. peer_failed: the lock's home is gone. bad_argument: this process has or wants it.
+  // the lock protects may be half done. peer_failed, peer_left, connection_lost: its home is gone. bad_argument: this process has or wants it.
   // A dead process in the queue is passed over.
   void lock(Rank home, AreaId id, Status& status);
   [[nodiscard]] ErrorCode lock(Rank home, AreaId id);

@@ -94,7 +94,7 @@ class Pattern {
   // Requests of the last start that did not complete.
   [[nodiscard]] std::vector<Item> incomplete() const;
 
-  // Gives everything back; partners that start it again end with peer_failed. Memory of a pattern without barriers that others put
+  // Gives everything back; partners that start it again end with pattern_freed. Memory of a pattern without barriers that others put
   // to should live until they have ended their last start. Error while it is running.
   Result<void> free();
 

@@ -16,6 +16,8 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::out_of_descriptors: return "out_of_descriptors";
     case ErrorCode::unreachable: return "unreachable";
     case ErrorCode::peer_failed: return "peer_failed";
+    case ErrorCode::peer_left: return "peer_left";
+    case ErrorCode::connection_lost: return "connection_lost";
     case ErrorCode::truncated: return "truncated";
     case ErrorCode::cancelled: return "cancelled";
     case ErrorCode::stale_request: return "stale_request";
@@ -28,6 +30,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::unsupported: return "unsupported";
     case ErrorCode::lock_busy: return "lock_busy";
     case ErrorCode::holder_died: return "holder_died";
+    case ErrorCode::pattern_freed: return "pattern_freed";
     case ErrorCode::system_failed: return "system_failed";
   }
   return "unknown";

@@ -14,12 +14,12 @@ TEST(Error, SaysCodeAndFactAlone) {
 
 TEST(Error, AddsRemedyAndSystemCode) {
   const Error error{.code = ErrorCode::peer_failed,
-                    .fact = "rank 3 left the job",
+                    .fact = "rank 3 has died",
                     .remedy = "see its output",
                     .peer = 3,
                     .system_code = ECONNRESET};
   EXPECT_EQ(error.message(),
-            "peer_failed: rank 3 left the job (remedy: see its output; errno 104 Connection reset by peer)");
+            "peer_failed: rank 3 has died (remedy: see its output; errno 104 Connection reset by peer)");
 }
 
 TEST(Error, StaysOnOneLine) {

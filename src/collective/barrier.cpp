@@ -1,11 +1,20 @@
 #include "collective/barrier.hpp"
 
+#include "engine/fate.hpp"
+
+#include <utility>
+
 namespace heddle::collective {
 
 namespace {
 
 // A round beyond the last of the largest job.
 constexpr std::uint32_t kWoundUp = 40;
+
+// A byte that another process wrote.
+ErrorCode sound(ErrorCode news) {
+  return news > ErrorCode::system_failed ? ErrorCode::connection_lost : news;
+}
 
 constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
   return Tag{(number << 8U) | round};
@@ -37,13 +46,14 @@ void Barriers::begin_round(Plan& plan) {
   const Rank to{(engine_.rank() + distance) % size};
   const Rank from{(engine_.rank() + size - distance) % size};
   const Tag tag = tag_of(plan.number, plan.round);
-  plan.news_out = std::byte{plan.failed};
-  // A dead neighbour is news like any other: the round goes on with those that live, so that all learn of it.
+  plan.news_out = plan.code;
+  // A neighbour that is gone is news like any other: the round goes on with those that live, so that all learn of it.
   const auto sent =
       engine_.send({.to = to, .tag = tag, .channel = engine::Channel::collective}, ConstLayout(&plan.news_out, 1));
   const auto received =
       engine_.receive({.source = from, .tag = tag}, Layout(&plan.news_in, 1), {}, engine::Channel::collective);
-  plan.failed = plan.failed || !sent || !received;
+  if (!sent) plan.code = engine::graver(plan.code, sent.error().code);
+  if (!received) plan.code = engine::graver(plan.code, received.error().code);
   plan.send = sent.value_or(Request{});
   plan.receive = received.value_or(Request{});
 }
@@ -53,8 +63,8 @@ bool Barriers::advance(Plan& plan) {
   if (!engine_.ended(plan.send) || !engine_.ended(plan.receive)) return false;
   const auto sent = engine_.take_completion(plan.send);
   const auto received = engine_.take_completion(plan.receive);
-  plan.failed =
-      plan.failed || sent->code != ErrorCode::ok || received->code != ErrorCode::ok || plan.news_in != std::byte{0};
+  for (const ErrorCode news : {sent->code, received->code, sound(std::exchange(plan.news_in, ErrorCode::ok))})
+    plan.code = engine::graver(plan.code, news);
   ++plan.round;
   begin_round(plan);
   return true;
@@ -89,8 +99,7 @@ std::size_t Barriers::advance_all() {
     Plan& plan = *running_[i];
     if (!plan.over) {
       while (advance(plan)) ++steps;
-      if ((std::uint64_t{1} << plan.round) >= engine_.size())
-        finish(plan, plan.failed ? ErrorCode::peer_failed : ErrorCode::ok);
+      if ((std::uint64_t{1} << plan.round) >= engine_.size()) finish(plan, plan.code);
     } else if (wind_up(plan)) {
       plan.round = kWoundUp;
     }

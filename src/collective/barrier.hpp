@@ -20,8 +20,8 @@ class Barriers {
   // Works off what can be. Returns how many steps were made.
   std::size_t progress() { return running_.empty() ? 0 : advance_all(); }
 
-  // A process is gone for good: barriers under way, and all to come, end with peer_failed. They end here and now: another
-  // process that has seen its last barrier fail may never start the one that this process waits in.
+  // A process has died: barriers under way, and all to come, end with peer_failed. They end here and now: another process that
+  // has seen its last barrier fail may never start the one that this process waits in.
   void peer_failed();
 
  private:
@@ -29,12 +29,12 @@ class Barriers {
     Request request;
     std::uint64_t number = 0;
     std::uint32_t round = 0;
-    bool failed = false;
+    ErrorCode code{};  // the gravest that this process knows of
     bool over = false; // its request has ended; only its messages have not
     Request send;
     Request receive;
-    std::byte news_out{}; // 1: a process has failed
-    std::byte news_in{};
+    ErrorCode news_out{}; // `code`, told to the next
+    ErrorCode news_in{};
   };
 
   std::size_t advance_all();

@@ -30,7 +30,7 @@ class Exchanges {
   // Works off what can be. Returns how many steps were made.
   std::size_t progress() { return idle_ ? 0 : advance_all(); }
 
-  // A process is gone for good: all exchanges end with peer_failed, those to come at once.
+  // A process has died: all exchanges end with peer_failed, those to come at once.
   void peer_failed();
   // An exchange was cut short here: others may still send what belonged to it.
   [[nodiscard]] bool cut_short() const { return cut_short_; }

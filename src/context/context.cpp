@@ -124,12 +124,15 @@ Result<void> Context::wait_together(const Result<Request>& request, const char* 
   if (!request) return std::unexpected(request.error());
   const ErrorCode code = wait(*request).code;
   if (code == ErrorCode::ok) return {};
-  if (code != ErrorCode::peer_failed)
-    return std::unexpected(
-        Error{.code = code, .fact = std::string(what) + " ended with " + std::string(to_string(code))});
-  return std::unexpected(Error{.code = code,
-                               .fact = std::string(what) + " ended without all processes: at least one has failed",
-                               .remedy = "poll for peer_failed events to learn which"});
+  Error error{.code = code, .fact = std::string(what) + " ended with " + std::string(to_string(code))};
+  if (code == ErrorCode::peer_failed || code == ErrorCode::peer_left || code == ErrorCode::connection_lost) {
+    error.fact = std::string(what) + " ended without all processes: ";
+    error.fact += code == ErrorCode::peer_failed ? "at least one has died"
+                  : code == ErrorCode::peer_left ? "at least one has left the job"
+                                                 : "two of them have lost their connection";
+    error.remedy = "poll for " + std::string(to_string(code)) + " events to learn which";
+  }
+  return std::unexpected(std::move(error));
 }
 
 Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {

@@ -19,7 +19,8 @@ namespace {
 // How often the store is asked for news, and how long a sleep lasts at most, so that news are not late.
 constexpr std::uint64_t kLookInterval = 20'000'000; // ns
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kPatience = 200'000'000; // ns without progress, before asking who has left
+constexpr std::uint64_t kPatience = 200'000'000;      // ns without progress, before asking who has left
+constexpr std::uint64_t kNewsPatience = 10 * kSecond; // for what has become of a process that is not there
 // Calls of progress that see an own command through, from its post to what follows from its answer: asleep in between, this
 // process would hold a lock or a slot that others wait for.
 constexpr int kLastLooks = 4;
@@ -96,6 +97,7 @@ Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
   auto engine = engine::Engine::create(rank, size, context::limits_of(options_.settings), queues, *recorder_);
   if (!engine) return std::unexpected(std::move(engine.error()));
   engine_ = std::move(*engine);
+  engine_->expect_news(); // of the store, or of a simulated network
   barriers_ = std::make_unique<collective::Barriers>(*engine_);
   patterns_ = std::make_unique<pattern::Patterns>(*engine_);
   return {};
@@ -198,13 +200,13 @@ Context::State::~State() {
 
 std::size_t Context::State::progress_all() {
   const std::size_t done = engine_->progress_all();
-  note_failures();
+  note_deaths();
   return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
 }
 
 std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers) {
   const std::size_t done = engine_->progress_told(writers);
-  note_failures();
+  note_deaths();
   return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
 }
 
@@ -214,9 +216,9 @@ void Context::State::say_last_words() {
   while ((engine_->owes_words() || exchanges_->cut_short()) && base::steady_ns() < end) pass_time(progress(), end);
 }
 
-void Context::State::note_failures() {
-  if (engine_->failures() == failures_seen_) return;
-  failures_seen_ = engine_->failures();
+void Context::State::note_deaths() {
+  if (engine_->deaths() == deaths_seen_) return;
+  deaths_seen_ = engine_->deaths();
   end_collectives();
 }
 
@@ -266,6 +268,13 @@ void Context::State::look_around() {
   watch(now - last_progress_ns_);
   if (store_lost_) return;
   // What has waited long may wait for one that has left in good order, of which nobody tells unasked.
+  if (engine_->awaits_news()) {
+    if (!watches_departures_) watches_departures_ = store_->watch_departures().has_value();
+    if (news_awaited_ns_ == 0) news_awaited_ns_ = now;
+    if (now - news_awaited_ns_ > kNewsPatience) engine_->give_up_news();
+  } else {
+    news_awaited_ns_ = 0;
+  }
   if (!watches_departures_ && now - last_count_ns_ >= kPatience) {
     if (engine_->waits_since(last_count_)) watches_departures_ = store_->watch_departures().has_value();
     last_count_ns_ = now;

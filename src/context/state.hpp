@@ -127,7 +127,7 @@ class Context::State {
 
   State() = default;
   // A simulated process has no store to tell of deaths: the engine has seen them.
-  void note_failures();
+  void note_deaths();
   void end_collectives();
   Result<void> choose_translators();
   Result<void> build(std::uint32_t rank, std::uint32_t size, std::span<ir::Translator* const> translators);
@@ -170,13 +170,14 @@ class Context::State {
   std::uint64_t quick_calls_left_ = 1; // until progress is made between them
   std::uint64_t quick_calls_at_once_ = 1;
   std::uint64_t last_quick_ns_ = 0;
-  std::uint64_t failures_seen_ = 0;
+  std::uint64_t deaths_seen_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
   bool reported_stall_ = false;
   std::uint64_t last_count_ns_ = 0; // when the engine's progress was last counted, and
   std::uint64_t last_count_ = 0;    // how far it was
+  std::uint64_t news_awaited_ns_ = 0;
   bool watches_departures_ = false;
   bool store_lost_ = false;
   OneSided one_sided_{*this};

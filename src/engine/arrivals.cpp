@@ -208,6 +208,9 @@ bool Engine::dispatch_completed(const ir::Event& event) {
   }
   bool in_vain = false;
   Link* link = links_[static_cast<std::uint32_t>(event.peer)];
+  // First, so that what the command was for ends with what has become of the peer.
+  if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
+  if (event.status == ir::Status::peer_left && !link->failed()) peer_left(link->rank);
   switch (cookie_kind(event.cookie)) {
     case CookieKind::lock:
       connector_.lock_answered(*link, event);
@@ -230,7 +233,6 @@ bool Engine::dispatch_completed(const ir::Event& event) {
       if (prepared_host_ != nullptr) prepared_host_->command_ended(cookie_number(event.cookie), event.status);
       break;
   }
-  if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
   pump_later(*link);
   return !in_vain;
 }

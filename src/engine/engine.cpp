@@ -1,9 +1,12 @@
 #include "engine/engine.hpp"
 
+#include "engine/fate.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace heddle::engine {
 
@@ -66,8 +69,11 @@ Link* Engine::link_for(std::uint32_t rank) {
   if (!area) {
     core_.recorder.record("attach failed", rank, static_cast<std::uint64_t>(area.error().system_code));
     unreachable_.emplace(rank, std::move(area.error()));
-    made.state = connection::State::failed;
-    fail(made, End::died);
+    made.absent = news_expected_ && unreachable_.at(rank).code == ErrorCode::unreachable;
+    if (made.absent)
+      absent_.push_back(&made);
+    else
+      fail(made, End::connection_lost);
   } else if (rank == core_.rank) {
     lonely_ = nullptr;
     if (connector_.connect_to_self(made))
@@ -76,6 +82,11 @@ Link* Engine::link_for(std::uint32_t rank) {
       lost(made, "no memory for its ring");
   }
   return &made;
+}
+
+void Engine::give_up_news() {
+  for (Link* link : std::exchange(absent_, {}))
+    if (!link->failed()) fail(*link, End::connection_lost);
 }
 
 void Engine::established(Link& link) {
@@ -89,29 +100,43 @@ void Engine::established(Link& link) {
 
 void Engine::lost(Link& link, const char* why) {
   core_.recorder.record(why, link.rank);
-  fail(link, End::broke_protocol);
+  link.why = why;
+  fail(link, End::connection_lost);
 }
 
 void Engine::fail(Link& link, End how) {
+  tell_end(link, how);
   link.state = connection::State::failed;
   link.window = {};
+  if (link.absent) std::erase(absent_, &link);
   connector_.forget(link);
   std::erase(readable_, &link);
   sender_.peer_lost(link);
   receiver_.peer_lost(link);
   primitives_.peer_lost(link);
-  // A peer that lives but broke the protocol could still write to its ring and cells: they stay unused.
-  if (how == End::broke_protocol)
+  // A peer that lives could still write to its ring and cells: they stay unused.
+  if (how == End::connection_lost)
     outbox_.leave(link);
   else
     take_back(link);
   ++gone_;
-  if (how == End::left) return;
-  ++failures_;
-  core_.events.push({.kind = Event::Kind::peer_failed,
-                     .cookie = 0,
-                     .completion = {.code = ErrorCode::peer_failed, .peer = Rank{link.rank}},
-                     .arrival = {}});
+}
+
+void Engine::tell_end(Link& link, End how) {
+  Event event{.kind = Event::Kind::peer_failed, .completion = {.code = ErrorCode::peer_failed}};
+  switch (how) {
+    case End::died: ++deaths_; break;
+    case End::left: event = {.kind = Event::Kind::peer_left, .completion = {.code = ErrorCode::peer_left}}; break;
+    case End::connection_lost:
+      ++cut_off_;
+      event = {.kind = Event::Kind::connection_lost, .completion = {.code = ErrorCode::connection_lost}};
+      break;
+  }
+  if (how != End::left) ++failures_;
+  link.fate = event.completion.code;
+  gravest_fate_ = graver(gravest_fate_, link.fate);
+  event.completion.peer = Rank{link.rank};
+  core_.events.push(event);
 }
 
 void Engine::take_back(Link& link) {
@@ -137,7 +162,11 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     link->port = ports_[contacts_[rank].port].get();
   }
   if (link->failed()) {
-    if (!link->dead) take_back(*link);
+    if (link->dead) return;
+    --cut_off_;
+    tell_end(*link, how); // beside the lost connection
+    take_back(*link);
+    primitives_.peer_died();
     return;
   }
   // What had arrived before the end is delivered.
@@ -176,16 +205,24 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
 }
 
 Error Engine::failed_error(std::uint32_t rank) const {
-  if (const auto found = unreachable_.find(rank); found != unreachable_.end())
-    return {.code = ErrorCode::peer_failed,
-            .fact = "rank " + std::to_string(rank) + " cannot be reached: " + found->second.fact,
-            .remedy = found->second.remedy,
-            .peer = rank,
-            .system_code = found->second.system_code};
-  return {.code = ErrorCode::peer_failed,
-          .fact = "rank " + std::to_string(rank) + " has failed or left the job",
-          .remedy = "take ranks of peer_failed events out of further communication",
-          .peer = rank};
+  const Link& link = *links_[rank];
+  const std::string name = "rank " + std::to_string(rank);
+  Error error{.code = link.fate, .fact = name + " has died", .peer = rank};
+  if (link.fate == ErrorCode::peer_left) {
+    error.fact = name + " has left the job";
+    error.remedy = "let it stay until all that it takes part in has ended: a barrier before it leaves, for instance";
+  } else if (const auto found = unreachable_.find(rank);
+             link.fate == ErrorCode::connection_lost && found != unreachable_.end()) {
+    error.fact = name + " cannot be reached: " + found->second.fact;
+    error.remedy = found->second.remedy;
+    error.system_code = found->second.system_code;
+  } else if (link.fate == ErrorCode::connection_lost) {
+    error.fact = "the connection to " + name + " is lost: " + (link.why == nullptr ? "it broke off" : link.why);
+    error.remedy = "let both go on without each other, or end the job";
+  } else {
+    error.remedy = "take ranks of peer_failed events out of further communication";
+  }
+  return error;
 }
 
 Error Engine::complaint(const Match& match) const {

@@ -114,6 +114,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] bool has_failed(std::uint32_t rank) const override {
     return links_[rank] != nullptr && links_[rank]->failed();
   }
+  [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return has_failed(rank) && links_[rank]->dead; }
+  [[nodiscard]] std::uint64_t cut_off() const override { return cut_off_; }
   [[nodiscard]] const Limits& limits() const { return core_.limits; }
 
   [[nodiscard]] std::uint64_t progress_count() const { return core_.progress_count; }
@@ -222,15 +224,28 @@ class Engine final : private LinkHost, private OneSidedHost {
 
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends.
   void peer_failed(std::uint32_t rank) { peer_gone(rank, End::died); }
-  // The peer has left in good order: what only it could have completed ends with peer_failed, without an event of its own.
+  // The peer has left in good order: the same.
   void peer_left(std::uint32_t rank) { peer_gone(rank, End::left); }
+
+  // Whoever owns the engine is told of each process that has ended. So one that is not there when it is first talked to is waited
+  // for until that comes, or until it is given up: only then can be said whether it has died or left.
+  void expect_news() { news_expected_ = true; }
+  [[nodiscard]] bool awaits_news() const { return !absent_.empty(); }
+  void give_up_news();
 
   // A message to that peer needs no connection to be made first.
   [[nodiscard]] bool connected(std::uint32_t rank) const {
     return links_[rank] != nullptr && (links_[rank]->connected() || links_[rank]->failed());
   }
-  // Peers that have failed so far.
+  // Peers that have died so far; and those, with peers that the connection to was lost.
+  [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
+  // How it has ended with that peer: ok while it has not.
+  [[nodiscard]] ErrorCode fate(std::uint32_t rank) const {
+    return has_failed(rank) ? links_[rank]->fate : ErrorCode::ok;
+  }
+  // The gravest of all peers' fates.
+  [[nodiscard]] ErrorCode gravest_fate() const { return gravest_fate_; }
   [[nodiscard]] std::uint64_t gone() const override { return gone_; }
 
   // Areas, push, pull, atomics, locks.
@@ -351,6 +366,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   void dispatch_notice(const ir::Event& event);
   // Starts what makes the link ready to be written to, unless it is under way.
   void open(Link& link) {
+    if (link.absent) return;
     if (allocates_by_reading(link.queue().capabilities()))
       allocation_.start(link);
     else
@@ -363,8 +379,10 @@ class Engine final : private LinkHost, private OneSidedHost {
     to_pump_.push_back(&link);
   }
   void pump_all();
-  enum class End : std::uint8_t { broke_protocol, died, left };
+  enum class End : std::uint8_t { connection_lost, died, left };
   void fail(Link& link, End how);
+  // Counts it, and tells the program.
+  void tell_end(Link& link, End how);
   void peer_gone(std::uint32_t rank, End how);
   // The peer is dead: what it could reach here serves others again.
   void take_back(Link& link);
@@ -386,9 +404,14 @@ class Engine final : private LinkHost, private OneSidedHost {
   std::map<std::uint32_t, Error> unreachable_; // why, by rank
   std::vector<Link*> readable_;                // links with an exclusive ring to read
   std::vector<Link*> to_pump_;
+  std::vector<Link*> absent_;
+  bool news_expected_ = false;
   PreparedHost* prepared_host_ = nullptr;
   std::size_t next_ring_ = 0;
+  std::uint64_t deaths_ = 0;
   std::uint64_t failures_ = 0;
+  std::uint64_t cut_off_ = 0;
+  ErrorCode gravest_fate_{};
   std::uint64_t gone_ = 0; // these, and those that left
   Primitives primitives_;  // the first to go: it gives memory back to the ports
 };

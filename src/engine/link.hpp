@@ -65,7 +65,10 @@ struct Link {
   Port* port = nullptr;
   connection::State state = connection::State::idle;
   bool attached = false;
-  bool dead = false; // its process is gone, not only its word: what it could reach is taken back
+  bool absent = false;       // its process is not there; what has become of it is about to be told
+  bool dead = false;         // its process is gone, not only its word: what it could reach is taken back
+  ErrorCode fate{};          // once failed: how, as what is under way with it ends with. See engine/fate.hpp
+  const char* why = nullptr; // in words, of a lost connection
 
   // Connecting.
   ir::RemotePlace peer_area;

@@ -112,17 +112,23 @@ Expected Engine::path(std::uint32_t rank, std::uint64_t bytes) const {
 std::vector<Context::Figure> Engine::figures() const {
   std::uint64_t connected = 0;
   std::uint64_t shared = 0;
-  std::uint64_t failed = 0;
+  std::uint64_t died = 0;
+  std::uint64_t left = 0;
+  std::uint64_t lost = 0;
   for (const auto& link : owned_links_) {
     connected += link->connected() ? 1U : 0U;
     shared += link->connected() && link->ring.grant.type == RingType::shared ? 1U : 0U;
-    failed += link->failed() ? 1U : 0U;
+    died += link->fate == ErrorCode::peer_failed ? 1U : 0U;
+    left += link->fate == ErrorCode::peer_left ? 1U : 0U;
+    lost += link->fate == ErrorCode::connection_lost ? 1U : 0U;
   }
   std::uint64_t under_way = 0;
   core_.operations.visit_all([&](const Operation& operation) { under_way += stands_by(operation) ? 0U : 1U; });
   return {{"peers connected", connected},
           {"peers that share a ring", shared},
-          {"peers failed", failed},
+          {"peers failed", died},
+          {"peers left", left},
+          {"connections lost", lost},
           {"ring memory bytes", core_.rings.used()},
           {"ring memory limit bytes", core_.rings.limit()},
           {"operations under way", under_way},

@@ -15,7 +15,8 @@ enum class EventKind : std::uint8_t {
 enum class Status : std::uint8_t {
   ok,
   refused,   // the target does not grant access to that place
-  peer_lost, // the peer is gone
+  peer_lost, // the peer's process is gone, and has not left in good order
+  peer_left, // the peer has left the job in good order: where the network can tell
   failed,    // anything else; vendor_code says what
 };
 

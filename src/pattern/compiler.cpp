@@ -48,8 +48,8 @@ Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, con
 
 void Compiler::begin() {
   if (engine_.failures() != 0)
-    wrong({.code = ErrorCode::peer_failed,
-           .fact = "a process of the job has failed",
+    wrong({.code = engine_.gravest_fate(),
+           .fact = "a process of the job has died or lost its connection to this one",
            .remedy = "compile patterns before, or start a job without it"});
   pair_up_within();
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item)
@@ -164,7 +164,7 @@ bool Compiler::take(Incoming& incoming) {
   incoming.taken = true;
   const auto completion = engine_.take_completion(incoming.request);
   if (completion->code == ErrorCode::ok && completion->bytes == incoming.bytes.size()) return true;
-  wrong({.code = completion->code == ErrorCode::ok ? ErrorCode::peer_failed : completion->code,
+  wrong({.code = completion->code == ErrorCode::ok ? ErrorCode::connection_lost : completion->code,
          .fact = "rank " + std::to_string(incoming.rank) + " did not say how its part of the pattern is to be done",
          .peer = incoming.rank});
   return false;
@@ -372,7 +372,7 @@ bool Compiler::progress() {
   }
   if (agreement_.progress() == Meeting::State::running) return false;
   if (agreement_.state() == Meeting::State::failed)
-    wrong({.code = engine_.failures() != 0 ? ErrorCode::peer_failed : ErrorCode::bad_argument,
+    wrong({.code = engine_.gravest_fate() != ErrorCode::ok ? engine_.gravest_fate() : ErrorCode::bad_argument,
            .fact = "the pattern does not fit together at another process, which says why"});
   else if (!CommonOptions::are_one(agreement_.news()))
     wrong({.code = ErrorCode::bad_argument,
@@ -384,13 +384,15 @@ bool Compiler::progress() {
 }
 
 void Compiler::give_up() {
-  wrong({.code = ErrorCode::peer_failed,
-         .fact = "a process has failed while the pattern was compiled",
-         .remedy = "poll for peer_failed events to learn which"});
+  const ErrorCode code = engine_.gravest_fate();
+  wrong({.code = code,
+         .fact = "a process has died or lost its connection while the pattern was compiled",
+         .remedy = "poll for " + std::string(to_string(code)) + " events to learn which"});
   // Others may have agreed before the death, and would wait for this process's part.
   if (stage_ == Stage::agreeing)
     for (const Partner& partner : plan_.partners)
-      if (!engine_.has_failed(partner.rank)) post(partner.rank, Topic::given_up, {}, SendMode::standard);
+      if (!engine_.has_failed(partner.rank))
+        post(partner.rank, Topic::given_up, {static_cast<std::byte>(code)}, SendMode::standard);
   meeting_.abandon();
   agreement_.abandon();
   engine_.cancel(header_);

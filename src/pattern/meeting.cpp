@@ -41,6 +41,18 @@ Meeting::State Meeting::progress() {
   return state_;
 }
 
+std::uint8_t Meeting::wrong_because(ErrorCode code) {
+  if (code == ErrorCode::peer_failed) return kWrong | kDeath;
+  if (code == ErrorCode::connection_lost) return kWrong | kCutOff;
+  return code == ErrorCode::peer_left ? kWrong | kDeparture : kWrong;
+}
+
+ErrorCode Meeting::reason(std::uint8_t news) {
+  if ((news & kDeath) != 0) return ErrorCode::peer_failed;
+  if ((news & kCutOff) != 0) return ErrorCode::connection_lost;
+  return (news & kDeparture) != 0 ? ErrorCode::peer_left : ErrorCode::pattern_freed;
+}
+
 void Meeting::abandon() {
   if (state_ != State::running) return;
   engine_.cancel(receive_);

@@ -25,6 +25,12 @@ class Meeting {
   Meeting(engine::Engine& engine, std::uint32_t serial) : engine_(engine), serial_(serial) {}
 
   static constexpr std::uint8_t kWrong = 1;
+  // Why it is wrong, where the meeting needs its bits for nothing else.
+  static constexpr std::uint8_t kDeath = 2;
+  static constexpr std::uint8_t kCutOff = 4;
+  static constexpr std::uint8_t kDeparture = 8;
+  static std::uint8_t wrong_because(ErrorCode code);
+  static ErrorCode reason(std::uint8_t news); // pattern_freed: none of these
 
   // Begins the next one; `news` are told to everyone.
   void begin(std::uint8_t news);

@@ -9,6 +9,16 @@
 
 namespace heddle::pattern {
 
+namespace {
+
+std::string what_became_of_it(ErrorCode code) {
+  if (code == ErrorCode::peer_failed) return "has died";
+  if (code == ErrorCode::peer_left) return "has left the job";
+  return code == ErrorCode::connection_lost ? "has lost its connection to another" : "has let go of it";
+}
+
+} // namespace
+
 // --- one ---
 
 Result<Pattern::Item> One::declare(Declared item) {
@@ -59,13 +69,15 @@ Result<Request> One::start(Notify notify) {
     case Stage::compiling: return refuse("the pattern is started before it is compiled");
     case Stage::running: return refuse("the pattern is started again before it has ended", "wait for it first");
     case Stage::broken:
-      return std::unexpected(error_.value_or(Error{.code = ErrorCode::peer_failed, .fact = "the pattern has failed"}));
+      return std::unexpected(
+          error_.value_or(Error{.code = ErrorCode::pattern_freed, .fact = "the pattern has failed"}));
     case Stage::leaving:
     case Stage::gone: return refuse("the pattern is started after it was freed");
   }
   if (!runner_->sound()) {
-    break_off({.code = ErrorCode::peer_failed,
-               .fact = "a process of the pattern has failed or let go of it",
+    const ErrorCode code = runner_->reason();
+    break_off({.code = code,
+               .fact = "a process of the pattern " + what_became_of_it(code),
                .remedy = "make a pattern without it"});
     return std::unexpected(*error_);
   }
@@ -125,16 +137,17 @@ void One::end_round() {
   stage_ = Stage::ready;
   if (runner_->failed()) {
     incomplete_ = runner_->incomplete();
+    const ErrorCode code = runner_->reason();
     const std::string all = std::to_string(plan_.items.size());
     if (incomplete_.empty())
-      break_off({.code = ErrorCode::peer_failed,
-                 .fact = "a process has failed or let go of the pattern before its closing barrier; all " + all +
-                         " requests of this one had completed",
+      break_off({.code = code,
+                 .fact = "a process of the pattern " + what_became_of_it(code) + " before its closing barrier; all " +
+                         all + " requests of this one had completed",
                  .remedy = "make a pattern without it"});
     else
-      break_off({.code = ErrorCode::peer_failed,
+      break_off({.code = code,
                  .fact = std::to_string(incomplete_.size()) + " of " + all +
-                         " requests of the pattern did not complete: a process of it has failed or let go",
+                         " requests of the pattern did not complete: a process of it " + what_became_of_it(code),
                  .remedy = "incomplete() says which"});
   }
   owner_.engine_.finish_collective(request_, error_ ? error_->code : ErrorCode::ok);

@@ -1,11 +1,13 @@
 #include "pattern/runner.hpp"
 
+#include "engine/fate.hpp"
 #include "engine/layout_cursor.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace heddle::pattern {
 
@@ -38,7 +40,7 @@ void Runner::start() {
   for (std::uint32_t i = 0; i < plan_.ins.size(); ++i) plan_.ins[i].progress = Progress::waiting;
   if (barriers_) {
     phase_ = Phase::gathering;
-    meeting_.begin(somebody_is_missing() ? Meeting::kWrong : 0);
+    meeting_.begin(somebody_is_missing() ? Meeting::wrong_because(reason()) : 0);
     if (meeting_.progress() != Meeting::State::passed) return; // if it has failed, progress says so
   }
   begin_moving();
@@ -240,7 +242,7 @@ bool Runner::progress() {
       return true;
     }
     phase_ = Phase::parting;
-    meeting_.begin(failed_ ? Meeting::kWrong : 0);
+    meeting_.begin(failed_ ? Meeting::wrong_because(reason()) : 0);
   }
   if (phase_ == Phase::parting) {
     const Meeting::State state = meeting_.progress();
@@ -294,7 +296,7 @@ void Runner::drop_the_lost() {
 void Runner::listen() {
   const auto request =
       engine_.receive({.source = kAnySource, .tag = tag_of(compiled_.serial, 0, Topic::given_up)},
-                      Layout(&given_up_content_, sizeof given_up_content_), {}, engine::Channel::pattern);
+                      Layout(&given_up_because_, sizeof given_up_because_), {}, engine::Channel::pattern);
   given_up_ = request.value_or(Request{});
 }
 
@@ -314,6 +316,7 @@ bool Runner::hear_who_gave_up() {
     const auto partner =
         std::ranges::find(plan_.partners, static_cast<std::uint32_t>(completion->peer), &Partner::rank);
     if (partner != plan_.partners.end()) partner->lost = heard = true;
+    heard_ = engine::graver(heard_, std::exchange(given_up_because_, ErrorCode::ok));
     listen();
   }
   return heard;
@@ -333,6 +336,17 @@ bool Runner::somebody_is_missing() const {
   });
 }
 
+ErrorCode Runner::reason() const {
+  ErrorCode code = engine::graver(ErrorCode::pattern_freed, heard_);
+  if (somebody_has_died()) code = engine::graver(code, engine_.gravest_fate());
+  for (const Partner& partner : plan_.partners) {
+    const Farewell farewell = farewell_of(partner);
+    if (farewell.why == Farewell::gave_up) code = engine::graver(code, farewell.code);
+    code = engine::graver(code, engine_.fate(partner.rank));
+  }
+  return barriers_ ? engine::graver(code, Meeting::reason(meeting_.news())) : code;
+}
+
 std::vector<Pattern::Item> Runner::incomplete() const {
   std::vector<Pattern::Item> items;
   for (const Out& out : plan_.outs)
@@ -350,7 +364,8 @@ std::vector<Pattern::Item> Runner::incomplete() const {
 }
 
 void Runner::say_farewell(Farewell::Why why) {
-  const Farewell farewell{.why = why, .rounds = failed_ ? 0 : round_};
+  const Farewell farewell{
+      .why = why, .rounds = failed_ ? 0 : round_, .code = why == Farewell::gave_up ? reason() : ErrorCode::ok};
   for (const Partner& partner : plan_.partners)
     if (!engine_.has_failed(partner.rank)) put_word(partner, offsetof(Line, farewell), farewell.pack());
   stop_listening();

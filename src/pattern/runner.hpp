@@ -32,6 +32,8 @@ class Runner {
   // One of its commands has ended.
   void command_ended(std::uint32_t out, ir::Status status);
   [[nodiscard]] bool failed() const { return failed_; }
+  // Why the last round was not whole, or the next cannot be.
+  [[nodiscard]] ErrorCode reason() const;
   // Whether the next round could be whole: no partner has failed or let go before it. With barriers all meet, so that all hear
   // of one that lets go: only those who cannot come to the meeting count.
   [[nodiscard]] bool sound() const { return !failed_ && !(barriers_ ? somebody_has_died() : somebody_is_missing()); }
@@ -77,8 +79,9 @@ class Runner {
   Phase phase_ = Phase::over;
   std::uint64_t round_ = 0;
   std::uint64_t failures_seen_;
-  Request given_up_; // listens for partners whose compile has failed, until the first round is whole
-  std::byte given_up_content_{};
+  Request given_up_;             // listens for partners whose compile has failed, until the first round is whole
+  ErrorCode given_up_because_{}; // what the last one said, and
+  ErrorCode heard_{};            // the gravest of all
   bool failed_ = false;
   bool copied_within_ = false;
   std::vector<std::uint32_t> waiting_; // outs, in order

@@ -3,6 +3,8 @@
 
 #include "ir/command.hpp"
 
+#include <heddle/error.hpp>
+
 #include <cstdint>
 
 namespace heddle::pattern {
@@ -49,9 +51,14 @@ struct Farewell {
   enum Why : std::uint64_t { none, gave_up, freed };
   Why why = none; // freed: nothing more will be written here, either
   std::uint64_t rounds = 0;
+  ErrorCode code{}; // gave_up: what it ended with there
 
-  [[nodiscard]] std::uint64_t pack() const { return (rounds << 2U) | why; }
-  static Farewell unpack(std::uint64_t word) { return {.why = static_cast<Why>(word & 3U), .rounds = word >> 2U}; }
+  [[nodiscard]] std::uint64_t pack() const { return (rounds << 10U) | (static_cast<std::uint64_t>(code) << 2U) | why; }
+  static Farewell unpack(std::uint64_t word) {
+    return {.why = static_cast<Why>(word & 3U),
+            .rounds = word >> 10U,
+            .code = static_cast<ErrorCode>((word >> 2U) & 0xffU)};
+  }
 };
 
 // Two records may be under way at once.

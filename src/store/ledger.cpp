@@ -255,7 +255,7 @@ Error Ledger::impossible(const ClientState& state) const {
 
 Error Ledger::gone_error(std::uint32_t rank, const std::string& meanwhile) const {
   const bool failed = ranks_[rank].presence == Presence::failed;
-  return {.code = ErrorCode::peer_failed,
+  return {.code = failed ? ErrorCode::peer_failed : ErrorCode::peer_left,
           .fact = "rank " + std::to_string(rank) + (failed ? " failed, " : " left the job, ") + meanwhile,
           .remedy = "",
           .peer = rank};

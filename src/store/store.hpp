@@ -28,7 +28,7 @@ struct Notice {
 };
 
 // One process's view of the store; used by one thread, holds no thread of its own. Every waiting call ends at its deadline
-// with timed_out, and with peer_failed naming the rank as soon as a failure makes its outcome impossible.
+// with timed_out, and with peer_failed or peer_left naming the rank as soon as that makes its outcome impossible.
 // Errors of the connection itself are store_failed; after one, every further call fails.
 class Store {
  public:

@@ -168,13 +168,20 @@ TEST(Engine, EndsWhatOnlyOneThatLeftCouldComplete) {
   const Request to_it =
       *cluster[0].send({.to = Rank{1}, .tag = Tag{3}, .mode = SendMode::synchronous}, ConstLayout(data));
   cluster[0].peer_left(1);
-  EXPECT_EQ(finish(cluster, 0, from_it).code, ErrorCode::peer_failed);
-  EXPECT_EQ(finish(cluster, 0, to_it).code, ErrorCode::peer_failed);
+  EXPECT_EQ(finish(cluster, 0, from_it).code, ErrorCode::peer_left);
+  EXPECT_EQ(finish(cluster, 0, to_it).code, ErrorCode::peer_left);
   EXPECT_FALSE(cluster[0].ended(from_anyone));
-  EXPECT_FALSE(cluster[0].has_events());
+  std::array<Event, 4> events;
+  cluster[0].peer_left(1); // told once
+  cluster[0].peer_failed(1);
+  ASSERT_EQ(cluster[0].take_events(events), 1U);
+  EXPECT_EQ(events[0].kind, Event::Kind::peer_left);
+  EXPECT_EQ(events[0].completion.peer, Rank{1});
   const Request last_word = *cluster[0].receive({.source = Rank{1}, .tag = Tag{2}}, early, {});
   EXPECT_EQ(finish(cluster, 0, last_word).code, ErrorCode::ok);
-  EXPECT_EQ(cluster[0].send({.to = Rank{1}}, ConstLayout()).error().code, ErrorCode::peer_failed);
+  const auto refused = cluster[0].send({.to = Rank{1}}, ConstLayout());
+  EXPECT_EQ(refused.error().code, ErrorCode::peer_left);
+  EXPECT_EQ(refused.error().fact, "rank 1 has left the job");
   ASSERT_TRUE(cluster[2].send({.to = Rank{0}, .tag = Tag{3}}, data).has_value());
   EXPECT_EQ(finish(cluster, 0, from_anyone).code, ErrorCode::ok);
 }

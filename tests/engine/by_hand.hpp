@@ -205,22 +205,22 @@ class ByHand : public testing::Test {
     all.resize(engine_->take_events(all));
     return all;
   }
-  // Exactly one peer_failed event, for the peer; every operation with it has ended.
-  void expect_peer_failed() {
+  // Exactly one such event, for the peer; every operation with it has ended.
+  void expect_peer_failed() { expect_end(Event::Kind::peer_failed, ErrorCode::peer_failed); }
+  void expect_connection_lost() { expect_end(Event::Kind::connection_lost, ErrorCode::connection_lost); }
+  void expect_end(Event::Kind kind, ErrorCode code) {
     progress();
-    int failures = 0;
+    int told = 0;
     for (const Event& event : events()) {
-      if (event.kind != Event::Kind::peer_failed) {
-        EXPECT_EQ(event.completion.code, ErrorCode::peer_failed);
-        continue;
-      }
-      ++failures;
+      EXPECT_EQ(event.completion.code, code);
+      if (event.kind != kind) continue;
+      ++told;
       EXPECT_EQ(event.completion.peer, Rank{kPeer});
     }
-    EXPECT_EQ(failures, 1);
+    EXPECT_EQ(told, 1);
     for (const auto& figure : engine_->figures())
       EXPECT_TRUE(figure.name != "operations under way" || figure.value == 0) << engine_->waiting_for();
-    EXPECT_EQ(engine_->send({.to = Rank{kPeer}}, ConstLayout()).error().code, ErrorCode::peer_failed);
+    EXPECT_EQ(engine_->send({.to = Rank{kPeer}}, ConstLayout()).error().code, code);
   }
 
   base::FlightRecorder recorder_{64};

@@ -94,7 +94,7 @@ TEST_F(ByHand, GivesALockBackThatComesAfterTheLinkFailed) {
   SlotBody own;
   std::memcpy(static_cast<void*>(&own), next().bytes.data() + 8, sizeof own);
   say(own.slot, static_cast<SlotVerb>(0x1234), {});
-  expect_peer_failed();
+  expect_connection_lost();
   answer(lock.command, 0);
   const FakeTranslator::Written unlock = next();
   EXPECT_EQ(unlock.command.remote.offset, BootstrapArea::lock_offset());
@@ -108,7 +108,7 @@ TEST_F(ByHand, InitiatorShortOfMemoryRefusesInTheSlotOfTheAnswer) {
   const FakeTranslator::Written refused = next();
   EXPECT_EQ(refused.command.remote.offset, BootstrapArea::slot_offset(7));
   EXPECT_EQ(refused.word(), static_cast<std::uint64_t>(SlotVerb::refused));
-  expect_peer_failed();
+  expect_connection_lost();
 }
 
 TEST_F(ByHand, ResponderShortOfMemoryRefuses) {
@@ -118,13 +118,13 @@ TEST_F(ByHand, ResponderShortOfMemoryRefuses) {
   EXPECT_EQ(refused.command.remote.offset, BootstrapArea::slot_offset(9));
   EXPECT_EQ(refused.word(), static_cast<std::uint64_t>(SlotVerb::refused));
   EXPECT_EQ(area_->common.lock.load(), 0U);
-  expect_peer_failed();
+  expect_connection_lost();
 }
 
 TEST_F(ByHand, RefusedByThePeerEndsTheSend) {
   const std::uint32_t slot = start_to_request();
   say(slot, SlotVerb::refused, {});
-  expect_peer_failed();
+  expect_connection_lost();
 }
 
 TEST_F(ByHand, RubbishInTheCommonSlotIsClearedAway) {
@@ -139,7 +139,7 @@ TEST_F(ByHand, RubbishInTheCommonSlotIsClearedAway) {
   connect_as_responder();
 }
 
-TEST_F(ByHand, RubbishInACommandSlotFailsThePeer) {
+TEST_F(ByHand, RubbishInACommandSlotLosesTheConnection) {
   for (const std::uint64_t rubbish :
        {std::uint64_t{6}, ~std::uint64_t{0}, static_cast<std::uint64_t>(SlotVerb::information),
         static_cast<std::uint64_t>(SlotVerb::acknowledge)}) {
@@ -148,12 +148,12 @@ TEST_F(ByHand, RubbishInACommandSlotFailsThePeer) {
     translator_.commands_.clear();
     const std::uint32_t slot = start_to_request();
     say(slot, static_cast<SlotVerb>(rubbish), {});
-    expect_peer_failed();
+    expect_connection_lost();
     translator_.commands_.clear();
   }
 }
 
-TEST_F(ByHand, RubbishGrantsFailThePeer) {
+TEST_F(ByHand, RubbishGrantsLoseTheConnection) {
   std::vector<SlotBody> bodies(9, peer_body(7));
   bodies[0].peer = 3;
   bodies[1].slot = engine::kCommandSlots;
@@ -171,11 +171,11 @@ TEST_F(ByHand, RubbishGrantsFailThePeer) {
     translator_.commands_.clear();
     const std::uint32_t slot = start_to_request();
     say(slot, SlotVerb::answer, bodies[i]);
-    expect_peer_failed();
+    expect_connection_lost();
   }
 }
 
-TEST_F(ByHand, ASharedRingOutOfReachFailsThePeer) {
+TEST_F(ByHand, ASharedRingOutOfReachLosesTheConnection) {
   const std::uint32_t slot = start_to_request();
   say(slot, SlotVerb::answer, shared_body());
   next();
@@ -184,7 +184,7 @@ TEST_F(ByHand, ASharedRingOutOfReachFailsThePeer) {
   EXPECT_EQ(claim.command.operation, ir::Operation::compare_and_swap);
   EXPECT_EQ(claim.command.remote.key, ir::MemoryKey{kPeerRing});
   answer(claim.command, 0, ir::Status::refused);
-  expect_peer_failed();
+  expect_connection_lost();
   EXPECT_TRUE(translator_.commands_.empty());
 }
 
@@ -196,7 +196,7 @@ TEST_F(ByHand, ASlotClaimedOnALinkThatFailedIsNotLeftToBlockTheRing) {
   say(slot, SlotVerb::acknowledge, {});
   const FakeTranslator::Written claim = next();
   lay(translator_.block(static_cast<std::uint64_t>(own.grant.place.key)), 0, static_cast<RecordKind>(200), 0, 0);
-  expect_peer_failed();
+  expect_connection_lost();
   answer(claim.command, claim.command.expected); // the claim was granted after all
   const FakeTranslator::Written left = next();
   EXPECT_EQ(left.command.remote.key, ir::MemoryKey{kPeerRing});

@@ -4,7 +4,7 @@
 namespace heddle::tests {
 namespace {
 
-TEST_F(ByHand, RubbishInTheRingFailsThePeer) {
+TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
   using Lay = void (*)(std::byte*);
   const std::vector<std::pair<const char*, Lay>> cases = {
       {"no lead word", [](std::byte* ring) { std::memset(ring, 0x5a, 64); }},
@@ -38,7 +38,7 @@ TEST_F(ByHand, RubbishInTheRingFailsThePeer) {
     std::array<std::byte, 64> into;
     ASSERT_TRUE(engine_->receive({.source = Rank{kPeer}, .tag = Tag{99}}, into, Notify::event(3)).has_value());
     write(ring);
-    expect_peer_failed();
+    expect_connection_lost();
   }
 }
 
@@ -53,7 +53,7 @@ TEST_F(ByHand, WordsAboutOperationsThatAreGoneAreIgnored) {
   EXPECT_EQ(Lead::unpack(done.word()).kind, RecordKind::assist_done);
 }
 
-TEST_F(ByHand, ClearToSendOfMoreThanThereIsFailsThePeer) {
+TEST_F(ByHand, ClearToSendOfMoreThanThereIsLosesTheConnection) {
   std::byte* ring = connect_as_responder();
   std::vector<std::byte> data(5000);
   ASSERT_TRUE(engine_->send({.to = Rank{kPeer}, .tag = Tag{1}, .notify = Notify::event(1)}, data).has_value());
@@ -62,7 +62,7 @@ TEST_F(ByHand, ClearToSendOfMoreThanThereIsFailsThePeer) {
   EXPECT_EQ(announcement.bytes, 5000U);
   lay(ring, 0, RecordKind::clear_to_send, 0,
       engine::ClearToSend{.sender = announcement.sender, .receiver = 1, .bytes = 5001});
-  expect_peer_failed();
+  expect_connection_lost();
 }
 
 TEST_F(ByHand, AHelperThatSaysNothingOfItsChunksFails) {
@@ -86,7 +86,7 @@ TEST_F(ByHand, AHelperThatSaysNothingOfItsChunksFails) {
   ASSERT_TRUE(asked);
   EXPECT_TRUE(events().empty());
   lay(ring, at, RecordKind::assist_done, 0, engine::AssistDone{.cell = 0, .bytes = 0});
-  expect_peer_failed();
+  expect_connection_lost();
 }
 
 TEST_F(ByHand, ReportsItsPositionEvenWhenBackPressureRefusedItAndTheRingIsIdle) {
@@ -134,6 +134,21 @@ TEST_F(ByHand, ARefusedFirstReadIsAskedForAsFragments) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].completion.code, ErrorCode::ok);
   for (std::size_t i = 0; i < into.size(); ++i) ASSERT_EQ(into[i], static_cast<std::byte>(i / 1000 + 1));
+}
+
+TEST_F(ByHand, TheDeathOrDepartureOfAPeerThatWasCutOffIsStillTold) {
+  for (const bool dies : {true, false}) {
+    make(kSelf);
+    translator_.commands_.clear();
+    std::byte* ring = connect_as_responder();
+    std::memset(ring, 0x5a, 64);
+    expect_connection_lost();
+    EXPECT_EQ(engine_->send({.to = Rank{kPeer}}, ConstLayout()).error().fact,
+              "the connection to rank 2 is lost: it wrote rubbish into its ring");
+    for (int i = 0; i < 2; ++i) dies ? engine_->peer_failed(kPeer) : engine_->peer_left(kPeer);
+    expect_end(dies ? Event::Kind::peer_failed : Event::Kind::peer_left,
+               dies ? ErrorCode::peer_failed : ErrorCode::peer_left);
+  }
 }
 
 TEST_F(ByHand, DeathIsToldOnceAndGivesTheCommonSlotFree) {

@@ -22,8 +22,8 @@ void wait_for_both(Context& context) {
   std::array<std::byte, 8> late{};
   auto from_anyone = context.receive({.tag = kLate}, late);
   auto to_it = context.send(Rank{1}, kNever, never, SendMode::synchronous);
-  expect(ErrorCode::peer_failed, context.receive({.source = Rank{1}, .tag = kNever}, never), context, "the receive");
-  expect(ErrorCode::peer_failed, std::move(to_it), context, "the synchronous send");
+  expect(ErrorCode::peer_left, context.receive({.source = Rank{1}, .tag = kNever}, never), context, "the receive");
+  expect(ErrorCode::peer_left, std::move(to_it), context, "the synchronous send");
   expect(ErrorCode::ok, context.send(Rank{2}, kLate, late), context, "the word to rank 2");
   expect(ErrorCode::ok, std::move(from_anyone), context, "the receive from anyone");
 }
@@ -46,6 +46,6 @@ int main() {
   else
     answer_late(context);
   const auto met = context.barrier();
-  demand(!met && met.error().code == heddle::ErrorCode::peer_failed, "a barrier without rank 1 was completed");
+  demand(!met && met.error().code == heddle::ErrorCode::peer_left, "a barrier without rank 1 was completed");
   return 0;
 }

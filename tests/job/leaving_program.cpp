@@ -29,7 +29,7 @@ void receive(std::optional<Context> context) {
   if (context->rank() == Rank{0}) {
     const auto request = context->send(Rank{1}, kTag, memory);
     const ErrorCode code = request ? context->wait(*request, 30s).code : request.error().code;
-    demand(code == ErrorCode::ok || code == ErrorCode::peer_failed,
+    demand(code == ErrorCode::ok || code == ErrorCode::peer_left,
            "the send ended with " + std::string(to_string(code)));
     return;
   }
@@ -58,7 +58,7 @@ void send(std::optional<Context> context) {
   const auto request = context->receive({.source = Rank{0}, .tag = kTag}, memory);
   const ErrorCode code = request ? context->wait(*request, 30s).code : request.error().code;
   // Whole where rank 0 was so slow that it had not left yet.
-  demand(code == ErrorCode::peer_failed || (code == ErrorCode::ok && all(memory, kSent)),
+  demand(code == ErrorCode::peer_left || (code == ErrorCode::ok && all(memory, kSent)),
          "the receive ended with " + std::string(to_string(code)));
 }
 

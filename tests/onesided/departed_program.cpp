@@ -20,7 +20,7 @@ void stay(Context& context) {
       "no word of rank 1");
   const Place place{Rank{1}, kArea, 0};
   const auto expect_error = [&](ErrorCode code, const std::string& what) {
-    demand(code == ErrorCode::peer_failed || code == ErrorCode::revoked_area,
+    demand(code == ErrorCode::peer_left || code == ErrorCode::revoked_area,
            what + " ended with " + std::string(to_string(code)));
   };
   ErrorCode pushed = ErrorCode::ok; // until it has left

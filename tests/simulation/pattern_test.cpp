@@ -248,7 +248,7 @@ TEST_P(PatternOn, EndsForAllWhenOneHasFreedIt) {
     co_await compile(peer, pattern);
     co_await start(peer, pattern, ErrorCode::ok);
     if (peer.rank() != 0) {
-      co_await start(peer, pattern, ErrorCode::peer_failed);
+      co_await start(peer, pattern, ErrorCode::pattern_freed);
     }
     check(pattern.free());
   }));

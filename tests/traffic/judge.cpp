@@ -41,7 +41,7 @@ void Operation::end(const Completion& how) {
     rest_untouched = region->rest_untouched(got.size());
   }
   // A failed receive may have been written in part, and its peer's kernel may still be at it.
-  if (how.code != ErrorCode::peer_failed) region.reset();
+  if (!ended_with_its_peer(how.code)) region.reset();
 }
 
 std::string Judge::verdict() {
@@ -63,7 +63,7 @@ std::string Judge::assign() {
     const Completion& completion = receive->completion;
     if (receive->cancelled != (completion.code == ErrorCode::cancelled)) return "a receive was cancelled and was not";
     if (receive->cancelled) continue;
-    if (completion.code == ErrorCode::peer_failed) {
+    if (ended_with_its_peer(completion.code)) {
       // Once one has died, receives may be left over, as their messages went to those that waited for the dead; when the
       // others leave, these end too.
       if (dead_ < 0) return "a receive failed and nobody has died";
@@ -145,7 +145,7 @@ std::string Judge::check_passing_over() const {
       if (earlier->order >= receive->order || earlier->cancelled || !accepts(earlier->match, *sent)) continue;
       const auto got = message_of.find(earlier);
       if (got == message_of.end()) {
-        if (earlier->completion.code != ErrorCode::peer_failed) return describe(*sent) + ": passed over a receive";
+        if (!ended_with_its_peer(earlier->completion.code)) return describe(*sent) + ": passed over a receive";
         continue;
       }
       if (got->second->from == sent->from && got->second->number >= sent->number)

@@ -17,6 +17,11 @@ namespace heddle::tests {
 
 struct Operation;
 
+// How operations end whose peer is gone. Survivors of a death leave when they are done, also while others still wait for them.
+inline bool ended_with_its_peer(ErrorCode code) {
+  return code == ErrorCode::peer_failed || code == ErrorCode::peer_left;
+}
+
 // A message, known in full from its number.
 struct Sent {
   std::uint32_t from, to;

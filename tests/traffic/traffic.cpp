@@ -127,7 +127,7 @@ void Traffic::send_next() {
                            ? context_.send_unsolicited(Rank{sent.to}, Tag{sent.tag}, layout, notify_for(by_event))
                            : context_.send(Rank{sent.to}, Tag{sent.tag}, layout, mode, notify_for(by_event));
   if (!request) {
-    demand(plan_.kill && request.error().code == ErrorCode::peer_failed, "a send: " + request.error().message());
+    demand(plan_.kill && ended_with_its_peer(request.error().code), "a send: " + request.error().message());
     return;
   }
   add({.node = rank_,
@@ -150,7 +150,7 @@ void Traffic::post(const Match& match, std::uint64_t room) {
   const bool by_event = dice_.chance(50);
   const auto request = context_.receive(match, region->layout(), notify_for(by_event));
   if (!request) {
-    demand(plan_.kill && request.error().code == ErrorCode::peer_failed, "a receive: " + request.error().message());
+    demand(plan_.kill && ended_with_its_peer(request.error().code), "a receive: " + request.error().message());
     return;
   }
   add({.node = rank_,
@@ -240,9 +240,12 @@ void Traffic::take(const Event& event) {
            "rank " + std::to_string(static_cast<std::uint32_t>(event.completion.peer)) + " is said to have failed");
     dead_ = static_cast<int>(event.completion.peer);
     if (plan_.told_of_death) plan_.told_of_death(dead_);
+  } else if (event.kind == Event::Kind::peer_left) {
+    demand(plan_.kill, "one has left before the others were done with it");
   } else if (event.kind == Event::Kind::unsolicited_arrived) {
     arrived(event);
   } else {
+    demand(event.kind != Event::Kind::connection_lost, "a connection is said to be lost");
     demand(event.cookie < operations_.size(), "an event carries an unknown cookie");
     end(operations_[event.cookie], event.completion);
   }
@@ -281,7 +284,7 @@ void Traffic::end(Operation& operation, const Completion& completion) {
     --sends_under_way_;
     operation.region.reset();
     const Sent& sent = outgoing_[static_cast<std::size_t>(operation.message)];
-    demand(completion.code == ErrorCode::ok || completion.code == ErrorCode::peer_failed,
+    demand(completion.code == ErrorCode::ok || ended_with_its_peer(completion.code),
            "a send ended with " + std::string(to_string(completion.code)));
     demand(completion.message_bytes == sent.bytes, "a send ended with another size");
     return;

@@ -200,7 +200,7 @@ std::size_t Connector::look_at_common_slot(Port& port) {
   Link* link = request.valid && request.slot < kCommandSlots && request.initiator != core_.rank
                    ? host_.link_for(request.initiator)
                    : nullptr;
-  if (link == nullptr || link->failed() || link->port != &port) {
+  if (link == nullptr || link->failed() || link->absent || link->port != &port) {
     core_.recorder.record("rubbish in the common slot", static_cast<std::int64_t>(request.initiator), word);
     free_common_slot(port);
     return 1;

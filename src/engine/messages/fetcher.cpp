@@ -84,7 +84,7 @@ void Fetcher::read_ended(const ir::Event& event) {
   Operation* receive = core_.operations.at(static_cast<std::uint32_t>(number & ((1U << kIndexBits) - 1)));
   --under_way_;
   --receive->in_flight;
-  if (receive->link->failed() || event.status == ir::Status::peer_lost) {
+  if (receive->link->failed()) {
     fail(*receive);
     return;
   }
@@ -191,7 +191,8 @@ void Fetcher::fail(Operation& receive) {
   if (receive.in_flight > 0) return;
   reads_.remove(receive);
   receive.completion.bytes = 0;
-  core_.complete(receive, ErrorCode::peer_failed);
+  // Of a peer that is still connected: it took its memory back before the message was fetched.
+  core_.complete(receive, receive.link->failed() ? receive.link->fate : ErrorCode::connection_lost);
 }
 
 void Fetcher::peer_lost(Link& link) {

@@ -121,7 +121,7 @@ void Receiver::take(Operation& receive, Arrived& message, Link& link) {
   if (message.announced) {
     if (link.failed()) {
       receive.completion = {.peer = Rank{message.source}, .tag = Tag{message.tag}};
-      core_.complete(receive, ErrorCode::peer_failed);
+      core_.complete(receive, link.fate);
     } else {
       fetch(receive, link, message.tag, message.announcement);
     }
@@ -146,10 +146,10 @@ void Receiver::peer_lost(Link& link) {
     if (from_peer_only) {
       core_.matching_of(operation.channel).remove(operation);
       operation.completion = {.peer = Rank{link.rank}, .tag = operation.match.tag};
-      core_.complete(operation, ErrorCode::peer_failed);
+      core_.complete(operation, link.fate);
     } else if (operation.link == &link && operation.stage == Stage::receiving_fragments) {
       operation.completion.bytes = 0;
-      core_.complete(operation, ErrorCode::peer_failed);
+      core_.complete(operation, link.fate);
     }
   });
 }

@@ -171,7 +171,7 @@ void Sender::peer_lost(Link& link) {
   core_.operations.visit_all([this, &link](Operation& operation) {
     if (operation.link == &link && step(operation.stage, SendInput::peer_lost)) {
       operation.completion.bytes = 0;
-      end(operation, ErrorCode::peer_failed);
+      end(operation, link.fate);
     }
   });
 }

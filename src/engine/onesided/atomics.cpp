@@ -134,7 +134,7 @@ void Transfers::atomic_ended(Transfer& transfer, const ir::Event& event) {
   transfer.word_known = true;
   const KnownArea& area = *transfer.area;
   if (area.state != KnownArea::State::open || static_cast<std::uint64_t>(area.place.key) != transfer.key)
-    finish(transfer, area.link->failed() ? ErrorCode::peer_failed : ErrorCode::revoked_area);
+    finish(transfer, area.link->failed() ? area.link->fate : ErrorCode::revoked_area);
   else
     post_atomic(transfer);
 }

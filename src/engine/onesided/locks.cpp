@@ -346,7 +346,7 @@ void Locks::command_ended(const ir::Event& event) {
   }
   if (event.status != ir::Status::ok) {
     seat.inspecting = false;
-    lost(area, event.status == ir::Status::peer_lost ? ErrorCode::peer_failed : ErrorCode::revoked_area);
+    lost(area, area.link->failed() ? area.link->fate : ErrorCode::revoked_area);
     return;
   }
   switch (step) {
@@ -423,7 +423,7 @@ void Locks::judge(KnownArea& area) {
   const LockReading now = reading_of(seat.reading);
   const LockVerdict verdict =
       judge_lock(reading_of(seat.before), now, probes ? now.state().next : seat.ticket,
-                 [this](std::uint32_t rank) { return rank < ground_.core.size && ground_.host.has_failed(rank); });
+                 [this](std::uint32_t rank) { return rank < ground_.core.size && ground_.host.has_ended(rank); });
   const bool first_look = seat.before.empty();
   seat.before = seat.reading;
   if (probes && first_look && verdict.kind == LockVerdict::Kind::stay_alert)
@@ -437,7 +437,9 @@ void Locks::judge(KnownArea& area) {
 void Locks::act_on(KnownArea& area, LockVerdict verdict) {
   switch (verdict.kind) {
     case LockVerdict::Kind::mine: served(area); return;
-    case LockVerdict::Kind::wait: area.seat.alert = false; return;
+    case LockVerdict::Kind::wait:
+      area.seat.alert = ground_.host.cut_off() > 0; // such a one may serve this ticket and cannot say so
+      return;
     case LockVerdict::Kind::stay_alert: return;
     case LockVerdict::Kind::pass_over: start_passing(area, verdict.held); return;
   }

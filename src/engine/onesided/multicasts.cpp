@@ -53,7 +53,7 @@ void Multicasts::launch(std::vector<Transfer*>& receivers) {
     KnownArea& area = *receiver->area;
     const bool again = std::exchange(area.last_multicast, launches_) == launches_; // named twice
     if (area.state != KnownArea::State::open)
-      transfers_.finish(*receiver, area.link->failed() ? ErrorCode::peer_failed : ErrorCode::revoked_area);
+      transfers_.finish(*receiver, area.link->failed() ? area.link->fate : ErrorCode::revoked_area);
     else if (again || copied_by_processor(area))
       transfers_.run(*receiver);
     else if (const ErrorCode code = transfers_.prepare(*receiver); code != ErrorCode::ok)
@@ -151,7 +151,7 @@ void Multicasts::command_ended(const ir::Event& event) {
 void Multicasts::end(GroupPut& put) {
   const auto own_code = [](const Transfer& receiver) {
     const KnownArea& area = *receiver.area;
-    if (area.link->failed()) return ErrorCode::peer_failed;
+    if (area.link->failed()) return area.link->fate;
     const bool same =
         area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == receiver.key;
     return same ? ErrorCode::ok : ErrorCode::revoked_area;

@@ -152,7 +152,7 @@ void Primitives::follow_up() {
 
 ErrorCode Primitives::ask(KnownArea& area) {
   Link* link = ground_.host.link_for(area.rank);
-  if (link == nullptr || link->failed()) return ErrorCode::peer_failed;
+  if (link->failed()) return link->fate;
   area.link = link;
   if (area.rank == ground_.core.rank) return open_own(area);
   area.state = KnownArea::State::asked;
@@ -298,11 +298,15 @@ void Primitives::peer_lost(Link& link) {
   for (KnownArea& area : ground_.known.all()) {
     if (area.rank != link.rank) continue;
     area.shut();
-    locks_.lost(area, ErrorCode::peer_failed);
-    end_waiting(area, ErrorCode::peer_failed);
+    locks_.lost(area, link.fate);
+    end_waiting(area, link.fate);
   }
   transfers_.peer_lost(link);
   relays_.peer_lost(link);
+  peer_died();
+}
+
+void Primitives::peer_died() {
   locks_.peer_failed();
   follow_up();
 }

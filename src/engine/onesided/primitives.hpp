@@ -96,6 +96,8 @@ class Primitives {
   void group_put_ended(const ir::Event& event);
   void lock_step_ended(const ir::Event& event);
   void peer_lost(Link& link);
+  // The peer was lost before, and is now known to be dead: what it had locked is free.
+  void peer_died();
 
   [[nodiscard]] bool idle() const { return locks_.idle() && transfers_.idle() && relays_.idle(); }
   std::size_t progress();

@@ -166,8 +166,8 @@ void Relays::make_up_for(const Missed& missed) {
   const auto target =
       std::ranges::find(relay->targets, missed.rank, [](const Target& each) { return each.receiver.rank; });
   if (target == relay->targets.end() || target->answered) return;
-  if (ground_.host.has_failed(static_cast<std::uint32_t>(missed.rank))) {
-    answer(relay, *target, ErrorCode::peer_failed);
+  if (const Link& link = *target->transfer->area->link; link.failed()) {
+    answer(relay, *target, link.fate);
   } else if (!target->directly) {
     target->directly = true;
     for (std::size_t i = 0; i < relay->records.size(); ++i) {

@@ -69,7 +69,7 @@ void Transfers::peer_lost(const Link& link) {
   for (Transfer& transfer : pool_) {
     if (!transfer.scattered || transfer.area->link != &link) continue;
     transfer.in_flight = 0;
-    transfer.code = ErrorCode::peer_failed;
+    transfer.code = link.fate;
     end_if_done(transfer);
   }
 }

@@ -45,6 +45,7 @@ ErrorCode Transfers::code_of(ir::Status status) {
     case ir::Status::ok: return ErrorCode::ok;
     case ir::Status::refused: return ErrorCode::revoked_area; // range and permission were checked before
     case ir::Status::peer_lost: return ErrorCode::peer_failed;
+    case ir::Status::peer_left: return ErrorCode::peer_left;
     case ir::Status::failed: return ErrorCode::system_failed;
   }
   return ErrorCode::system_failed;
@@ -199,7 +200,7 @@ void Transfers::command_ended(const ir::Event& event) {
   const bool still_open =
       area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == transfer.key;
   if (transfer.more && transfer.code == ErrorCode::ok && !still_open)
-    transfer.code = area.link->failed() ? ErrorCode::peer_failed : ErrorCode::revoked_area;
+    transfer.code = area.link->failed() ? area.link->fate : ErrorCode::revoked_area;
   post_pieces(transfer);
   end_if_done(transfer);
 }

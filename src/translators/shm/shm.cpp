@@ -355,7 +355,7 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, 
                          !ir::has(command.flags, ir::Flags::terminated);
   if (!peer.cross_memory || !(is_get || plain_put)) return {.status = ir::Status::refused};
   const Visit visit(peer.mapping.header());
-  if (!visit.allowed()) return {.status = ir::Status::refused};
+  if (!visit.allowed()) return {.status = ir::Status::peer_left};
   std::uint64_t moved = 0;
   while (moved < command.bytes) {
     const iovec local{.iov_base = command.local + moved, .iov_len = command.bytes - moved};

@@ -1,0 +1,19 @@
+// How it ends with a peer: peer_failed, connection_lost or peer_left; for a pattern also pattern_freed.
+#pragma once
+
+#include <heddle/error.hpp>
+
+namespace heddle::engine {
+
+// What is said of two: a death explains more than a lost connection, that more than one who left.
+constexpr int gravity(ErrorCode fate) {
+  if (fate == ErrorCode::peer_failed) return 4;
+  if (fate == ErrorCode::connection_lost) return 3;
+  if (fate == ErrorCode::peer_left) return 2;
+  return fate == ErrorCode::ok ? 0 : 1;
+}
+constexpr ErrorCode graver(ErrorCode one, ErrorCode other) {
+  return gravity(other) > gravity(one) ? other : one;
+}
+
+} // namespace heddle::engine
