@@ -168,6 +168,17 @@ class Peer {
     Time until_;
   };
 
+  // As TimeWait, and the process makes no progress meanwhile: whatever arrives waits.
+  class ComputeWait final : public Wait {
+   public:
+    ComputeWait(Peer& peer, Time until);
+    [[nodiscard]] bool over() override;
+    void await_resume() {}
+
+   private:
+    Time until_;
+  };
+
   class StatusWait final : public Wait {
    public:
     StatusWait(Peer& peer, const Status& status) : Wait(peer), status_(status) {}
@@ -197,8 +208,13 @@ class Peer {
   AllWait wait_all(std::span<const Request> requests) { return {*this, requests}; }
   EventWait wait_events(std::span<Event> events) { return {*this, events}; }
   RequestWait barrier() { return wait(*context().start_barrier()); }
-  // Until that much time has passed: computing, or looking again later.
+  // Until that much time has passed, while the library goes on serving peers.
   TimeWait sleep(Time time) { return {*this, now() + time}; }
+  // Until that much time has passed without a call of the library, as a program computes.
+  ComputeWait compute(Time time) { return {*this, now() + time}; }
+  // The process leaves the job in good order when its program returns, and its context is gone: what it has sent arrives, and
+  // the others get peer_left. Without this, a process whose program has returned goes on serving its peers.
+  void leave() { leaves_ = true; }
 
  private:
   friend class WorldState;
@@ -209,6 +225,8 @@ class Peer {
   std::uint32_t size_;
   std::optional<Context> context_;
   Wait* waiting_ = nullptr;
+  Time computes_until_{};
+  bool leaves_ = false;
 };
 
 using Program = std::function<Task(Peer&)>;
@@ -239,6 +257,8 @@ struct Setup {
     double delay_command = 0;
     double delay_event = 0;
     double reorder_events = 0;
+    double refuse_reads = 0;       // that a process's reads of peers' messages are refused: all of them
+    bool reorder_commands = false; // those held may overtake each other, where the network does not order puts
   } faults;
   std::string trace; // file for a trace in the Chrome format (Perfetto); empty: none
 };

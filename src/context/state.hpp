@@ -60,6 +60,10 @@ class Context::State {
       progress_between_quick_calls();
   }
 
+  // Whether any call of progress since forget_work has done something. For simulated processes, which have no watchdog.
+  void forget_work() { last_progress_ns_ = 1; }
+  [[nodiscard]] bool has_worked() const { return last_progress_ns_ == 0; }
+
   // The same for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
   std::size_t progress_told(std::span<const std::uint32_t> writers);

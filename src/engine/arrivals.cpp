@@ -182,6 +182,10 @@ bool Engine::dispatch_event(const ir::Event& event) {
     peer_failed(static_cast<std::uint32_t>(event.peer));
     return true;
   }
+  if (event.kind == ir::EventKind::peer_left) {
+    peer_left(static_cast<std::uint32_t>(event.peer));
+    return true;
+  }
   if (event.kind == ir::EventKind::completed) return dispatch_completed(event);
   dispatch_notice(event);
   return true;

@@ -10,6 +10,7 @@ enum class EventKind : std::uint8_t {
   remote_written, // a peer has written here and the network announces it; value is what the peer attached
   remote_read,    // a peer has asked to read here, likewise
   peer_failed,    // the peer can no longer be reached; every command on it has ended or will end with peer_lost
+  peer_left,      // the same, but the peer left in good order: everything it had sent is here
 };
 
 enum class Status : std::uint8_t {

@@ -34,6 +34,11 @@ Result<void> check_nodes(std::vector<std::uint32_t> nodes, std::uint32_t count) 
   return {};
 }
 
+// Drawn once for a process: a kernel or an adapter that refuses one read refuses the next as well.
+bool refuses_reads(const Setup::Faults& faults, std::uint32_t rank) {
+  return translators::Dice(faults.seed * 7919 + rank).chance(faults.refuse_reads);
+}
+
 } // namespace
 
 WorldState::WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
@@ -133,11 +138,14 @@ Result<void> WorldState::populate() {
                                                    .short_count = setup_.faults.short_count,
                                                    .delay_command = setup_.faults.delay_command,
                                                    .delay_event = setup_.faults.delay_event,
-                                                   .reorder_events = setup_.faults.reorder_events});
+                                                   .reorder_events = setup_.faults.reorder_events,
+                                                   .refuse_reads = refuses_reads(setup_.faults, rank),
+                                                   .reorder_commands = setup_.faults.reorder_commands});
     ir::Translator& translator = process.faulty ? static_cast<ir::Translator&>(*process.faulty) : *process.network;
     process.peer.reset(new Peer(*this, rank, size));
     auto state = Context::State::create_simulated(*options, rank, size, translator);
     if (!state) return std::unexpected(std::move(state.error()));
+    (*state)->engine().expect_news(); // the interconnect tells of every end
     process.peer->context_ = Context(std::move(*state));
     contacts[rank] = {.address = process.network->address(), .port = 1};
   }
@@ -185,7 +193,7 @@ Result<Outcome> WorldState::run(const Program& program) {
 }
 
 void WorldState::advance(Process& process) {
-  if (process.dead) return;
+  if (process.gone || now() < process.peer->computes_until_) return;
   Context::State& state = *process.peer->context_->state_;
   look_again_if_due(process);
   process.network->take_writers(writers_);
@@ -193,12 +201,27 @@ void WorldState::advance(Process& process) {
     const std::size_t done = state.progress_told(writers_);
     writers_.clear();
     Peer::Wait* waiting = process.peer->waiting_;
+    state.forget_work();
     if (waiting != nullptr && waiting->over())
       resume(process);
-    else if (done == 0)
+    else if (done == 0 && !state.has_worked()) // a wait may make calls of its own
       break;
   }
-  set_timer_if_needed(process);
+  if (process.peer->leaves_ && process.ended)
+    depart_when_drained(process);
+  else
+    set_timer_if_needed(process);
+}
+
+// As a real process does in its context's destructor: it goes when everything it has to say has been said, and has arrived.
+void WorldState::depart_when_drained(Process& process) {
+  engine::Engine& engine = engine_of(*process.peer);
+  const bool drained = !engine.owes_words() && !engine.holds_commands() && process.network->under_way() == 0 &&
+                       (process.faulty == nullptr || process.faulty->held() == 0);
+  if (!drained) return wake_at(*process.peer, now() + kFirstPatience);
+  process.gone = true;
+  process.peer->context_.reset();
+  interconnect_.depart(ir::Peer{process.peer->rank()});
 }
 
 void WorldState::resume(Process& process) {
@@ -250,9 +273,9 @@ void WorldState::kill_those_due() {
   while (!deaths_.empty() && deaths_.back().at <= now()) {
     Process& process = processes_[deaths_.back().rank];
     deaths_.pop_back();
-    if (process.dead) continue;
+    if (process.gone) continue;
     interconnect_.kill(ir::Peer{process.peer->rank()});
-    process.dead = true;
+    process.gone = true;
     process.peer->waiting_ = nullptr;
     if (!process.ended) --running_;
     process.ended = true;

@@ -42,7 +42,7 @@ class WorldState {
     bool looks_again = false; // a timer is set because something has to be tried again
     Time looks_at{};          // when it fires
     Time patience{};          // until that timer, the last time
-    bool dead = false;
+    bool gone = false;        // dead, or left
     bool ended = false;
   };
 
@@ -60,6 +60,7 @@ class WorldState {
   void look_again_if_due(Process& process);
   void set_timer_if_needed(Process& process);
   void kill_those_due();
+  void depart_when_drained(Process& process);
   [[nodiscard]] Error stuck() const;
 
   Setup setup_;

@@ -21,6 +21,7 @@ struct FaultPlan {
   double delay_event = 0;    // that an event is held before it is given
   double reorder_events = 0; // that a completion changes places with another that waits to be polled
   double refuse = 0;         // that a signalled command ends as refused instead of being carried out
+  bool refuse_reads = false; // every get of more than 2048 bytes ends as refused: messages cannot be read from memory
 
   std::uint32_t longest_delay = 8; // polls that a held command or event waits at most; at least 1
   // Held commands may overtake each other, also on their way to one peer. Without effect where the inner network orders puts.

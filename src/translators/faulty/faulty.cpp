@@ -57,7 +57,9 @@ std::size_t Faulty::submit(std::span<const ir::Command> commands) {
 bool Faulty::take(const ir::Command& command) {
   const bool signalled = ir::has(command.flags, ir::Flags::signalled);
   const std::uint64_t wait = delay(plan_.delay_command);
-  const bool refused = signalled && dice_.chance(plan_.refuse);
+  constexpr std::uint64_t kWords = 2048; // reads up to here may be of the protocols' own words
+  const bool refused_read = plan_.refuse_reads && command.operation == ir::Operation::get && command.bytes > kWords;
+  const bool refused = signalled && (refused_read || dice_.chance(plan_.refuse));
   const bool behind = commands_.keeps_order() && commands_.any_for(command.peer);
   if (lost(command.peer)) {
     end(command, ir::Status::peer_lost);

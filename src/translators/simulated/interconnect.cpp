@@ -17,8 +17,9 @@ constexpr std::uint64_t kRequestBytes = 16;
 constexpr std::uint64_t kAnswerBytes = 8;
 // Reads up to this size give what stood there when the request came; larger ones read while they are sent.
 constexpr std::uint64_t kReadAtOnce = 64;
-constexpr sim::Picoseconds kTimeout = std::chrono::microseconds(500);   // until a command on a dead peer is given up
-constexpr sim::Picoseconds kDetection = std::chrono::microseconds(100); // until the others hear of a death
+constexpr sim::Picoseconds kTimeout = std::chrono::microseconds(500); // until a command on a dead peer is given up
+constexpr sim::Picoseconds kDetection =
+    std::chrono::microseconds(100); // until the others hear of a death or a departure
 constexpr unsigned kAlarmShift = 56;
 
 } // namespace
@@ -28,6 +29,7 @@ Interconnect::Interconnect(std::unique_ptr<sim::PacketModel> network, std::vecto
       network_(*owned_network_),
       nodes_(std::move(nodes)),
       members_(nodes_.size(), nullptr),
+      has_left_(nodes_.size(), false),
       is_touched_(nodes_.size(), false) {
   network_.listen(this);
 }
@@ -68,9 +70,28 @@ void Interconnect::touch_at(ir::Peer peer, sim::Picoseconds time) {
 }
 
 void Interconnect::kill(ir::Peer peer) {
+  end_membership(peer, Alarm::loss);
+}
+
+void Interconnect::depart(ir::Peer peer) {
+  has_left_[static_cast<std::uint32_t>(peer)] = true;
+  end_membership(peer, Alarm::departure);
+}
+
+ir::Status Interconnect::absence_of(ir::Peer peer) const {
+  const auto rank = static_cast<std::uint32_t>(peer);
+  return rank < has_left_.size() && has_left_[rank] ? ir::Status::peer_left : ir::Status::peer_lost;
+}
+
+void Interconnect::end_membership(ir::Peer peer, Alarm news) {
   if (member(peer) == nullptr) return;
   members_[static_cast<std::uint32_t>(peer)] = nullptr;
-  set_alarm(now() + kDetection, Alarm::loss, static_cast<std::uint64_t>(peer));
+  set_alarm(now() + kDetection, news, static_cast<std::uint64_t>(peer));
+}
+
+void Interconnect::tell_all(ir::EventKind news, ir::Peer peer) {
+  for (Simulated* survivor : members_)
+    if (survivor != nullptr) survivor->report({.kind = news, .peer = peer});
 }
 
 void Interconnect::timer(std::uint64_t cookie) {
@@ -81,13 +102,14 @@ void Interconnect::timer(std::uint64_t cookie) {
       if (Simulated* from = member(flights_[number].from)) --from->to_hand_over_;
       hand_over(static_cast<std::uint32_t>(number));
       return;
-    case Alarm::timeout: finish(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
-    case Alarm::absence: member_answered(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
-    case Alarm::loss:
-      for (Simulated* survivor : members_)
-        if (survivor != nullptr)
-          survivor->report({.kind = ir::EventKind::peer_failed, .peer = static_cast<ir::Peer>(number)});
+    case Alarm::timeout: {
+      const auto flight = static_cast<std::uint32_t>(number);
+      finish(flight, absence_of(flights_[flight].command.peer));
       return;
+    }
+    case Alarm::absence: member_answered(static_cast<std::uint32_t>(number), ir::Status::peer_lost); return;
+    case Alarm::loss: tell_all(ir::EventKind::peer_failed, static_cast<ir::Peer>(number)); return;
+    case Alarm::departure: tell_all(ir::EventKind::peer_left, static_cast<ir::Peer>(number)); return;
   }
 }
 
@@ -234,7 +256,7 @@ void Interconnect::arrived_back(std::uint32_t index) {
     else if (at != nullptr)
       std::memcpy(command.local, at, command.bytes);
     else
-      status = target == nullptr ? ir::Status::peer_lost : ir::Status::refused; // gone or withdrawn under way
+      status = target == nullptr ? absence_of(command.peer) : ir::Status::refused; // gone or withdrawn under way
   }
   finish(index, status);
 }

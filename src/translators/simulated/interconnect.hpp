@@ -56,6 +56,8 @@ class Interconnect final : private sim::Listener {
 
   // The process is gone, as by a crash. Its interface still takes packets and drops them; the others are told after a while.
   void kill(ir::Peer peer);
+  // The process leaves in good order, with nothing of its own under way; the others are told after a while.
+  void depart(ir::Peer peer);
 
  private:
   friend class Simulated;
@@ -73,7 +75,7 @@ class Interconnect final : private sim::Listener {
     std::vector<ir::GroupMember> group; // of a put to many
     std::size_t answers = 0;            // of members, still to come
   };
-  enum class Alarm : std::uint64_t { touch, loss, timeout, absence, hand_over };
+  enum class Alarm : std::uint64_t { touch, loss, departure, timeout, absence, hand_over };
 
   void join(Simulated& member);
   void leave(const Simulated& member);
@@ -93,6 +95,10 @@ class Interconnect final : private sim::Listener {
   void land_at_member(Flight& flight, const ir::GroupMember& member, Simulated& target);
   void member_answered(std::uint32_t flight, ir::Status status);
   void touch(ir::Peer peer);
+  void end_membership(ir::Peer peer, Alarm news);
+  void tell_all(ir::EventKind news, ir::Peer peer);
+  // How a command on one that is not there ends.
+  [[nodiscard]] ir::Status absence_of(ir::Peer peer) const;
   void set_alarm(sim::Picoseconds time, Alarm alarm, std::uint64_t number);
 
   void departed(const sim::Transfer&) override {}
@@ -103,7 +109,8 @@ class Interconnect final : private sim::Listener {
   std::unique_ptr<sim::PacketModel> owned_network_;
   sim::PacketModel& network_;
   std::vector<std::uint32_t> nodes_;
-  std::vector<Simulated*> members_; // null: not there, or killed
+  std::vector<Simulated*> members_; // null: not there, or gone
+  std::vector<bool> has_left_;
   std::deque<Flight> flights_;
   std::vector<std::uint32_t> free_flights_;
   std::vector<std::uint32_t> touched_;

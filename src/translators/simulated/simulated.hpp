@@ -39,6 +39,9 @@ class Simulated : public ir::Translator {
   std::size_t submit(std::span<const ir::Command> commands) final;
   std::size_t poll(std::span<ir::Event> events) final { return events_.pop(events); }
 
+  // Commands that have not ended.
+  [[nodiscard]] std::uint32_t under_way() const { return under_way_; }
+
   // Peers that have written to memory here since the last call; one may be named twice. Where the network announces
   // writes, none: their events say so. Knowledge of the simulation, not of a network: it spares looking at all rings.
   void take_writers(std::vector<std::uint32_t>& into) {
