@@ -38,10 +38,11 @@ const char* describe(OperationKind kind) {
   return "?";
 }
 
-// After a death, what is left of exchanges is received from anybody (collective/exchanges.hpp): nobody waits for it.
+// After a death, what is left of exchanges and patterns is received from anybody (collective/exchanges.hpp,
+// pattern/patterns.hpp) into nothing: nobody waits for it.
 bool stands_by(const Operation& operation) {
-  return operation.stage == Stage::posted && operation.channel == Channel::collective &&
-         operation.match.source == kAnySource;
+  return operation.stage == Stage::posted && operation.channel != Channel::program &&
+         operation.match.source == kAnySource && operation.target.bytes() == 0;
 }
 
 std::string rank_text(Rank rank) {

@@ -51,6 +51,10 @@ void Compiler::begin() {
     wrong({.code = engine_.gravest_fate(),
            .fact = "a process of the job has died or lost its connection to this one",
            .remedy = "compile patterns before, or start a job without it"});
+  if (engine_.deaths() != 0) { // all are told of it, and give up likewise
+    give_up();
+    return;
+  }
   pair_up_within();
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item)
     if (goes_out(plan_.items[item].kind) && plan_.items[item].rank != engine_.rank())
@@ -399,6 +403,15 @@ void Compiler::give_up() {
   for (const auto* list : {&wants_, &answers_})
     for (const Incoming& incoming : *list) engine_.cancel(incoming.request);
   stage_ = Stage::over;
+}
+
+bool Compiler::wound_up() {
+  std::erase_if(sent_, [this](Message& message) { return wind_up(engine_, message.request); });
+  bool all = wind_up(engine_, header_) && sent_.empty();
+  for (auto* list : {&wants_, &answers_})
+    for (Incoming& incoming : *list) all = wind_up(engine_, incoming.request) && all;
+  const bool met = meeting_.wound_up();
+  return agreement_.wound_up() && met && all;
 }
 
 } // namespace heddle::pattern

@@ -29,6 +29,10 @@ class Compiler {
   // Whether all processes know how it ended. Otherwise one has died, and others may believe that the pattern stands: until
   // each of its partners has shown itself in a round, they listen for `given_up` of this serial.
   [[nodiscard]] bool agreed() const { return agreed_; }
+  // Whether a death has ended it: others may still send what belongs to it.
+  [[nodiscard]] bool gave_up() const { return stage_ == Stage::over && !agreed_; }
+  // Once it is over: whether no message of it is under way any more.
+  [[nodiscard]] bool wound_up();
   [[nodiscard]] std::uint32_t serial() const { return serial_; }
   // How many processes had failed when it began.
   [[nodiscard]] std::uint64_t failures_before() const { return failures_before_; }

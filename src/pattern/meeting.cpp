@@ -56,8 +56,13 @@ ErrorCode Meeting::reason(std::uint8_t news) {
 void Meeting::abandon() {
   if (state_ != State::running) return;
   engine_.cancel(receive_);
-  static_cast<void>(engine_.take_completion(receive_));
   state_ = State::failed;
+  abandoned_ = true;
+}
+
+bool Meeting::wound_up() {
+  const bool sent = wind_up(engine_, send_);
+  return wind_up(engine_, receive_) && sent;
 }
 
 } // namespace heddle::pattern

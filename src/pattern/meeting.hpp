@@ -18,6 +18,12 @@ constexpr Tag tag_of(std::uint32_t serial, std::uint32_t number, Topic topic, st
              (static_cast<std::uint64_t>(topic) + round)};
 }
 
+// Takes the outcome of an operation that nobody waits for any more, so that it is given back. True when that is done.
+inline bool wind_up(engine::Engine& engine, Request& request) {
+  if (request.name != 0 && engine.take_completion(request)) request = {};
+  return request.name == 0;
+}
+
 class Meeting {
  public:
   enum class State : std::uint8_t { idle, running, passed, failed };
@@ -36,11 +42,15 @@ class Meeting {
   void begin(std::uint8_t news);
   // Takes what steps can be taken.
   State progress();
-  // A process is gone: it will not come. What it waited for is given up.
+  // A process is gone: it will not come. What it waited for is given up, but has not ended before wound_up.
   void abandon();
+  // Whether no message of it is under way any more. Not while it is running.
+  [[nodiscard]] bool wound_up();
+  [[nodiscard]] bool abandoned() const { return abandoned_; }
   [[nodiscard]] State state() const { return state_; }
   // What all have said, once it is over.
   [[nodiscard]] std::uint8_t news() const { return news_; }
+  [[nodiscard]] std::uint32_t serial() const { return serial_; }
 
  private:
   void begin_round();
@@ -50,6 +60,7 @@ class Meeting {
   std::uint32_t number_ = 0;
   std::uint32_t round_ = 0;
   State state_ = State::idle;
+  bool abandoned_ = false;
   Request send_;
   Request receive_;
   std::uint8_t news_ = 0;

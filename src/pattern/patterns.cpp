@@ -56,9 +56,11 @@ Result<Request> One::compile(Notify notify) {
   error_.reset();
   stage_ = Stage::compiling;
   request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+  // Both are drawn here: compiles begin in the same order everywhere, but end in any.
   compiler_.emplace(owner_.engine_, plan_, owner_.next_serial(), options_);
+  round_serial_ = owner_.next_serial();
   compiler_->begin();
-  owner_.busy_.push_back(this);
+  owner_.make_busy(*this);
   return request_;
 }
 
@@ -87,7 +89,7 @@ Result<Request> One::start(Notify notify) {
   request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
   const Request request = request_;
   runner_->start();
-  owner_.busy_.push_back(this);
+  owner_.make_busy(*this);
   return request;
 }
 
@@ -96,22 +98,26 @@ bool One::progress() {
     case Stage::compiling:
       if (!compiler_->progress()) return false;
       end_compile();
-      return true;
+      break;
     case Stage::running:
       if (!runner_->progress()) return false;
       end_round();
-      return true;
+      break;
     case Stage::leaving:
       if (!runner_->forgotten()) return false;
       give_memory_back();
       stage_ = Stage::gone;
-      return true;
+      break;
     case Stage::building:
     case Stage::ready:
     case Stage::broken:
-    case Stage::gone: return true;
+    case Stage::gone: break;
   }
-  return true;
+  if (compiler_ && compiler_->gave_up()) owner_.swallow(compiler_->serial());
+  if (runner_)
+    if (const auto serial = runner_->abandoned_serial()) owner_.swallow(*serial);
+  if (stage_ == Stage::leaving) return false; // it was let go of as it ended
+  return (!compiler_ || compiler_->wound_up()) && (!runner_ || runner_->wound_up());
 }
 
 void One::end_compile() {
@@ -125,7 +131,7 @@ void One::end_compile() {
   } else {
     runner_.emplace(owner_.engine_, plan_,
                     Runner::Compiled{.serial = compiler_->serial(), .failures_before = compiler_->failures_before()},
-                    owner_.next_serial(), number_, options_.barriers);
+                    round_serial_, number_, options_.barriers);
     stage_ = Stage::ready;
     compiler_.reset();
   }
@@ -172,7 +178,7 @@ Result<void> One::free() {
   }
   runner_->say_farewell(Farewell::freed);
   stage_ = Stage::leaving;
-  owner_.busy_.push_back(this);
+  owner_.make_busy(*this);
   return {};
 }
 
@@ -218,8 +224,9 @@ Result<One*> Patterns::create(const PatternOptions& options) {
                                          "', did you mean " + std::string(base::nearest(options.algorithm, names)) +
                                          "?"});
   // A place of one that is gone, and whom nobody holds.
-  auto place = std::ranges::find_if(all_, [](const auto& one) {
-    return one == nullptr || (one->abandoned_ && one->stage_ == One::Stage::gone && one->compiler_ == std::nullopt);
+  auto place = std::ranges::find_if(all_, [this](const auto& one) {
+    return one == nullptr || (one->abandoned_ && one->stage_ == One::Stage::gone && one->compiler_ == std::nullopt &&
+                              std::ranges::find(busy_, one.get()) == busy_.end());
   });
   if (place == all_.end()) place = all_.insert(all_.end(), nullptr);
   *place = std::make_unique<One>(*this, options, static_cast<std::uint32_t>(place - all_.begin()));
@@ -234,6 +241,7 @@ void Patterns::command_ended(std::uint64_t number, ir::Status status) {
 
 std::size_t Patterns::progress_all() {
   std::size_t ended = 0;
+  take_swallowed();
   for (std::size_t i = 0; i < busy_.size();) {
     One& one = *busy_[i];
     if (!one.progress()) {
@@ -241,11 +249,31 @@ std::size_t Patterns::progress_all() {
       continue;
     }
     ++ended;
-    // It may stand here again, as one that leaves.
-    std::swap(busy_[i], busy_.back());
-    busy_.erase(std::find(busy_.begin(), busy_.end(), &one));
+    busy_[i] = busy_.back();
+    busy_.pop_back();
   }
   return ended;
+}
+
+void Patterns::swallow(std::uint32_t serial) {
+  if (std::ranges::find(swallows_, serial, &Swallow::serial) == swallows_.end())
+    swallows_.push_back({.serial = serial, .request = {}});
+}
+
+void Patterns::take_swallowed() {
+  constexpr std::uint64_t kOfSerial = std::uint64_t{0x7fff'ffff} << 32U; // the top bit tells its meetings apart
+  for (Swallow& each : swallows_)
+    while (each.request.name == 0 || engine_.take_completion(each.request)) {
+      const auto request =
+          engine_.receive({.source = kAnySource, .tag = Tag{std::uint64_t{each.serial} << 32U}, .mask = kOfSerial},
+                          Layout(), {}, engine::Channel::pattern);
+      if (!request) return;
+      each.request = *request;
+    }
+}
+
+void Patterns::make_busy(One& one) {
+  if (std::ranges::find(busy_, &one) == busy_.end()) busy_.push_back(&one);
 }
 
 } // namespace heddle::pattern

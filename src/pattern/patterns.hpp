@@ -52,6 +52,7 @@ class One {
   Patterns& owner_;
   PatternOptions options_;
   std::uint32_t number_;
+  std::uint32_t round_serial_ = 0; // of its meetings between rounds
   Stage stage_ = Stage::building;
   bool abandoned_ = false;
   Plan plan_;
@@ -69,18 +70,28 @@ class Patterns final : private engine::PreparedHost {
 
   Result<One*> create(const PatternOptions& options);
   // Returns how many steps were made.
-  std::size_t progress() { return busy_.empty() ? 0 : progress_all(); }
+  std::size_t progress() { return busy_.empty() && swallows_.empty() ? 0 : progress_all(); }
 
  private:
   friend class One;
   void command_ended(std::uint64_t number, ir::Status status) override;
   std::size_t progress_all();
+  void make_busy(One& one);
+  // What others still send of a pattern that a death has ended here is received, into nothing, from now on: whoever has sent
+  // it waits for that.
+  void swallow(std::uint32_t serial);
+  void take_swallowed();
   std::uint32_t next_serial() { return ++serials_; }
 
   engine::Engine& engine_;
   std::vector<std::unique_ptr<One>> all_; // by number; null: free
-  std::vector<One*> busy_;                // compiling, running or leaving
+  std::vector<One*> busy_;                // compiling, running, leaving, or with messages under way; each once
   std::uint32_t serials_ = 0;
+  struct Swallow {
+    std::uint32_t serial = 0;
+    Request request;
+  };
+  std::vector<Swallow> swallows_;
 };
 
 } // namespace heddle::pattern

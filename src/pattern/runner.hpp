@@ -12,6 +12,7 @@
 #include "pattern/plan.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace heddle::pattern {
@@ -40,6 +41,12 @@ class Runner {
   [[nodiscard]] std::vector<Pattern::Item> incomplete() const;
   // Partners are told that nothing more will come, and why. Who frees comes to the next meeting, and says there that it does.
   void say_farewell(Farewell::Why why);
+  // The meetings that a death has ended, to which others may still send; none: nothing.
+  [[nodiscard]] std::optional<std::uint32_t> abandoned_serial() const {
+    return meeting_.abandoned() ? std::optional(meeting_.serial()) : std::nullopt;
+  }
+  // While no round is under way: whether no message of its meetings is either.
+  [[nodiscard]] bool wound_up() { return meeting_.state() == Meeting::State::running || meeting_.wound_up(); }
   // Whether nobody writes here any more, so that memory can be given back.
   [[nodiscard]] bool forgotten();
 
