@@ -1,19 +1,34 @@
-// The random traffic of real processes, unchanged, between simulated ones.
-#include "tests/simulation/runs.hpp"
+// The random traffic of real processes, unchanged, between simulated ones; and whole jobs in which anything may happen.
+#include "tests/scenario/draw.hpp"
+#include "tests/scenario/play.hpp"
+#include "tests/scenario/text.hpp"
 #include "tests/traffic/slowdown.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 
 namespace heddle::tests {
 namespace {
 
-void expect_good(const Run& run) {
-  SCOPED_TRACE(describe(run));
-  EXPECT_EQ(play(run).verdict, "");
+struct TrafficRun {
+  simulation::Setup setup;
+  SeededTraffic traffic;
+};
+
+Played play(const TrafficRun& run) {
+  Scenario scenario{.setup = run.setup, .meetings = {}, .actions = {}, .leaves = {}, .traffic = run.traffic};
+  scenario.actions.resize(run.setup.peers);
+  scenario.leaves.resize(run.setup.peers);
+  return tests::play(scenario);
+}
+
+void expect_good(const TrafficRun& run) {
+  EXPECT_EQ(play(run).verdict, "") << run.setup.fabric;
 }
 
 class SimulatedTraffic : public testing::TestWithParam<const char*> {
@@ -28,41 +43,57 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, SimulatedTraffic,
                          testing::Values("infiniband:6-ary-3-tree:256,lmc=2", "tofu:3x3x3", "rhinet:star:256"));
 
 TEST_P(SimulatedTraffic, IsWholeAndInOrderBetweenEight) {
-  expect_good({.setup = {.fabric = GetParam(), .peers = 8}, .seed = 1, .messages = 200, .largest = 1'000'000});
+  expect_good(
+      {.setup = {.fabric = GetParam(), .peers = 8}, .traffic = {.seed = 1, .messages = 200, .largest = 1'000'000}});
 }
 TEST_P(SimulatedTraffic, IsWholeAndInOrderBetween48) {
-  expect_good({.setup = {.fabric = GetParam(), .peers = 48}, .seed = 2, .messages = share(60)});
+  expect_good({.setup = {.fabric = GetParam(), .peers = 48}, .traffic = {.seed = 2, .messages = share(60)}});
 }
 TEST_P(SimulatedTraffic, IsWholeAndInOrderBetween256) {
   Options options;
   options.ring_bytes = 8192;
   options.ring_memory = 1U << 21U;
   expect_good({.setup = {.fabric = GetParam(), .peers = kSlowdown == 1 ? 256U : 64U, .options = options},
-               .seed = 3,
-               .messages = share(24),
-               .largest = 20'000});
+               .traffic = {.seed = 3, .messages = share(24), .largest = 20'000}});
 }
 
-std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 0) : otherwise;
+// Jobs that have failed once, each made as small as it could be (tests/simulation/shrink), and the first as they were found.
+TEST(SimulatedRuns, ThatOnceFailedPass) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(HEDDLE_TEST_SOURCES "/once_failed")) {
+    std::ifstream file(entry.path());
+    std::ostringstream text;
+    text << file.rdbuf();
+    const auto scenario = parse_scenario(text.str());
+    ASSERT_TRUE(scenario) << entry.path() << ": " << scenario.error().message();
+    EXPECT_EQ(tests::play(*scenario).verdict, "") << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 9U);
 }
 
-// tests/simulation/run asks for more of them. HEDDLE_TEST_SEED=17 alone runs that one.
-TEST(SimulatedRuns, AreWholeAndInOrderWhateverTheSeed) {
-  const bool one = std::getenv("HEDDLE_TEST_SEED") != nullptr;
-  const std::uint64_t first = asked("HEDDLE_TEST_SEED", 1);
-  const std::uint64_t runs = asked("HEDDLE_TEST_RUNS", one ? 1 : 300 / kSlowdown);
-  for (std::uint64_t seed = first; seed < first + runs && !HasFailure(); ++seed) expect_good(random_run(seed));
+// tests/simulation/run plays as many as one has time for.
+TEST(SimulatedRuns, EndWellWhateverTheSeed) {
+  for (std::uint64_t seed = 1; seed <= 1000 / kSlowdown; ++seed)
+    ASSERT_EQ(tests::play(draw(seed)).verdict, "") << "tests/simulation/run --runs 1 --seed " << seed;
 }
 
 TEST(SimulatedRuns, AreTheSameTwice) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const tests::Run run = random_run(seed);
-    const Played first = play(run);
-    const Played second = play(run);
-    EXPECT_EQ(first, second) << describe(run);
-    EXPECT_NE(first.history, play(random_run(seed + 1)).history);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Scenario scenario = draw(seed);
+    const Played first = tests::play(scenario);
+    EXPECT_EQ(first, tests::play(scenario)) << seed;
+    EXPECT_NE(first.history, tests::play(draw(seed + 1)).history);
+  }
+}
+
+TEST(SimulatedRuns, AreTheSameFromTheirFiles) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Scenario scenario = draw(seed);
+    const auto read = parse_scenario(to_text(scenario));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(to_text(*read), to_text(scenario));
+    EXPECT_EQ(tests::play(*read), tests::play(scenario)) << seed;
   }
 }
 
@@ -76,7 +107,8 @@ TEST(SimulatedRuns, AreTheSameInEveryBuild) {
   for (const Recorded& recorded : {Recorded{"infiniband:4-ary-2-tree,lmc=2", 256536000, 4051222084829101932U},
                                    Recorded{"tofu:1x1x1", 183746000, 12373101559054963545U},
                                    Recorded{"rhinet:star:8", 10215605000, 15679438317849690532U}}) {
-    const Played played = play({.setup = {.fabric = recorded.fabric, .peers = 8}, .seed = 1, .messages = 40});
+    const Played played =
+        play({.setup = {.fabric = recorded.fabric, .peers = 8}, .traffic = {.seed = 1, .messages = 40}});
     EXPECT_EQ(played.verdict, "");
     EXPECT_EQ(played.picoseconds, recorded.picoseconds) << recorded.fabric;
     EXPECT_EQ(played.history, recorded.history) << recorded.fabric;

@@ -32,6 +32,8 @@ struct Sent {
   bool arrived = false;               // unsolicited
 
   [[nodiscard]] std::vector<std::byte> content() const;
+  // Whether these are its first bytes.
+  [[nodiscard]] bool begins_with(std::span<const std::byte> bytes) const;
 };
 
 // A send or a receive, from its start to its end.
@@ -56,9 +58,14 @@ struct Operation {
 class Judge {
  public:
   // All messages to one process, in the order of each sender, and all receives of that process, which have ended.
-  // `dead`: the rank of a process that died under way, or -1; what it sent carries at least its number of 8 bytes.
-  Judge(std::vector<Sent*> messages, std::vector<const Operation*> receives, int dead)
-      : messages_(std::move(messages)), receives_(std::move(receives)), dead_(dead) {}
+  // `dead`: by rank, who died under way; what such a one sent carries at least its number of 8 bytes. `gone`: these, and those
+  // that left: receives from them may have failed.
+  Judge(std::vector<Sent*> messages, std::vector<const Operation*> receives, std::vector<bool> dead,
+        std::vector<bool> gone)
+      : messages_(std::move(messages)),
+        receives_(std::move(receives)),
+        dead_(std::move(dead)),
+        gone_(std::move(gone)) {}
 
   // What is wrong, in a line; empty when all is well.
   std::string verdict();
@@ -72,11 +79,12 @@ class Judge {
   [[nodiscard]] std::string check_nothing_lost() const;
   [[nodiscard]] std::string check_overtaking() const;
   [[nodiscard]] std::string check_passing_over() const;
-  [[nodiscard]] bool from_dead(const Sent& sent) const { return static_cast<int>(sent.from) == dead_; }
+  [[nodiscard]] bool from_dead(const Sent& sent) const { return dead_[sent.from]; }
 
   std::vector<Sent*> messages_;
   std::vector<const Operation*> receives_;
-  int dead_;
+  std::vector<bool> dead_;
+  std::vector<bool> gone_;
 };
 
 } // namespace heddle::tests

@@ -1,5 +1,7 @@
 #include "tests/traffic/region.hpp"
 
+#include "tests/scenario/lot.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +14,17 @@ constexpr std::byte kUntouched{0xee};
 } // namespace
 
 Region::Region(std::uint64_t bytes, std::mt19937_64& random, bool only_contiguous) : bytes_(bytes) {
-  const std::uint64_t choice = only_contiguous || bytes == 0 ? 0 : random() % 4;
+  make(random, only_contiguous);
+}
+
+Region::Region(std::uint64_t bytes, std::uint64_t form) : bytes_(bytes) {
+  Lot lot(form);
+  make(lot, false);
+}
+
+template <typename Random>
+void Region::make(Random& random, bool only_contiguous) {
+  const std::uint64_t choice = only_contiguous || bytes_ == 0 ? 0 : random() % 4;
   if (choice <= 1)
     make_contiguous(random() % 16);
   else if (choice == 2)
@@ -50,14 +62,14 @@ void Region::scribble() {
   std::ranges::fill(memory_, std::byte{0xdd});
 }
 
-bool Region::rest_untouched(std::uint64_t bytes) const {
-  std::vector<std::byte> rest = memory_;
+bool Region::rest_untouched(std::uint64_t bytes) {
   for (const Run& run : runs_) {
     const std::uint64_t part = std::min(run.bytes, bytes);
-    std::fill_n(rest.begin() + static_cast<std::ptrdiff_t>(run.offset), part, kUntouched);
+    std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(run.offset), part, kUntouched);
     bytes -= part;
   }
-  return std::ranges::all_of(rest, [](std::byte byte) { return byte == kUntouched; });
+  // Each byte equals the one before it, and the first is as it should be: as quick as memory can be compared.
+  return memory_.front() == kUntouched && std::memcmp(memory_.data(), memory_.data() + 1, memory_.size() - 1) == 0;
 }
 
 void Region::make_contiguous(std::uint64_t start) {
@@ -65,7 +77,8 @@ void Region::make_contiguous(std::uint64_t start) {
   runs_.push_back({.offset = start, .bytes = bytes_});
 }
 
-void Region::make_strided(std::mt19937_64& random) {
+template <typename Random>
+void Region::make_strided(Random& random) {
   std::uint64_t count = 1 + random() % 40;
   while (bytes_ % count != 0) --count;
   block_ = bytes_ / count;
@@ -77,7 +90,8 @@ void Region::make_strided(std::mt19937_64& random) {
     runs_.push_back({.offset = (backwards ? count - 1 - i : i) * step, .bytes = block_});
 }
 
-void Region::make_pieces(std::mt19937_64& random) {
+template <typename Random>
+void Region::make_pieces(Random& random) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t left = bytes_; left > 0;) {
     const std::uint64_t size = random() % 8 == 0 ? 0 : std::min<std::uint64_t>(left, 1 + random() % (bytes_ / 3 + 1));

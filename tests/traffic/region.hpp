@@ -14,6 +14,8 @@ namespace heddle::tests {
 class Region {
  public:
   Region(std::uint64_t bytes, std::mt19937_64& random, bool only_contiguous = false);
+  // The layout from a number.
+  Region(std::uint64_t bytes, std::uint64_t form);
   Region(const Region&) = delete;
 
   [[nodiscard]] Layout layout();
@@ -21,10 +23,10 @@ class Region {
   void write(std::span<const std::byte> message);
   // The first bytes of the message, as they stand in the memory.
   [[nodiscard]] std::vector<std::byte> read(std::uint64_t bytes) const;
+  // Whether every byte outside the first `bytes` of the message is as it was. The message is gone then.
+  [[nodiscard]] bool rest_untouched(std::uint64_t bytes);
   // Overwrites everything, as a program may once the operation has ended.
   void scribble();
-  // Whether every byte outside the first `bytes` of the message is as it was.
-  [[nodiscard]] bool rest_untouched(std::uint64_t bytes) const;
 
  private:
   struct Run { // of the message, in memory
@@ -32,9 +34,13 @@ class Region {
     std::uint64_t bytes = 0;
   };
 
+  template <typename Random>
+  void make(Random& random, bool only_contiguous);
   void make_contiguous(std::uint64_t start);
-  void make_strided(std::mt19937_64& random);
-  void make_pieces(std::mt19937_64& random);
+  template <typename Random>
+  void make_strided(Random& random);
+  template <typename Random>
+  void make_pieces(Random& random);
 
   std::uint64_t bytes_;
   std::vector<std::byte> memory_;

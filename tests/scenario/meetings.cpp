@@ -1,0 +1,175 @@
+#include "tests/scenario/meetings.hpp"
+
+#include "tests/scenario/content.hpp"
+#include "tests/scenario/lot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace heddle::tests {
+
+namespace {
+
+constexpr Tag kPatternTag{5};
+
+} // namespace
+
+std::string Meetings::name_of(const Running& running) const {
+  constexpr std::array kNames = {"barrier", "all-to-all", "all-to-all of various sizes", "pattern of messages",
+                                 "pattern of puts"};
+  return "meeting " + std::to_string(running.number) + ", a " + kNames[static_cast<std::size_t>(running.meeting.kind)];
+}
+
+void Meetings::start_next(bool by_event) {
+  if (all_started()) return;
+  Running& running = running_.emplace_back();
+  running.number = next_++;
+  running.meeting = role_.scenario.meetings[running.number];
+  running.by_event = by_event;
+  ++role_.witness.arrived_at[running.number];
+  role_.note([&] { return "starts " + name_of(running); });
+  const auto request = start(running, notify_for(running));
+  role_.demand(request.has_value(), [&] { return name_of(running) + ": " + request.error().message(); });
+  running.request = *request;
+}
+
+Result<Request> Meetings::start(Running& running, Notify notify) {
+  const std::uint32_t size = role_.scenario.peers();
+  const std::uint64_t bytes = running.meeting.bytes;
+  switch (running.meeting.kind) {
+    case Meeting::Kind::barrier: return role_.context.start_barrier(notify);
+    case Meeting::Kind::alltoall:
+      running.out.resize(size * bytes);
+      running.in.resize(size * bytes);
+      for (std::uint32_t to = 0; to < size; ++to)
+        std::memcpy(running.out.data() + to * bytes, content(running, role_.rank, to, bytes), bytes);
+      return role_.context.start_alltoall(running.out, running.in, notify);
+    case Meeting::Kind::alltoallv: return start_alltoallv(running, notify);
+    case Meeting::Kind::pattern:
+    case Meeting::Kind::put_pattern: return start_compile(running, notify);
+  }
+  return role_.context.start_barrier(notify);
+}
+
+std::uint64_t Meetings::block_bytes(const Running& running, std::uint32_t from, std::uint32_t to) const {
+  if (running.meeting.kind == Meeting::Kind::alltoall) return running.meeting.bytes;
+  return Lot::mix(running.number * 4096 + from * 64 + to) % (running.meeting.bytes + 1);
+}
+
+const std::byte* Meetings::content(const Running& running, std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
+  return pattern_bytes((running.number * 64 + running.round) * 4096 + from * 64 + to, bytes);
+}
+
+Result<Request> Meetings::start_alltoallv(Running& running, Notify notify) {
+  std::uint64_t out = 0;
+  std::uint64_t in = 0;
+  for (std::uint32_t peer = 0; peer < role_.scenario.peers(); ++peer) {
+    running.out_bytes.push_back(block_bytes(running, role_.rank, peer));
+    running.in_bytes.push_back(block_bytes(running, peer, role_.rank));
+    running.out_offsets.push_back(out);
+    running.in_offsets.push_back(in);
+    out += running.out_bytes.back();
+    in += running.in_bytes.back();
+  }
+  running.out.resize(out);
+  running.in.resize(in);
+  for (std::uint32_t to = 0; to < role_.scenario.peers(); ++to)
+    std::memcpy(running.out.data() + running.out_offsets[to], content(running, role_.rank, to, running.out_bytes[to]),
+                running.out_bytes[to]);
+  return role_.context.start_alltoallv(
+      {.memory = running.out, .bytes = running.out_bytes, .offsets = running.out_offsets},
+      {.memory = running.in, .bytes = running.in_bytes, .offsets = running.in_offsets}, notify);
+}
+
+Result<Request> Meetings::start_compile(Running& running, Notify notify) {
+  const std::uint32_t size = role_.scenario.peers();
+  const auto distance = static_cast<std::uint32_t>(running.meeting.distance % size);
+  const Rank to{(role_.rank + distance) % size};
+  const Rank from{(role_.rank + size - distance) % size};
+  const bool puts = running.meeting.kind == Meeting::Kind::put_pattern;
+  running.out.resize(running.meeting.bytes);
+  running.in.resize(running.meeting.bytes);
+  auto pattern = Pattern::create(role_.context, {.barriers = puts});
+  if (!pattern) return std::unexpected(pattern.error());
+  running.pattern.emplace(std::move(*pattern));
+  if (puts) {
+    static_cast<void>(running.pattern->expose(kPatternTag, running.in));
+    static_cast<void>(running.pattern->put(to, kPatternTag, 0, running.out));
+  } else {
+    static_cast<void>(running.pattern->send(to, kPatternTag, running.out));
+    static_cast<void>(running.pattern->receive(from, kPatternTag, running.in));
+  }
+  return running.pattern->start_compile(notify);
+}
+
+void Meetings::fill_round(Running& running) const {
+  std::memcpy(running.out.data(), content(running, role_.rank, 0, running.out.size()), running.out.size());
+}
+
+void Meetings::ended(std::uint64_t cookie, const Completion& completion) {
+  const auto running = std::ranges::find(running_, cookie - kCookies, &Running::number);
+  role_.demand(running != running_.end() && running->by_event, "an event of a meeting that is not under way");
+  end(*running, completion.code);
+}
+
+void Meetings::collect() {
+  for (Running& running : running_)
+    while (!running.over && !running.by_event) {
+      const auto completion = role_.context.test(running.request);
+      if (!completion) break;
+      end(running, completion->code);
+    }
+  std::erase_if(running_, [](const Running& running) { return running.over; });
+}
+
+void Meetings::end(Running& running, ErrorCode code) {
+  role_.note([&] { return "sees " + name_of(running) + " end: " + text_of(code); });
+  if (code != ErrorCode::ok) {
+    role_.demand(ended_with_its_peer(code) && role_.scenario.anyone_goes(),
+                 [&] { return name_of(running) + " ended with " + text_of(code); });
+    running.over = true;
+    if (running.pattern) static_cast<void>(running.pattern->free());
+    return;
+  }
+  if (running.pattern) return end_round(running);
+  if (running.meeting.kind == Meeting::Kind::barrier)
+    role_.demand(role_.witness.arrived_at[running.number] == role_.scenario.peers(),
+                 [&] { return name_of(running) + " ended before all had started it"; });
+  else
+    check_blocks(running);
+  running.over = true;
+}
+
+void Meetings::check_blocks(const Running& running) const {
+  std::uint64_t at = 0;
+  for (std::uint32_t from = 0; from < role_.scenario.peers(); ++from) {
+    const std::uint64_t bytes = block_bytes(running, from, role_.rank);
+    role_.demand(std::memcmp(running.in.data() + at, content(running, from, role_.rank, bytes), bytes) == 0,
+                 [&] { return name_of(running) + ": the block of rank " + std::to_string(from) + " is wrong"; });
+    at += bytes;
+  }
+}
+
+void Meetings::end_round(Running& running) {
+  const std::uint32_t size = role_.scenario.peers();
+  const auto from = static_cast<std::uint32_t>((role_.rank + size - running.meeting.distance % size) % size);
+  if (running.round > 0)
+    role_.demand(std::memcmp(running.in.data(), content(running, from, 0, running.in.size()), running.in.size()) == 0,
+                 [&] { return name_of(running) + ": what rank " + std::to_string(from) + " sent is wrong"; });
+  if (running.round < running.meeting.rounds) {
+    ++running.round;
+    fill_round(running);
+    const auto request = running.pattern->start(notify_for(running));
+    if (request) {
+      running.request = *request;
+      return;
+    }
+    role_.demand(ended_with_its_peer(request.error().code) && role_.scenario.anyone_goes(),
+                 [&] { return name_of(running) + ": a start: " + request.error().message(); });
+  }
+  running.over = true;
+  role_.demand(running.pattern->free().has_value(), [&] { return name_of(running) + " cannot be freed"; });
+}
+
+} // namespace heddle::tests

@@ -1,0 +1,75 @@
+// A process's tagged and unsolicited messages in a scenario. What every process sends stands there, so that each knows what
+// it must get; into which receives it comes is found out, and judged at the end.
+#pragma once
+
+#include "tests/scenario/role.hpp"
+#include "tests/traffic/judge.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace heddle::tests {
+
+class Messages {
+ public:
+  explicit Messages(Role& role);
+
+  void act(const Action& action);
+  // The end of an operation that asked for an event, by its cookie; or an unsolicited message.
+  void ended(std::uint64_t cookie, const Completion& completion);
+  void arrived(const Event& event);
+  // Tests what is under way.
+  void collect();
+
+  // Its own sends have ended, and what it reserved is received.
+  [[nodiscard]] bool own_ended() const { return sends_under_way_ == 0 && reserved_.empty(); }
+  // Messages that must still come. What a process that dies has sent need not.
+  [[nodiscard]] std::uint64_t missing() const;
+  // Towards the end: the rest comes in through receives for anything, whatever the others leave.
+  void ask_for_missing();
+  // At the end: receives the rest of what the dead have sent, and takes back what nothing has matched. True: nothing is
+  // under way any more.
+  bool wind_up();
+  // Every message once, intact, in order.
+  void check();
+
+ private:
+  struct Reserved {
+    Message message;
+    Match match;
+    std::uint64_t order;
+  };
+
+  void send(const Action& action);
+  void receive(const Match& match, std::uint64_t room, const Action& how);
+  void probe(const Action& action);
+  void reserve(const Action& action);
+  void take_reserved(const Action& action);
+  void cancel(const Action& action);
+  void release(std::uint64_t choice);
+  void end(Operation& operation, const Completion& completion);
+  void add(Operation operation);
+  [[nodiscard]] Notify notify_for(const Action& action) const {
+    return action.event != 0 ? Notify::event(operations_.size()) : Notify::request();
+  }
+  [[nodiscard]] std::string name_of(const Operation& operation) const;
+
+  Role& role_;
+  std::vector<Sent> outgoing_; // in the order of its actions
+  std::vector<Sent> incoming_; // of each sender in its order
+  std::vector<std::uint64_t> expected_;
+  std::vector<std::uint64_t> got_;
+  std::vector<std::uint64_t> last_small_; // by sender: number + 1 of the last small unsolicited message
+  std::deque<Operation> operations_;      // stays in place: layouts point into it
+  std::vector<std::size_t> under_way_;
+  std::vector<Reserved> reserved_;
+  std::vector<Arrival> held_;
+  std::size_t next_ = 0; // of outgoing_
+  std::uint64_t orders_ = 0;
+  std::uint64_t catch_alls_ = 0;
+  std::uint64_t sends_under_way_ = 0;
+  std::uint64_t largest_ = 0; // of incoming_
+};
+
+} // namespace heddle::tests
