@@ -119,6 +119,7 @@ struct LockSeat {
   };
   State state = State::away;
   bool alert = false;      // the dead may be before it: looks again and again
+  bool told = false;       // while it looks: its ticket is served
   bool inspecting = false; // a reading or what follows from it is under way
   std::uint32_t ticket = 0;
   std::uint32_t generation = 0; // of its use: answers to an earlier one are ignored

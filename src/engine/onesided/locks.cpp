@@ -113,6 +113,7 @@ bool Locks::usable(KnownArea& area, Status& status, SeatState wanted) {
 void Locks::begin(KnownArea& area, Status& status, SeatState state) {
   area.seat.status = &status;
   area.seat.state = state;
+  area.seat.told = false;
   ++area.seat.generation;
 }
 
@@ -301,9 +302,11 @@ void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim
 
 void Locks::passed(const LockPassed& record) {
   KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(record.home), record.id);
-  const bool meant = area != nullptr && area->seat.state == SeatState::waiting &&
-                     std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
-  if (!meant) return; // it has seen so itself
+  const bool meant = area != nullptr && std::uint64_t{area->seat.ticket} == record.ticket &&
+                     area->state == KnownArea::State::open;
+  // It may come before the answer of its last look, which saw the lock as it was before.
+  if (meant && area->seat.state == SeatState::looking) area->seat.told = true;
+  if (!meant || area->seat.state != SeatState::waiting) return; // it has seen so itself, or will
   if (!area->seat.window.exists()) {
     served(*area);
     return;
@@ -363,7 +366,7 @@ void Locks::advance(KnownArea& area, const ir::Event& event) {
     case SeatState::taking: got_ticket(area, event.value); return;
     case SeatState::trying: tried(area, event.value); return;
     case SeatState::looking:
-      if (LockState::unpack(event.value).serving == seat.ticket)
+      if (seat.told || LockState::unpack(event.value).serving == seat.ticket)
         served(area);
       else
         wait(area);
