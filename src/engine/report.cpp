@@ -38,11 +38,11 @@ const char* describe(OperationKind kind) {
   return "?";
 }
 
-// After a death, what is left of exchanges and patterns is received from anybody (collective/exchanges.hpp,
-// pattern/patterns.hpp) into nothing: nobody waits for it.
+// Receives from anybody by which collectives and patterns hear what may never be said, and swallow what is left of them after
+// a death (collective/exchanges.hpp, pattern/patterns.hpp): nobody waits for these.
 bool stands_by(const Operation& operation) {
   return operation.stage == Stage::posted && operation.channel != Channel::program &&
-         operation.match.source == kAnySource && operation.target.bytes() == 0;
+         operation.match.source == kAnySource;
 }
 
 std::string rank_text(Rank rank) {

@@ -51,6 +51,7 @@ struct Partner {
   std::uint32_t records_left = 0; // in this one
   bool awaits_start = false;      // it may write data only after this process's start
   bool lost = false;
+  bool never_began = false; // its compile has failed: it writes nothing here
 };
 
 enum class Progress : std::uint8_t { waiting, under_way, done, failed };

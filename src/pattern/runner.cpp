@@ -315,7 +315,7 @@ bool Runner::hear_who_gave_up() {
     if (completion->code != ErrorCode::ok) break;
     const auto partner =
         std::ranges::find(plan_.partners, static_cast<std::uint32_t>(completion->peer), &Partner::rank);
-    if (partner != plan_.partners.end()) partner->lost = heard = true;
+    if (partner != plan_.partners.end()) partner->lost = partner->never_began = heard = true;
     heard_ = engine::graver(heard_, std::exchange(given_up_because_, ErrorCode::ok));
     listen();
   }
@@ -368,7 +368,6 @@ void Runner::say_farewell(Farewell::Why why) {
       .why = why, .rounds = failed_ ? 0 : round_, .code = why == Farewell::gave_up ? reason() : ErrorCode::ok};
   for (const Partner& partner : plan_.partners)
     if (!engine_.has_failed(partner.rank)) put_word(partner, offsetof(Line, farewell), farewell.pack());
-  stop_listening();
   if (why == Farewell::freed && barriers_ && !somebody_has_died()) meeting_.begin(Meeting::kWrong);
 }
 
@@ -377,9 +376,12 @@ bool Runner::forgotten() {
     if (!somebody_has_died()) return false;
     meeting_.abandon();
   }
-  return std::ranges::all_of(plan_.partners, [this](const Partner& partner) {
-    return farewell_of(partner).why == Farewell::freed || engine_.has_failed(partner.rank);
+  hear_who_gave_up();
+  const bool all = std::ranges::all_of(plan_.partners, [this](const Partner& partner) {
+    return farewell_of(partner).why == Farewell::freed || partner.never_began || engine_.has_failed(partner.rank);
   });
+  if (all) stop_listening();
+  return all;
 }
 
 } // namespace heddle::pattern
