@@ -199,11 +199,18 @@ bool Member::closed() {
 
 void Member::check_figures() const {
   std::uint64_t ring_bytes = 0;
+  std::uint32_t others = 0; // that are still here
+  for (std::uint32_t rank = 0; rank < role_.scenario.peers(); ++rank)
+    others += rank != role_.rank && !role_.scenario.goes(rank) ? 1U : 0U;
   for (const auto& figure : role_.context.figures()) {
     const bool must_be_none = figure.name == "operations under way" || figure.name == "receives posted" ||
                               figure.name == "messages not received";
     role_.demand(!must_be_none || figure.value == 0, [&] { return figure.name + ": " + std::to_string(figure.value); });
     if (figure.name == "ring memory bytes") ring_bytes = figure.value;
+    // Of those that are gone none is left: its own, a shared one, and for each of the others one with its mirror.
+    role_.demand(figure.name != "ring memory bytes" ||
+                     figure.value <= (3 + 2 * others) * *role_.scenario.setup.options.ring_bytes,
+                 "rings of those that are gone were not given back");
     role_.demand(figure.name != "ring memory limit bytes" || ring_bytes <= figure.value, "ring memory is exceeded");
     // News of a death that a collective brings may be there.
     role_.demand(figure.name != "bytes of messages not received" || figure.value == 0 || role_.scenario.anyone_goes(),
