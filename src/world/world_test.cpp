@@ -92,6 +92,63 @@ TEST_P(EveryFabric, TellsSurvivorsOfADeath) {
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
 }
 
+TEST_P(EveryFabric, TellsOfOneThatLeavesAfterAllThatItSent) {
+  constexpr int kMessages = 50;
+  auto world = World::create({.fabric = GetParam(), .peers = 3});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) -> Task {
+    std::vector<std::byte> data(300);
+    if (peer.rank() == 1) {
+      std::vector<Request> requests;
+      for (int i = 0; i < kMessages; ++i) requests.push_back(*peer.context().send(Rank{0}, Tag{1}, Layout(data)));
+      co_await peer.wait_all(requests);
+      peer.leave();
+      co_return;
+    }
+    for (int i = 0; peer.rank() == 0 && i < kMessages; ++i) {
+      const auto ended = co_await peer.wait(*peer.context().receive({.source = Rank{1}, .tag = Tag{1}}, Layout(data)));
+      if (ended.code != ErrorCode::ok) throw std::runtime_error("a message of one that left is lost");
+    }
+    const auto more = peer.context().receive({.source = Rank{1}, .tag = Tag{1}}, Layout(data));
+    if (!more) throw std::runtime_error(more.error().message());
+    const auto ended = co_await peer.wait(*more);
+    if (ended.code != ErrorCode::peer_left) throw std::runtime_error("received from one that left");
+    std::array<Event, 4> events;
+    const std::size_t told = co_await peer.wait_events(events);
+    if (told != 1 || events[0].kind != Event::Kind::peer_left) throw std::runtime_error("not told");
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+TEST_P(EveryFabric, ServesNobodyWhileItComputes) {
+  static constexpr Time kComputes = std::chrono::milliseconds(20);
+  std::array<Time, 2> matched{};
+  auto world = World::create({.fabric = GetParam(), .peers = 2});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([&matched](Peer& peer) -> Task {
+    std::array<std::byte, 8> data{};
+    for (int round = 0; round < 2; ++round) {
+      if (peer.rank() == 0) {
+        const Time before = peer.now();
+        co_await peer.wait(*peer.context().send(Rank{1}, Tag{1}, Layout(data), SendMode::synchronous));
+        matched[static_cast<std::size_t>(round)] = peer.now() - before;
+      } else {
+        const Request request = *peer.context().receive({.source = Rank{0}, .tag = Tag{1}}, Layout(data));
+        if (round == 0)
+          co_await peer.sleep(kComputes);
+        else
+          co_await peer.compute(kComputes);
+        co_await peer.wait(request);
+      }
+      co_await peer.barrier();
+    }
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_LT(matched[0], kComputes / 2);
+  EXPECT_GE(matched[1], kComputes);
+}
+
 TEST(World, NamesWhatProcessesWaitForInVain) {
   const auto outcome = run(
       "tofu:1x1x1",

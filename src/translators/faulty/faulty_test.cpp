@@ -190,6 +190,24 @@ TEST_F(Faults, RefusalsChangeNothingAndHitSignalledCommandsOnly) {
   EXPECT_EQ(word(1, 8), 2U);
 }
 
+TEST_F(Faults, OnlyLargeReadsAreRefusedWhereMessagesCannotBeRead) {
+  Faulty faulty(zero, {.refuse_reads = true});
+  attach(faulty);
+  std::vector<std::byte> into(2049);
+  for (const std::uint64_t bytes : {2048U, 2049U}) {
+    ir::Command get{.operation = ir::Operation::get,
+                    .flags = ir::Flags::signalled,
+                    .peer = ir::Peer{1},
+                    .remote = kThere,
+                    .local = into.data(),
+                    .bytes = bytes};
+    ASSERT_EQ(faulty.submit({&get, 1}), 1U);
+    const auto events = polled(faulty, 2);
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].status, bytes <= 2048 ? ir::Status::ok : ir::Status::refused);
+  }
+}
+
 TEST_F(Faults, ACutPeerFailsOnceAndLosesEveryCommand) {
   Faulty faulty(zero, {.delay_command = 0.5, .delay_event = 0.5, .cuts = {{.peer = ir::Peer{1}, .at_command = 50}}});
   attach(faulty);
