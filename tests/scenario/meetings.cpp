@@ -16,8 +16,8 @@ constexpr Tag kPatternTag{5};
 } // namespace
 
 std::string Meetings::name_of(const Running& running) const {
-  constexpr std::array kNames = {"a barrier", "an all-to-all", "an all-to-all of various sizes", "a pattern of messages",
-                                 "a pattern of puts"};
+  constexpr std::array kNames = {"a barrier", "an all-to-all", "an all-to-all of various sizes",
+                                 "a pattern of messages", "a pattern of puts"};
   return "meeting " + std::to_string(running.number) + ", " + kNames[static_cast<std::size_t>(running.meeting.kind)];
 }
 

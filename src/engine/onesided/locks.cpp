@@ -302,8 +302,8 @@ void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim
 
 void Locks::passed(const LockPassed& record) {
   KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(record.home), record.id);
-  const bool meant = area != nullptr && std::uint64_t{area->seat.ticket} == record.ticket &&
-                     area->state == KnownArea::State::open;
+  const bool meant =
+      area != nullptr && std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
   // It may come before the answer of its last look, which saw the lock as it was before.
   if (meant && area->seat.state == SeatState::looking) area->seat.told = true;
   if (!meant || area->seat.state != SeatState::waiting) return; // it has seen so itself, or will
