@@ -126,8 +126,7 @@ void Meetings::collect() {
 void Meetings::end(Running& running, ErrorCode code) {
   role_.note([&] { return "sees " + name_of(running) + " end: " + text_of(code); });
   if (code != ErrorCode::ok) {
-    role_.demand(ended_with_its_peer(code) && role_.scenario.anyone_goes(),
-                 [&] { return name_of(running) + " ended with " + text_of(code); });
+    role_.demand(ends_with_others(code), [&] { return name_of(running) + " ended with " + text_of(code); });
     running.over = true;
     if (running.pattern) static_cast<void>(running.pattern->free());
     return;
@@ -139,6 +138,11 @@ void Meetings::end(Running& running, ErrorCode code) {
   else
     check_blocks(running);
   running.over = true;
+}
+
+// Those who hear of an end first give their patterns up and free them, and others may hear that before.
+bool Meetings::ends_with_others(ErrorCode code) const {
+  return role_.scenario.anyone_goes() && (ended_with_its_peer(code) || code == ErrorCode::pattern_freed);
 }
 
 void Meetings::check_blocks(const Running& running) const {
@@ -165,7 +169,7 @@ void Meetings::end_round(Running& running) {
       running.request = *request;
       return;
     }
-    role_.demand(ended_with_its_peer(request.error().code) && role_.scenario.anyone_goes(),
+    role_.demand(ends_with_others(request.error().code),
                  [&] { return name_of(running) + ": a start: " + request.error().message(); });
   }
   running.over = true;

@@ -46,6 +46,7 @@ class Meetings {
   Result<Request> start_compile(Running& running, Notify notify);
   void end(Running& running, ErrorCode code);
   void end_round(Running& running);
+  [[nodiscard]] bool ends_with_others(ErrorCode code) const;
   void check_blocks(const Running& running) const;
   void fill_round(Running& running) const;
   [[nodiscard]] std::uint64_t block_bytes(const Running& running, std::uint32_t from, std::uint32_t to) const;
