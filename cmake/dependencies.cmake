@@ -1,19 +1,12 @@
 # Third-party packages. The core rooms need none; each line below says what is missing without one.
 # Imported targets are optional here: a room that names an absent one is left out, with the reason.
-# toml++ is used header-only, so that those who link Heddle need no further library.
-find_path(HEDDLE_TOML_INCLUDE toml++/toml.h)
-if(HEDDLE_TOML_INCLUDE)
-  add_library(heddle_toml INTERFACE)
-  target_compile_definitions(heddle_toml INTERFACE TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0)
-  target_include_directories(heddle_toml SYSTEM INTERFACE ${HEDDLE_TOML_INCLUDE})
-endif()
 find_package(CLI11 QUIET)
 find_package(fmt QUIET)
 find_package(nlohmann_json QUIET)
 
 set(HEDDLE_PROGRAM_WANTED ON)
 set(HEDDLE_PROGRAM_MISSING "")
-foreach(package CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json heddle_toml)
+foreach(package CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
   if(NOT TARGET ${package})
     set(HEDDLE_PROGRAM_WANTED OFF)
     string(APPEND HEDDLE_PROGRAM_MISSING " ${package}")

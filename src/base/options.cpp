@@ -144,7 +144,7 @@ Result<ResolvedOptions> resolve(const Options& from_code, const Environment& env
   const std::string path = from_code.file.value_or(resolution.settings().file);
   if (!path.empty()) {
     if (!read) {
-      return std::unexpected(bad_option("option file " + quoted(path) + " cannot be read: built without toml++", ""));
+      return std::unexpected(bad_option("option file " + quoted(path) + " cannot be read: nobody has said how", ""));
     }
     auto entries = read(path);
     if (!entries) return std::unexpected(std::move(entries).error());

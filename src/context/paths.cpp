@@ -1,12 +1,11 @@
 #include "context/paths.hpp"
 
+#include "base/text_file.hpp"
 #include "routing/ibnetdiscover.hpp"
 #include "routing/methods.hpp"
 #include "routing/tree.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 namespace heddle::context {
 
@@ -28,13 +27,11 @@ Result<routing::Fabric> open_fabric(const std::string& topology) {
     if (!shape) return std::unexpected(shape.error());
     return routing::build_tree(*shape);
   }
-  std::ifstream file(topology, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || text.str().empty())
-    return std::unexpected(Error{.fact = "'" + topology + "' is no tree, and no file that can be read",
+  const auto text = base::read_text_file(topology, {.what = "topology", .most = routing::kLargestFile});
+  if (!text)
+    return std::unexpected(Error{.fact = text.error().fact + ", and it is no tree",
                                  .remedy = "give a tree such as 6-ary-2-tree:30, or what ibnetdiscover printed"});
-  return routing::parse_ibnetdiscover(text.str());
+  return routing::parse_ibnetdiscover(*text);
 }
 
 // The host that each process is on.

@@ -1,101 +1,213 @@
 #include "options_file/options_file.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
-#include <memory>
+#include <charconv>
+#include <map>
 #include <optional>
+
+#include "base/text_file.hpp"
 
 namespace heddle::options_file {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20; // twenty options fit a thousand times; more is the wrong file
+constexpr std::uint64_t kLargestFile = 1 << 20; // twenty options fit a thousand times; more is the wrong file
 
-Error bad_option(std::string fact, int system_code = 0) {
-  return {.code = ErrorCode::bad_option, .fact = std::move(fact), .remedy = "", .system_code = system_code};
-}
+constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kLetters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"; // of bare keys
 
-std::string at(const std::string& path, const toml::source_position& position) {
-  return path + ":" + std::to_string(position.line);
-}
+// A problem in a line; the line and the file are said by whoever knows them.
+using Complaint = std::unexpected<std::string>;
+template <typename T>
+using Part = std::expected<T, std::string>;
 
-std::optional<std::string> as_text(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* number = node.as_integer()) return std::to_string(number->get());
-  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-  return std::nullopt;
-}
-
-// True for a line that toml++ must not see: toml++ 3.3 has undefined behaviour on some letters beyond ASCII (U+01A3 in a
-// key or a malformed value), so they are taken in comments only; a string can hold them as \uXXXX.
-bool strange(std::string_view line) {
-  char quote = '\0';
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (static_cast<unsigned char>(c) > 127) return true;
-    if (quote == '\0') {
-      if (c == '#') return false;
-      if (c == '"' || c == '\'') quote = c;
-    } else if (c == quote) {
-      quote = '\0';
-    } else if (c == '\\' && quote == '"') {
-      ++i;
-    }
+void append_utf8(std::string& text, std::uint32_t code) {
+  const auto put = [&text](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto follow = [&](unsigned shift) { put(0x80U | ((code >> shift) & 0x3fU)); };
+  if (code < 0x80) return put(code);
+  if (code < 0x800) {
+    put(0xc0U | (code >> 6U));
+    return follow(0);
   }
-  return false;
+  if (code < 0x1'0000) {
+    put(0xe0U | (code >> 12U));
+    follow(6);
+    return follow(0);
+  }
+  put(0xf0U | (code >> 18U));
+  follow(12);
+  follow(6);
+  follow(0);
 }
 
-std::optional<Error> find_strange_line(std::string_view text, const std::string& path) {
-  for (std::uint64_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (strange(text.substr(0, end))) {
-      return bad_option(path + ":" + std::to_string(number) +
-                        ": a letter beyond ASCII outside a comment: expected it as \\uXXXX in a string");
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
+// Reads one line from the left.
+class Line {
+ public:
+  explicit Line(std::string_view text) : rest_(text) {}
+
+  // Past blanks: nothing is left but a comment.
+  bool ended() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
+    return rest_.empty() || rest_.front() == '#';
   }
-  return std::nullopt;
+
+  Part<std::string> key() {
+    if (rest_.starts_with('[')) return Complaint("a table: expected name = value, outside of tables");
+    auto name = quoted();
+    if (!name) return Complaint(name.error());
+    if (!*name) {
+      const std::size_t end = std::min(rest_.find_first_not_of(kLetters), rest_.size());
+      if (end == 0) return Complaint("expected name = value");
+      *name = std::string(cut(end));
+    }
+    if (ended() || rest_.front() != '=') {
+      if (rest_.starts_with('.')) return Complaint("option '" + **name + "' cannot be a table: expected name = value");
+      return Complaint("no '=' after '" + **name + "': expected name = value");
+    }
+    cut(1);
+    return **name;
+  }
+
+  Part<std::string> value(const std::string& name) {
+    if (ended()) return Complaint("option '" + name + "' has no value");
+    if (rest_.starts_with("\"\"\"") || rest_.starts_with("'''"))
+      return Complaint("option '" + name + "' cannot be a string over several lines");
+    auto text = quoted();
+    if (!text) return Complaint(text.error());
+    if (*text) return **text;
+    if (rest_.front() == '{') return wrong_kind(name, "table");
+    if (rest_.front() == '[') return wrong_kind(name, "list, date or fraction");
+    const std::string_view word = cut(std::min(rest_.find_first_of(" \t#"), rest_.size()));
+    if (word == "true" || word == "false") return std::string(word);
+    if (auto number = integer(word)) return *number;
+    if (word.find_first_of("0123456789") != std::string_view::npos || word.ends_with("inf") || word.ends_with("nan"))
+      return wrong_kind(name, "list, date or fraction");
+    return Complaint("option '" + name + "' is no TOML: expected a string in quotes, an integer, true or false");
+  }
+
+ private:
+  static Complaint wrong_kind(const std::string& name, std::string_view kind) {
+    return Complaint("option '" + name + "' cannot be a " + std::string(kind) +
+                     ": expected a string, an integer or a boolean");
+  }
+
+  std::string_view cut(std::size_t count) {
+    const std::string_view part = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return part;
+  }
+
+  // What stands in quotes; nothing where no quote is.
+  Part<std::optional<std::string>> quoted() {
+    if (rest_.empty() || (rest_.front() != '"' && rest_.front() != '\'')) return std::nullopt;
+    const char quote = cut(1).front();
+    std::string text;
+    while (!rest_.empty()) {
+      const char c = cut(1).front();
+      if (c == quote) return text;
+      if (static_cast<unsigned char>(c) < 32 && c != '\t') return Complaint("a control character in a string");
+      if (c != '\\' || quote == '\'') {
+        text += c;
+      } else if (!escape(text)) {
+        return Complaint("no such escape in a string: expected \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX or \\UXXXXXXXX");
+      }
+    }
+    return Complaint("a string does not end on its line");
+  }
+
+  // What follows a backslash, as a character.
+  bool escape(std::string& text) {
+    constexpr std::string_view kMarks = "btnfr\"\\";
+    constexpr std::string_view kMeanings = "\b\t\n\f\r\"\\";
+    if (rest_.empty()) return false;
+    const char mark = cut(1).front();
+    if (const std::size_t at = kMarks.find(mark); at != std::string_view::npos) {
+      text += kMeanings[at];
+      return true;
+    }
+    const std::size_t digits = mark == 'u' ? 4 : mark == 'U' ? 8 : 0;
+    if (digits == 0 || rest_.size() < digits) return false;
+    const std::string_view number = cut(digits);
+    std::uint32_t code = 0;
+    const auto [end, status] = std::from_chars(number.data(), number.data() + digits, code, 16);
+    const bool surrogate = code >= 0xd800 && code < 0xe000;
+    if (status != std::errc{} || end != number.data() + digits || code == 0 || code > 0x10'ffff || surrogate)
+      return false;
+    append_utf8(text, code);
+    return true;
+  }
+
+  // In decimal digits, whatever base it is written in.
+  static std::optional<std::string> integer(std::string_view word) {
+    const bool negative = word.starts_with('-');
+    if (negative || word.starts_with('+')) word.remove_prefix(1);
+    int base = 10;
+    for (const auto& [prefix, its_base] : {std::pair("0x", 16), std::pair("0o", 8), std::pair("0b", 2)})
+      if (word.starts_with(prefix)) base = its_base;
+    if (base != 10) word.remove_prefix(2);
+    std::string digits(negative ? "-" : "");
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      if (word[i] != '_') digits += word[i];
+      // Underscores stand between digits only.
+      else if (i == 0 || i + 1 == word.size() || word[i + 1] == '_')
+        return std::nullopt;
+    }
+    if (word.empty() || (base == 10 && word.size() > 1 && word.front() == '0')) return std::nullopt;
+    std::int64_t value = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if (status != std::errc{} || end != digits.data() + digits.size() || word.find_first_of("+-") != word.npos)
+      return std::nullopt;
+    return std::to_string(value);
+  }
+
+  std::string_view rest_;
+};
+
+Part<std::optional<base::FileEntry>> read_line(std::string_view text, std::uint32_t number) {
+  Line line(text);
+  if (line.ended()) return std::nullopt;
+  auto name = line.key();
+  if (!name) return Complaint(name.error());
+  auto value = line.value(*name);
+  if (!value) return Complaint(value.error());
+  if (!line.ended()) return Complaint("more than a value after '" + *name + " ='");
+  return base::FileEntry{std::move(*name), std::move(*value), number};
 }
 
 } // namespace
 
 Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::string& path) {
-  if (auto error = find_strange_line(text, path)) return std::unexpected(std::move(*error));
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return std::unexpected(bad_option(at(path, error.source().begin) + ": " + std::string(error.description())));
-  }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf"; // some editors write one
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<base::FileEntry> entries;
-  for (const auto& [key, node] : parsed.table()) {
-    auto value = as_text(node);
-    if (!value) {
-      return std::unexpected(bad_option(at(path, key.source().begin) + ": option '" + std::string(key.str()) +
-                                        "' cannot be a " + (node.is_table() ? "table" : "list, date or fraction") +
-                                        ": expected a string, an integer or a boolean"));
+  std::map<std::string, std::uint64_t> lines; // by name
+  for (std::uint32_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    auto entry = read_line(line, number);
+    std::string complaint = entry ? "" : entry.error();
+    if (entry && *entry) {
+      const auto [before, fresh] = lines.try_emplace((*entry)->name, number);
+      if (!fresh)
+        complaint = "option '" + before->first + "' is there twice, first on line " + std::to_string(before->second);
+      entries.push_back(std::move(**entry));
     }
-    entries.push_back({std::string(key.str()), std::move(*value), key.source().begin.line});
+    if (!complaint.empty())
+      return std::unexpected(Error{.code = ErrorCode::bad_option,
+                                   .fact = path + ":" + std::to_string(number) + ": " + std::move(complaint)});
   }
-  std::ranges::sort(entries, {}, &base::FileEntry::line);
   return entries;
 }
 
 Result<std::vector<base::FileEntry>> read(const std::string& path) {
-  std::error_code unknown; // then opening it says why
-  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
-    return std::unexpected(bad_option("option file " + path + " is no regular file"));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return std::unexpected(bad_option("option file " + path + " cannot be opened", errno));
-  std::string text(kLargestFile + 1, '\0');
-  errno = 0;
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0)
-    return std::unexpected(bad_option("option file " + path + " cannot be read", errno));
-  if (text.size() > kLargestFile) return std::unexpected(bad_option("option file " + path + " is larger than 1MiB"));
-  return parse(text, path);
+  auto text = base::read_text_file(path, {.what = "option file", .most = kLargestFile});
+  if (!text) {
+    text.error().code = ErrorCode::bad_option;
+    return std::unexpected(std::move(text.error()));
+  }
+  return parse(*text, path);
 }
 
 Result<base::ResolvedOptions> resolve_with_file(const Options& from_code, const base::Environment& environment) {

@@ -1,4 +1,5 @@
-// Option files: TOML, one `name = value` per option. The one place that knows toml++.
+// Option files: TOML, one `name = value` on a line for each option. The one place that knows TOML.
+// Read by hand: options need neither tables nor lists, and a library for all of TOML ended the program on some texts.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace heddle::options_file {
 
-// The entries of a TOML text in the order they stand; `path` is only for messages. Values may be strings, integers and
-// booleans; anything else is bad_option with path and line.
+// The entries of a TOML text in the order they stand; `path` is only for messages. Values may be strings on one
+// line, integers and booleans; anything else is bad_option with path and line.
 Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::string& path);
 
 // Reads and parses a file. Files above 1 MiB are refused.

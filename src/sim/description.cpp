@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
-#include <system_error>
 #include <variant>
 
 #include "base/nearest.hpp"
 #include "base/refusal.hpp"
 #include "base/size_text.hpp"
+#include "base/text_file.hpp"
 #include "sim/infiniband.hpp"
 #include "sim/rhinet.hpp"
 #include "sim/text.hpp"
@@ -280,12 +277,8 @@ Result<Fabric> parse_rhinet(std::string_view shape, std::string_view settings, R
 } // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return refuse("the topology " + in_quotes(path) + " is a folder");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) return refuse("the topology " + in_quotes(path) + " cannot be read");
-  return text;
+  constexpr std::uint64_t kLargestFile = 64 << 20; // room for as many parts as a topology may have
+  return base::read_text_file(path, {.what = "topology", .most = kLargestFile});
 }
 
 Result<Fabric> parse_fabric(std::string_view text, ReadFile read) {

@@ -104,6 +104,15 @@ TEST(Description, NamesTheLineOfATopologyThatIsWrong) {
   EXPECT_EQ(fact("switch a\nswitch b\nnode x a:0\nnode z b:0\nlink a:2 b:3\n"), "built");
 }
 
+TEST(Description, RefusesATopologyOfMorePartsThanTablesCanHave) {
+  static std::string text;
+  text.clear();
+  for (int i = 0; i <= 4096; ++i) text += "switch s" + std::to_string(i) + " ports=4096\n";
+  const auto fabric = parse_fabric("rhinet:t", [](const std::string&) { return Result<std::string>(text); });
+  ASSERT_FALSE(fabric);
+  EXPECT_EQ(fabric.error().fact, "t line 4097: more than 4096 switches");
+}
+
 TEST(Description, ListsParametersForHelp) {
   EXPECT_EQ(parameter_names("tofu").front(), "generation");
   EXPECT_TRUE(parameter_names("token ring").empty());

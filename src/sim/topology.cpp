@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMostPorts = 4096;
 constexpr std::uint32_t kMostMetres = 1'000'000;
-constexpr std::size_t kMostParts = 100'000; // switches or nodes
+constexpr std::size_t kMostParts = 4096; // switches or nodes: tables grow with their product
 
 // Reads one topology, line by line; `line_` is for messages.
 class Reader {
@@ -72,7 +72,7 @@ class Reader {
 
   Result<void> read_switch(std::string_view name, const std::vector<std::string_view>& settings) {
     if (switches_.contains(name)) return refuse("switch " + std::string(name) + " is there already");
-    if (topology_.switches.size() == kMostParts) return refuse("too many switches");
+    if (topology_.switches.size() == kMostParts) return refuse("more than " + std::to_string(kMostParts) + " switches");
     std::uint32_t ports = kRhinetPorts;
     for (const std::string_view setting : settings) {
       const Halves halves = cut_at(setting, '=');
@@ -92,7 +92,7 @@ class Reader {
 
   Result<void> read_node(std::string_view name, std::string_view end, const std::vector<std::string_view>& settings) {
     if (nodes_.contains(name)) return refuse("node " + std::string(name) + " is there already");
-    if (topology_.nodes.size() == kMostParts) return refuse("too many nodes");
+    if (topology_.nodes.size() == kMostParts) return refuse("more than " + std::to_string(kMostParts) + " nodes");
     const auto number = static_cast<std::uint32_t>(topology_.nodes.size());
     nodes_.emplace(name, number);
     topology_.nodes.emplace_back(name);

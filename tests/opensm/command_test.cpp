@@ -116,8 +116,9 @@ TEST(RouteCommand, SaysInOneLineWhatIsWrong) {
   expect_refused(load({"--tree", "6-arry-2-tree", "--nodes", "0"}), "does not begin with K-ary-");
   expect_refused(load({"--tree", "6-ary-2-tree", "--nodes", "0", "--method", "colring"}), "did you mean colouring?");
   expect_refused(load({"--tree", "6-ary-2-tree", "--nodes", "0-3", "--failed", "leef0"}), "did you mean leaf0?");
-  expect_refused(load({"--tree", "6-ary-2-tree", "--nodes", "0-3", "--pattern", "/no/such"}), "cannot read '/no/such'");
-  expect_refused(load({"--topology", "/", "--nodes", "0"}), "cannot read '/': Is a directory");
+  expect_refused(load({"--tree", "6-ary-2-tree", "--nodes", "0-3", "--pattern", "/no/such"}),
+                 "file '/no/such' cannot be opened");
+  expect_refused(load({"--topology", "/", "--nodes", "0"}), "file '/' is a folder");
   expect_refused(load({"--nodes", "0"}), "--tree");
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--lmc", "8", "--out", "/tmp"}, "lmc 8 is out of range");
   expect_refused({"route", "tables", "--tree", "36-ary-2-tree", "--lmc", "5", "--out", "/tmp"},

@@ -1,6 +1,7 @@
 // heddle route: tables, LIDs and paths of a fat tree. Finds the fabric; each subcommand is a file of its own.
 #include "route.hpp"
 
+#include "base/text_file.hpp"
 #include "routing/ibnetdiscover.hpp"
 #include "routing/tree.hpp"
 
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace heddle::tool {
 namespace {
@@ -95,16 +95,7 @@ std::string name_of(const FabricArguments& arguments) {
 }
 
 Result<std::string> read_whole_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    errno = EISDIR;
-    return std::unexpected(cannot("read", path));
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::unexpected(cannot("read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return base::read_text_file(path, {.what = "file", .most = routing::kLargestFile, .pipes = true});
 }
 
 Result<void> make_folder(const std::string& folder) {
