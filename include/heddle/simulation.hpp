@@ -209,9 +209,9 @@ class Peer {
   EventWait wait_events(std::span<Event> events) { return {*this, events}; }
   RequestWait barrier() { return wait(*context().start_barrier()); }
   // Until that much time has passed, while the library goes on serving peers.
-  TimeWait sleep(Time time) { return {*this, now() + time}; }
+  TimeWait sleep(Time time) { return {*this, later(time)}; }
   // Until that much time has passed without a call of the library, as a program computes.
-  ComputeWait compute(Time time) { return {*this, now() + time}; }
+  ComputeWait compute(Time time) { return {*this, later(time)}; }
   // The process leaves the job in good order when its program returns, and its context is gone: what it has sent arrives, and
   // the others get peer_left. Without this, a process whose program has returned goes on serving its peers.
   void leave() { leaves_ = true; }
@@ -219,6 +219,10 @@ class Peer {
  private:
   friend class WorldState;
   Peer(WorldState& world, std::uint32_t rank, std::uint32_t size) : world_(world), rank_(rank), size_(size) {}
+  // Now, for a time that is negative; the end of time, for one that would end after it.
+  [[nodiscard]] Time later(Time time) const {
+    return time <= Time::zero() ? now() : time > Time::max() - now() ? Time::max() : now() + time;
+  }
 
   WorldState& world_;
   std::uint32_t rank_;
@@ -250,7 +254,8 @@ struct Setup {
     bool plugged = false; // from then on
   };
   std::vector<CableChange> cables;
-  // Chances, from 0 to 1, that something goes wrong though the network need not be blamed; from the seed.
+  // Chances, from 0 to 1 (of short counts to 0.99, since nothing would ever be taken at 1), that something goes wrong though the
+  // network need not be blamed; from the seed.
   struct Faults {
     std::uint64_t seed = 0; // 0: none
     double short_count = 0;
@@ -273,6 +278,7 @@ struct Outcome {
 
 class World {
  public:
+  // Error: what the setup says cannot be, or not on this machine: each process takes memory for all others.
   static Result<World> create(const Setup& setup);
   ~World();
   World(World&&) noexcept;

@@ -8,10 +8,12 @@
 #include "translators/simulated/infiniband/infiniband.hpp"
 #include "translators/simulated/rhinet/rhinet.hpp"
 #include "translators/simulated/tofu/tofu.hpp"
+#include "world/setup.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace heddle::simulation {
 
@@ -53,9 +55,9 @@ WorldState::~WorldState() {
 }
 
 Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
+  if (auto good = check_setup(setup); !good) return std::unexpected(std::move(good.error()));
   auto fabric = sim::parse_fabric(setup.fabric);
   if (!fabric) return std::unexpected(std::move(fabric.error()));
-  if (setup.peers_per_node == 0) return refuse("no peer on any node", "give at least 1 per node");
   std::vector<std::uint32_t> offered = setup.nodes;
   if (offered.empty()) {
     offered.resize(fabric->nodes);
@@ -68,6 +70,8 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
     return refuse(std::to_string(peers) + " peers do not fit on " + std::to_string(offered.size()) + " nodes with " +
                       std::to_string(setup.peers_per_node) + " on each",
                   "use a larger fabric or more peers per node");
+  if (auto enough = check_memory(std::to_string(peers) + " peers", least_memory(peers)); !enough)
+    return std::unexpected(std::move(enough.error()));
   std::vector<std::uint32_t> nodes;
   for (std::uint64_t rank = 0; rank < peers; ++rank) nodes.push_back(offered[rank / setup.peers_per_node]);
   for (const Setup::Death& death : setup.deaths)
@@ -160,6 +164,9 @@ Result<void> WorldState::populate() {
 }
 
 Result<Outcome> WorldState::run(const Program& program) {
+  if (!program) return refuse("the world is run without a program");
+  if (std::exchange(ran_, true))
+    return refuse("the world is run a second time", "a world runs once: create another with the same setup");
   running_ = size();
   for (const Setup::Death& death : deaths_) interconnect_.touch_at(ir::Peer{death.rank}, death.at);
   for (Process& process : processes_) {

@@ -68,6 +68,7 @@ class WorldState {
   std::vector<Process> processes_;
   std::vector<Setup::Death> deaths_; // by time, the next last
   std::unique_ptr<Trace> trace_;
+  bool ran_ = false;
   std::uint32_t running_ = 0;
   std::vector<std::uint32_t> writers_; // of the process that is advanced
   Outcome outcome_;

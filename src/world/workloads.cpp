@@ -1,10 +1,13 @@
 #include "world/workloads.hpp"
 
 #include "base/options.hpp"
+#include "base/size_text.hpp"
+#include "world/setup.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -145,14 +148,20 @@ std::uint64_t messages_of_a_round(const Job& job, std::uint32_t size) {
   return 0;
 }
 
-std::size_t buffer_bytes(const Job& job) {
-  if (job.workload == Workload::all_to_all) return 0;
-  const std::size_t pieces = job.workload == Workload::stream ? kUnderWay : job.workload == Workload::halo ? 8 : 2;
-  return job.workload == Workload::ping_pong ? job.bytes : pieces * job.bytes;
+// Messages that a process has memory for.
+std::size_t buffer_pieces(Workload workload) {
+  switch (workload) {
+    case Workload::ping_pong: return 1;
+    case Workload::stream: return kUnderWay;
+    case Workload::all_to_all: return 0; // shared by all
+    case Workload::halo: return 8;
+    case Workload::random: return 2;
+  }
+  return 0;
 }
 
 Task run_rounds(Peer& peer, const Job& job, Clock& clock, Buffers& shared) {
-  std::vector<std::byte> buffer(buffer_bytes(job));
+  std::vector<std::byte> buffer(buffer_pieces(job.workload) * job.bytes);
   for (std::uint32_t round = 0; round <= job.rounds; ++round) { // the first makes the connections
     if (round == 1) {
       check((co_await peer.barrier()).code);
@@ -183,6 +192,11 @@ Options options_for(std::uint64_t processes) {
 Result<Measured> run_job(World& world, const Job& job) {
   if (world.size() < 2)
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a workload needs at least 2 processes"});
+  const std::uint64_t each = job.workload == Workload::all_to_all ? 2 : buffer_pieces(job.workload);
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t needed = job.bytes > most / each / world.size() ? most : each * job.bytes * world.size();
+  if (auto enough = check_memory("messages of " + base::print_size(job.bytes), needed); !enough)
+    return std::unexpected(std::move(enough.error()));
   Clock clock;
   Buffers shared(job.workload == Workload::all_to_all ? job.bytes * world.size() : 0);
   auto outcome = world.run([&](Peer& peer) { return run_rounds(peer, job, clock, shared); });

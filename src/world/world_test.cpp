@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -178,6 +179,83 @@ TEST(World, DoesNotBlock) {
       2);
   ASSERT_TRUE(outcome) << outcome.error().message();
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+std::string refusal_of(const Setup& setup) {
+  const auto world = World::create(setup);
+  return world ? "made" : world.error().fact;
+}
+
+TEST(World, RefusesFaultsThatAreNoChances) {
+  for (const double chance : {5.0, -1.0, std::numeric_limits<double>::quiet_NaN(), 1.5}) {
+    simulation::Setup setup{.fabric = "tofu:1x1x1"};
+    for (double* each : {&setup.faults.delay_command, &setup.faults.delay_event, &setup.faults.reorder_events}) {
+      setup.faults = {.seed = 1};
+      *each = chance;
+      EXPECT_TRUE(refusal_of(setup).ends_with(": expected 0 to 1")) << refusal_of(setup);
+    }
+  }
+  EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .faults = {.seed = 1, .short_count = 1}}),
+            "the chance faults.short_count cannot be 1.000000: expected 0 to 0.99");
+  EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1",
+                        .faults = {.seed = 1, .short_count = 0.9, .delay_command = 1, .reorder_events = 1}}),
+            "made");
+}
+
+TEST(World, EndsWithTheLargestFaultsThatItTakes) {
+  auto world = World::create(
+      {.fabric = "tofu:1x1x1",
+       .peers = 3,
+       .faults = {.seed = 1, .short_count = 0.99, .delay_command = 1, .delay_event = 1, .reorder_events = 1}});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) { return exchange(peer, 20'000); });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
+TEST(World, RefusesMoreProcessesThanThereIsMemoryForBeforeItTakesAny) {
+  const std::string fact = refusal_of({.fabric = "tofu:1x1x1", .peers_per_node = 0xffff'ffffU});
+  EXPECT_TRUE(fact.starts_with("51539607540 peers need at least ")) << fact;
+  EXPECT_TRUE(
+      refusal_of({.fabric = "infiniband:36-ary-2-tree", .peers_per_node = 1000}).starts_with("2592000 peers need"));
+}
+
+TEST(World, RefusesTimesBeforeTheBeginning) {
+  EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .deaths = {{.rank = 1, .at = Time(-1)}}}),
+            "rank 1 dies at -1 ps: expected a time from 0 on");
+  EXPECT_EQ(refusal_of({.fabric = "rhinet:ring:4", .cables = {{.cable = 1, .at = Time(-5), .plugged = false}}}),
+            "cable 1 changes at -5 ps: expected a time from 0 on");
+}
+
+TEST(World, RunsOnce) {
+  auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2});
+  ASSERT_TRUE(world) << world.error().message();
+  EXPECT_FALSE(world->run({}));
+  const auto program = [](Peer& peer) { return exchange(peer, 100); };
+  ASSERT_TRUE(world->run(program));
+  const auto again = world->run(program);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().fact, "the world is run a second time");
+}
+
+TEST(World, SleepsForAnyTime) {
+  const auto outcome = run(
+      "tofu:1x1x1",
+      [](Peer& peer) -> Task {
+        co_await peer.sleep(std::chrono::microseconds(3));
+        const Time before = peer.now();
+        co_await peer.sleep(Time(-1'000'000));
+        if (peer.now() != before) throw std::runtime_error("went back");
+        co_await peer.sleep(Time::max());
+      },
+      2);
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+  EXPECT_EQ(outcome->time, Time::max());
+}
+
+TEST(World, RefusesATopologyWithoutAnEnd) {
+  EXPECT_EQ(refusal_of({.fabric = "rhinet:/dev/zero"}), "topology '/dev/zero' is no regular file");
 }
 
 TEST(World, RefusesWhatCannotBe) {
