@@ -53,6 +53,16 @@ Port next_port(const Fabric& fabric, const Ways& ways, const Bearing& bearing, S
   return wanted != 0 ? wanted : onward[way % onward.size()];
 }
 
+Result<void> check_entries(const Fabric& fabric, std::uint64_t lids) {
+  constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 28U; // a byte each; all unicast LIDs at 5,000 switches
+  if (lids * fabric.switches.size() <= kMostEntries) return {};
+  return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                               .fact = "tables of " + std::to_string(fabric.switches.size()) + " switches for " +
+                                       std::to_string(lids) + " LIDs have more than " + std::to_string(kMostEntries) +
+                                       " entries",
+                               .remedy = "use fewer switches, or a smaller lmc"});
+}
+
 } // namespace
 
 Tables::Tables(const Fabric& fabric, const Ways& ways, const LidPlan& lids)
@@ -93,9 +103,12 @@ void Tables::route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIn
 }
 
 Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc) {
+  const std::uint64_t lids_needed = std::uint64_t{fabric.hosts.size()} + fabric.switches.size();
+  if (auto good = check_entries(fabric, lids_needed); !good) return std::unexpected(std::move(good).error());
   Ways ways(fabric);
   auto lids = plan_lids(fabric, ways, lmc);
   if (!lids) return std::unexpected(std::move(lids).error());
+  if (auto good = check_entries(fabric, lids->largest()); !good) return std::unexpected(std::move(good).error());
   Tables tables(fabric, ways, *lids);
   return Network{std::move(fabric), std::move(ways), std::move(*lids), std::move(tables)};
 }

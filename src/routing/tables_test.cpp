@@ -24,6 +24,12 @@ void expect_all_arrive(const Network& network, const std::string& what) {
       }
 }
 
+TEST(Tables, RefusesThoseThatWouldFillTheMemory) {
+  const auto network = make_network(build_tree(parse_tree("127-ary-3-tree:2000").value()));
+  ASSERT_FALSE(network);
+  EXPECT_EQ(network.error().fact, "tables of 16272 switches for 18272 LIDs have more than 268435456 entries");
+}
+
 TEST(Tables, BringEveryLidToItsHost) {
   for (const char* tree : {"6-ary-2-tree:30", "3-ary-3-tree", "2-ary-4-tree", "4-ary-2-tree,links=2",
                            "4-ary-2-tree,hosts=8,uplinks=2", "4-ary-3-tree:50,links=2"})

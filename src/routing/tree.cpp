@@ -105,6 +105,12 @@ std::vector<Level> levels_of(const TreeShape& shape) {
   return levels;
 }
 
+std::uint64_t switches_of(const TreeShape& shape) {
+  std::uint64_t count = 0;
+  for (const Level& level : levels_of(shape)) count += std::uint64_t{level.groups} * level.planes;
+  return count;
+}
+
 std::string name_of(std::uint32_t level, std::uint32_t levels, std::uint32_t index, std::uint32_t first_middle) {
   if (level == 0) return "leaf" + std::to_string(index);
   if (level + 1 == levels) return "root" + std::to_string(index);
@@ -178,6 +184,9 @@ Result<TreeShape> parse_tree(std::string_view text) {
     return std::unexpected(wrong(
         text, std::to_string(wanted) + " hosts, but a subnet has " + std::to_string(kMostHosts) + " unicast LIDs"));
   shape.nodes = static_cast<std::uint32_t>(wanted);
+  if (const std::uint64_t switches = switches_of(shape); switches > kMostHosts)
+    return std::unexpected(wrong(text, std::to_string(switches) + " switches, but a subnet has " +
+                                           std::to_string(kMostHosts) + " unicast LIDs"));
   return shape;
 }
 

@@ -81,6 +81,7 @@ TEST(Tree, RefusesWhatItCannotBuild) {
   EXPECT_THAT(refusal_of_tree("6-ary-2-tree:73"), HasSubstr("at most 72 hosts"));
   EXPECT_THAT(refusal_of_tree("6-ary-2-tree:30x"), HasSubstr("'x' is left over"));
   EXPECT_THAT(refusal_of_tree("36-ary-3-tree"), HasSubstr("93312 hosts, but a subnet has 49151"));
+  EXPECT_THAT(refusal_of_tree("127-ary-4-tree:1"), HasSubstr("2064640 switches, but a subnet has 49151"));
   EXPECT_THAT(refusal_of_tree("6-ary-2-tree,host=3"), HasSubstr("did you mean hosts?"));
   EXPECT_THAT(refusal_of_tree("6-ary-2-tree,links=4"), HasSubstr("does not divide the 6 uplinks"));
   EXPECT_THAT(refusal_of_tree("6-ary-2-tree,hosts="), HasSubstr("hosts needs a number"));
