@@ -22,6 +22,24 @@ std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
   return (bytes + to - 1) / to * to;
 }
 
+// Of what a record of a send stands in, at the receiver.
+std::uint64_t slot_bytes(std::uint64_t payload) {
+  return rounded_up(kRecordHead + payload, ir::kTerminatorAlignment) + 64;
+}
+
+// Whether it can be the answer to that item: what is written by it must stay inside what it names.
+bool plausible(const Answer& answer, const Declared& item) {
+  if (answer.way == Way::put) return item.kind == Kind::put;
+  if (item.kind != Kind::send) return false;
+  return answer.way == Way::data || (answer.way == Way::record && answer.slot == slot_bytes(item.source.bytes()));
+}
+
+Error senseless(std::uint32_t rank) {
+  return {.code = ErrorCode::peer_failed,
+          .fact = "rank " + std::to_string(rank) + " said something of the pattern that makes no sense",
+          .peer = rank};
+}
+
 template <typename Content>
 void append(std::vector<std::byte>& bytes, const Content& content) {
   const auto* from = reinterpret_cast<const std::byte*>(&content);
@@ -156,6 +174,12 @@ void Compiler::take_header() {
     header_ = {};
     if (completion->code != ErrorCode::ok) return;
     const auto rank = static_cast<std::uint32_t>(completion->peer);
+    const bool again = std::ranges::find(wants_, rank, &Incoming::rank) != wants_.end();
+    if (again || completion->bytes != sizeof header_in_ || header_in_.count > kMostItems) {
+      wrong(senseless(rank));
+      await_header();
+      continue;
+    }
     plan_.partners[partner_with(rank)].remote_line = header_in_.line;
     await(wants_, rank, Topic::content, header_in_.count * sizeof(Want));
     await_header();
@@ -227,7 +251,7 @@ Answer Compiler::land(Partner& partner, std::uint32_t index, In in, const Declar
   in.partner = index;
   in.lands = !straight;
   in.way = !straight && in.bytes + kRecordHead <= can.largest_transfer ? Way::record : Way::data;
-  in.slot = in.way == Way::record ? rounded_up(kRecordHead + in.bytes, ir::kTerminatorAlignment) + 64 : 64;
+  in.slot = in.way == Way::record ? slot_bytes(in.bytes) : 64;
   const std::uint64_t needed = in.way == Way::record ? kSlots * in.slot : in.slot + (in.lands ? in.bytes : 0);
   auto memory = translator.allocate(needed);
   if (!memory) return {.verdict = Verdict::out_of_memory};
@@ -270,6 +294,7 @@ void Compiler::take_answers() {
 void Compiler::adopt(Partner& partner, std::uint32_t item, const Answer& answer) {
   const Declared& declared = plan_.items[item];
   if (answer.way == Way::refused) return wrong(refusal(declared, answer.verdict));
+  if (!plausible(answer, declared)) return wrong(senseless(partner.rank));
   Out& out = plan_.outs.emplace_back();
   out.item = item;
   out.partner = static_cast<std::uint32_t>(&partner - plan_.partners.data());
@@ -307,7 +332,7 @@ Error Compiler::refusal(const Declared& item, Verdict verdict) const {
                    ErrorCode::out_of_memory);
     case Verdict::fine: break;
   }
-  return error("");
+  return senseless(item.rank);
 }
 
 void Compiler::check_receives() {

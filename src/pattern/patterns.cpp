@@ -2,6 +2,7 @@
 
 #include "base/nearest.hpp"
 #include "base/refusal.hpp"
+#include "pattern/wire.hpp"
 #include "schedule/algorithms.hpp"
 
 #include <algorithm>
@@ -28,6 +29,9 @@ Result<Pattern::Item> One::declare(Declared item) {
     return refuse("rank " + std::to_string(item.rank) + " is outside the job of " +
                       std::to_string(owner_.engine_.size()) + " processes",
                   "use a rank from 0 to " + std::to_string(owner_.engine_.size() - 1));
+  if (plan_.items.size() == kMostItems)
+    return refuse("a pattern has at most " + std::to_string(kMostItems) + " requests of a process",
+                  "make several patterns of it");
   if (!item.source.usable() || !item.target.usable()) return std::unexpected(engine::Engine::unusable_layout());
   if (item.kind == Declared::Kind::expose)
     if (auto sound = check_exposure(item); !sound) return std::unexpected(std::move(sound.error()));

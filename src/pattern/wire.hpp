@@ -61,6 +61,9 @@ struct Farewell {
   }
 };
 
+// Sends, receives, puts and exposures of a process in one pattern: what a peer says it has is believed up to here.
+inline constexpr std::uint64_t kMostItems = 1 << 20;
+
 // Two records may be under way at once.
 inline constexpr std::uint64_t kSlots = 2;
 inline constexpr std::uint64_t kRecordHead = 16; // round, bytes
