@@ -123,7 +123,8 @@ Error decode_refusal(std::span<const std::byte> body) {
   const auto code = reader.u8();
   const auto peer = reader.i64();
   const auto fact = reader.text();
-  if (!reader.finished() || *code > static_cast<std::uint8_t>(ErrorCode::system_failed)) {
+  if (!reader.finished() || *code > static_cast<std::uint8_t>(ErrorCode::system_failed) ||
+      static_cast<ErrorCode>(*code) == ErrorCode::ok || fact->empty()) {
     return {.code = ErrorCode::store_failed, .fact = "the store sent an answer that cannot be read"};
   }
   return {

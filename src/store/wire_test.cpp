@@ -51,5 +51,15 @@ TEST(Wire, CarriesErrors) {
   EXPECT_EQ(decode_refusal({}).code, ErrorCode::store_failed);
 }
 
+TEST(Wire, TakesNoRefusalWithoutAnErrorOrAReason) {
+  for (const Error& error :
+       {Error{.code = ErrorCode::ok, .fact = "all is well"}, Error{.code = ErrorCode::peer_failed}}) {
+    const Bytes bytes = encode_refusal(4, error);
+    const Error back = decode_refusal(cut_frame(bytes, kLargestRequest).frame.body);
+    EXPECT_EQ(back.code, ErrorCode::store_failed);
+    EXPECT_FALSE(back.fact.empty());
+  }
+}
+
 } // namespace
 } // namespace heddle::store
