@@ -23,14 +23,14 @@ bool gone(std::uint64_t process) {
 } // namespace
 
 AreaEntry* OwnAreas::table() const {
-  const std::uint64_t offset = segment_.mapping().header().areas.load(std::memory_order_relaxed);
-  return offset == 0 ? nullptr : reinterpret_cast<AreaEntry*>(segment_.mapping().data() + offset);
+  return table_ == 0 ? nullptr : reinterpret_cast<AreaEntry*>(segment_.mapping().data() + table_);
 }
 
 Result<AreaEntry*> OwnAreas::free_entry() {
   if (table() == nullptr) {
     const auto offset = segment_.allocate(area_table_bytes(processes_));
     if (!offset) return std::unexpected(offset.error());
+    table_ = *offset;
     segment_.mapping().header().areas.store(*offset, std::memory_order_release);
   }
   AreaEntry* entries = table();
@@ -100,7 +100,9 @@ PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, st
   const std::uint64_t offset = main.header().areas.load(std::memory_order_acquire);
   const std::uint64_t index = key & kIndexMask;
   const std::uint64_t whole = area_table_bytes(own_rank + 1);
-  if (offset == 0 || index >= kMostAreas || offset > main.bytes() || whole > main.bytes() - offset) return nullptr;
+  if (offset == 0 || offset % alignof(AreaEntry) != 0 || index >= kMostAreas || offset > main.bytes() ||
+      whole > main.bytes() - offset)
+    return nullptr;
   auto* entries = reinterpret_cast<AreaEntry*>(main.data() + offset);
   auto* inside = reinterpret_cast<InsideWord*>(entries + kMostAreas);
   const AreaEntry& entry = entries[index];

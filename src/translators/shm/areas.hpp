@@ -68,6 +68,7 @@ class OwnAreas {
   Segment& segment_;
   std::uint32_t processes_;
   void (*barrier_)();
+  std::uint64_t table_ = 0; // where it stands; the header, which peers could write to, only tells them
   AreaKeys keys_;
   std::map<std::uint64_t, Segment> segments_; // by key
 };

@@ -215,6 +215,7 @@ ir::AreaWindow Shm::area_window(ir::Peer peer, const ir::RemotePlace& place, std
     return {};
   ir::AreaWindow window = area->window;
   window.memory += place.offset;
+  if (reinterpret_cast<std::uintptr_t>(window.memory) % kWord != 0) return {}; // as no owner of the library's gives it
   return window;
 }
 

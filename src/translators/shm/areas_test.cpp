@@ -1,0 +1,40 @@
+#include "translators/shm/areas.hpp"
+
+#include <gtest/gtest.h>
+
+namespace heddle::translators {
+namespace {
+
+TEST(Areas, FindsNoneWhereThePeersTableCannotBe) {
+  auto segment = Segment::create(std::size_t{1} << 20U);
+  ASSERT_TRUE(segment);
+  OwnAreas own(*segment, 2, nullptr);
+  const auto made = own.allocate(100);
+  ASSERT_TRUE(made) << made.error().message();
+  std::atomic<std::uint64_t>& table = segment->mapping().header().areas;
+  const std::uint64_t good = table.load();
+  ASSERT_NE(PeerAreas().find(segment->mapping(), 1, made->key, false), nullptr);
+  // Across words, outside the segment, so near its end that the table would not fit.
+  for (const std::uint64_t wrong :
+       {good + 8, good + 1, std::uint64_t{0}, ~std::uint64_t{63}, (std::uint64_t{1} << 20U) - 64}) {
+    table.store(wrong);
+    EXPECT_EQ(PeerAreas().find(segment->mapping(), 1, made->key, false), nullptr) << wrong;
+  }
+}
+
+TEST(Areas, DoesNotBelieveAPeerWhereItsOwnTableIs) {
+  auto segment = Segment::create(std::size_t{1} << 20U);
+  ASSERT_TRUE(segment);
+  OwnAreas own(*segment, 2, nullptr);
+  const auto first = own.allocate(100);
+  ASSERT_TRUE(first) << first.error().message();
+  segment->mapping().header().areas.store(~std::uint64_t{63}); // as any process that maps the segment can
+  own.close(first->key);
+  own.release(first->key);
+  const auto second = own.allocate(100);
+  ASSERT_TRUE(second) << second.error().message();
+  own.close(second->key);
+}
+
+} // namespace
+} // namespace heddle::translators
