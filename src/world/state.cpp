@@ -26,6 +26,13 @@ constexpr Time kFirstPatience = std::chrono::microseconds(4); // about as long a
 constexpr Time kShortPatience = std::chrono::microseconds(1); // where faults hold something back
 constexpr Time kLastPatience = std::chrono::microseconds(64);
 
+// Where a network takes nothing more for good, such as behind a cable that is cut, timers alone would go on for ever. So many
+// calls of processes are looked at together; if nothing has moved in them, the timers become twice as long, and after so many
+// of these in a row nothing ever will.
+constexpr std::uint64_t kManyAdvances = 4096;
+constexpr unsigned kInVain = 40;
+constexpr unsigned kMostDoublings = 20; // of a microsecond: a second
+
 Result<void> check_nodes(std::vector<std::uint32_t> nodes, std::uint32_t count) {
   std::ranges::sort(nodes);
   if (nodes.back() >= count)
@@ -184,6 +191,8 @@ Result<Outcome> WorldState::run(const Program& program) {
       continue;
     }
     for (const std::uint32_t rank : touched) advance(processes_[rank]);
+    advanced_ += touched.size();
+    if (advanced_ >= kManyAdvances && nothing_will_move()) return std::unexpected(stuck());
   }
   outcome_.time = now();
   // What the last processes have sent still arrives.
@@ -235,6 +244,7 @@ void WorldState::resume(Process& process) {
   Peer::Wait* waiting = std::exchange(process.peer->waiting_, nullptr);
   if (trace_ != nullptr && process.waits_since < now())
     trace_->peer_span(process.peer->rank(), "waits", process.waits_since, now());
+  ++resumed_;
   waiting->handle_.resume();
   process.waits_since = now();
   note_end(process);
@@ -270,10 +280,22 @@ void WorldState::set_timer_if_needed(Process& process) {
   if (!tries_again) process.patience = {};
   if ((!tries_again && !held) || process.looks_again) return;
   if (tries_again) process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);
-  const Time wait = held ? kShortPatience : process.patience;
+  const Time wait = (held ? kShortPatience : process.patience) * (1 << std::min(in_vain_, kMostDoublings));
   process.looks_again = true;
   process.looks_at = now() + wait;
   wake_at(*process.peer, process.looks_at);
+}
+
+bool WorldState::nothing_will_move() {
+  advanced_ = 0;
+  const std::uint64_t moved = interconnect_.network().packet_hops() + resumed_;
+  in_vain_ = moved == moved_ ? in_vain_ + 1 : 0;
+  moved_ = moved;
+  if (in_vain_ < kInVain || !deaths_.empty()) return false;
+  if (std::ranges::any_of(setup_.cables, [this](const auto& change) { return change.at > now(); })) return false;
+  return std::ranges::none_of(processes_, [](const Process& process) {
+    return !process.ended && dynamic_cast<const Peer::TimeWait*>(process.peer->waiting_) != nullptr;
+  });
 }
 
 void WorldState::kill_those_due() {

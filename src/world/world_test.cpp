@@ -220,6 +220,22 @@ TEST(World, RefusesMoreProcessesThanThereIsMemoryForBeforeItTakesAny) {
       refusal_of({.fabric = "infiniband:36-ary-2-tree", .peers_per_node = 1000}).starts_with("2592000 peers need"));
 }
 
+TEST(World, EndsWhereACutCableLetsNothingPassForGood) {
+  for (const double chance : {0.0, 0.5}) {
+    auto world = World::create({.fabric = "rhinet:star:3",
+                                .cables = {{.cable = 1, .at = Time(0), .plugged = false}},
+                                .faults = {.seed = 1,
+                                           .short_count = chance,
+                                           .delay_command = chance,
+                                           .delay_event = chance,
+                                           .reorder_events = chance}});
+    ASSERT_TRUE(world) << world.error().message();
+    const auto outcome = world->run([](Peer& peer) { return exchange(peer, 40); });
+    ASSERT_FALSE(outcome);
+    EXPECT_NE(outcome.error().fact.find("wait for what will never come"), std::string::npos) << outcome.error().fact;
+  }
+}
+
 TEST(World, RefusesTimesBeforeTheBeginning) {
   EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .deaths = {{.rank = 1, .at = Time(-1)}}}),
             "rank 1 dies at -1 ps: expected a time from 0 on");
