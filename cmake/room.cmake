@@ -1,7 +1,7 @@
 # heddle_room(NAME [DEPENDS rooms...] [PACKAGES targets...] [EXCLUDE folders...] [TEST_PACKAGES targets...])
 #
 # Makes the target heddle_NAME of src/NAME: every *.cpp below it, found anew at each build, so that a new file or folder
-# needs no edit. *_test.cpp become one GoogleTest binary test_NAME; *_fuzz.cpp one fuzz target each (HEDDLE_FUZZ).
+# needs no edit. *_test.cpp become one GoogleTest binary test_NAME; *_fuzz.cpp are gathered for cmake/fuzz.cmake.
 # EXCLUDE names folders below src/NAME to leave out, for optional parts whose package is missing.
 # A room whose package is missing is left out with a message, and with it the rooms that depend on it.
 set(HEDDLE_ROOMS "")
@@ -68,14 +68,7 @@ function(heddle_room name)
   if(HEDDLE_TESTS AND tests)
     heddle_test_binary(test_${name} SOURCES ${tests} LINKS heddle_${name} ${room_TEST_PACKAGES})
   endif()
-  if(HEDDLE_FUZZ)
-    foreach(fuzzer IN LISTS fuzzers)
-      get_filename_component(fuzz_name ${fuzzer} NAME_WE)
-      add_executable(${fuzz_name} ${fuzzer})
-      target_link_libraries(${fuzz_name} PRIVATE heddle_flags heddle_${name})
-      target_link_options(${fuzz_name} PRIVATE -fsanitize=fuzzer)
-    endforeach()
-  endif()
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_FUZZERS ${fuzzers})
   set(HEDDLE_ROOMS ${HEDDLE_ROOMS} ${name} PARENT_SCOPE)
 endfunction()
 

@@ -1,15 +1,19 @@
-// Any text as the name or value of any option: an error or a value, never a crash.
+// Any text as the name or value of any option: an error or a value, never a crash. A line for each.
+#include "base/fuzz_input.hpp"
 #include "base/options.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+namespace heddle::fuzz {
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace heddle::base;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const std::size_t equals = text.find('=');
-  const std::string name(text.substr(0, equals));
-  const std::string value(equals == std::string_view::npos ? "" : text.substr(equals + 1));
-  const auto resolved = resolve({}, Environment::of({{"HEDDLE_" + name, value}}));
-  if (!resolved && resolved.error().message().empty()) __builtin_trap();
-  return 0;
+void options(Input& input) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  while (!input.empty()) {
+    const std::string_view line = input.line();
+    const std::size_t equals = line.find('=');
+    variables.emplace_back("HEDDLE_" + std::string(line.substr(0, equals)),
+                           equals == std::string_view::npos ? "" : line.substr(equals + 1));
+  }
+  const auto resolved = base::resolve({}, base::Environment::of(std::move(variables)));
+  if (!resolved) demand_message(resolved.error());
 }
+
+} // namespace heddle::fuzz

@@ -1,13 +1,19 @@
 // Any bytes as an option file: entries or an error, never a crash.
 #include "options_file/options_file.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "base/fuzz_input.hpp"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace heddle::fuzz {
+
+void options_file(Input& input) {
+  const std::string_view text = input.text();
   const auto reader = [&](const std::string& path) {
-    return heddle::options_file::parse({reinterpret_cast<const char*>(data), size}, path);
+    auto entries = ::heddle::options_file::parse(text, path);
+    if (!entries) demand(entries.error().fact.starts_with("fuzzed:"), "an error names its line");
+    return entries;
   };
-  const auto resolved = heddle::base::resolve({.file = "fuzzed"}, heddle::base::Environment{}, reader);
-  if (!resolved && resolved.error().message().empty()) __builtin_trap();
-  return 0;
+  const auto resolved = base::resolve({.file = "fuzzed"}, base::Environment{}, reader);
+  if (!resolved) demand_message(resolved.error());
 }
+
+} // namespace heddle::fuzz

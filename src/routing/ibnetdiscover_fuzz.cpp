@@ -1,18 +1,23 @@
-// Any text as a topology: an error with a message, or a fabric that tables can be made for; never a crash.
+// Any text as a topology: an error with a message, or a fabric that tables can be made for and that cables can be taken out of.
 #include "routing/ibnetdiscover.hpp"
 
+#include "base/fuzz_input.hpp"
+#include "routing/opensm_files.hpp"
 #include "routing/tables.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+namespace heddle::fuzz {
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace heddle::routing;
-  const auto fabric = parse_ibnetdiscover({reinterpret_cast<const char*>(data), size});
-  if (!fabric) {
-    if (fabric.error().message().empty()) __builtin_trap();
-    return 0;
-  }
-  const auto network = make_network(*fabric);
-  if (!network && network.error().message().empty()) __builtin_trap();
-  return 0;
+// The first line is what has failed.
+void ibnetdiscover(Input& input) {
+  using namespace routing;
+  const std::string_view failed = input.line();
+  auto fabric = parse_ibnetdiscover(input.text());
+  if (!fabric) return demand_message(fabric.error());
+  if (!failed.empty())
+    if (const auto done = fail(*fabric, failed); !done) demand_message(done.error());
+  const auto network = make_network(std::move(*fabric));
+  if (!network) return demand_message(network.error());
+  demand(parse_lfts(lft_file(*network)).has_value(), "a written table can be read");
 }
+
+} // namespace heddle::fuzz

@@ -1,23 +1,30 @@
-// Any bytes from any of four clients: answers or a closed client, never a crash. The first byte of each piece says who.
+// Any bytes from any of four clients: answers that can be read or a closed client, never a crash. The first byte of each piece
+// says who.
 #include "store/ledger.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "base/fuzz_input.hpp"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace heddle::store;
+namespace heddle::fuzz {
+
+void ledger(Input& input) {
+  using namespace store;
   Ledger ledger(3, "j");
-  std::span<const std::byte> rest = std::as_bytes(std::span(data, size));
-  while (rest.size() > 1) {
-    const ClientId client = static_cast<ClientId>(rest[0]) % 4 + 1;
-    const Cut cut = cut_frame(rest.subspan(1), kLargestRequest);
+  while (input.left() > 1) {
+    const ClientId client = input.below(4) + 1;
+    Input ahead = input;
+    const Cut cut = cut_frame(ahead.bytes(ahead.left()), kLargestRequest);
     Answers answers;
     if (cut.state != Cut::State::complete) {
       ledger.disconnected(client, answers);
-      rest = rest.subspan(1);
       continue;
     }
     if (!ledger.receive(client, cut.frame, answers)) ledger.disconnected(client, answers);
-    rest = rest.subspan(1 + cut.length);
+    input.bytes(cut.length);
+    for (const auto& answer : answers) {
+      const Cut sent = cut_frame(*answer.frame, std::size_t{1} << 30U);
+      demand(sent.state == Cut::State::complete && sent.length == answer.frame->size(), "an answer is one frame");
+    }
   }
-  return 0;
 }
+
+} // namespace heddle::fuzz

@@ -72,10 +72,10 @@ class WorldState {
   std::unique_ptr<Trace> trace_;
   bool ran_ = false;
   std::uint32_t running_ = 0;
-  std::uint64_t resumed_ = 0;  // programs, so far
-  std::uint64_t advanced_ = 0; // processes, since it was last looked at whether anything moves
-  std::uint64_t moved_ = 0;    // packets and programs, by then
-  unsigned in_vain_ = 0;       // such looks, one after the other, at which nothing had
+  std::uint64_t resumed_ = 0;          // programs, so far
+  std::uint64_t advanced_ = 0;         // processes, since it was last looked at whether anything moves
+  std::uint64_t moved_ = 0;            // packets and programs, by then
+  unsigned in_vain_ = 0;               // such looks, one after the other, at which nothing had
   std::vector<std::uint32_t> writers_; // of the process that is advanced
   Outcome outcome_;
 };
