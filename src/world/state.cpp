@@ -30,8 +30,8 @@ constexpr Time kLastPatience = std::chrono::microseconds(64);
 // calls of processes are looked at together; if nothing has moved in them, the timers become twice as long, and after so many
 // of these in a row nothing ever will.
 constexpr std::uint64_t kManyAdvances = 4096;
-constexpr unsigned kInVain = 40;
-constexpr unsigned kMostDoublings = 20; // of a microsecond: a second
+constexpr unsigned kInVain = 24;
+constexpr unsigned kMostDoublings = 36; // of 64 microseconds: half of all time
 
 Result<void> check_nodes(std::vector<std::uint32_t> nodes, std::uint32_t count) {
   std::ranges::sort(nodes);
@@ -280,9 +280,10 @@ void WorldState::set_timer_if_needed(Process& process) {
   if (!tries_again) process.patience = {};
   if ((!tries_again && !held) || process.looks_again) return;
   if (tries_again) process.patience = std::clamp(2 * process.patience, kFirstPatience, kLastPatience);
-  const Time wait = (held ? kShortPatience : process.patience) * (1 << std::min(in_vain_, kMostDoublings));
+  const Time wait =
+      (held ? kShortPatience : process.patience) * (std::int64_t{1} << std::min(in_vain_, kMostDoublings));
   process.looks_again = true;
-  process.looks_at = now() + wait;
+  process.looks_at = wait > Time::max() - now() ? Time::max() : now() + wait;
   wake_at(*process.peer, process.looks_at);
 }
 

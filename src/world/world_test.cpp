@@ -236,6 +236,16 @@ TEST(World, EndsWhereACutCableLetsNothingPassForGood) {
   }
 }
 
+TEST(World, WaitsForACableThatIsPluggedLateWithoutALookAtEachMoment) {
+  auto world = World::create({.fabric = "rhinet:ring:4",
+                              .cables = {{.cable = 0, .at = std::chrono::hours(900), .plugged = true}},
+                              .faults = {.seed = 2}});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) { return exchange(peer, 40); });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
 TEST(World, RefusesTimesBeforeTheBeginning) {
   EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .deaths = {{.rank = 1, .at = Time(-1)}}}),
             "rank 1 dies at -1 ps: expected a time from 0 on");

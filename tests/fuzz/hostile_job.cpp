@@ -587,7 +587,7 @@ void HostileJob::finish() {
   for (std::uint32_t rank = 0; rank < kSize; ++rank)
     if (rank != kSelf) engine_->peer_failed(rank);
   for (int quiet = 0; quiet < 3; ++quiet) {
-    if (network_->pending() > 0) quiet = 0;
+    if (!network_->quiet()) quiet = 0;
     while (network_->pending() > 0) network_->complete(0, ir::Status::peer_lost, 0, none);
     progress(2);
     collect();
@@ -595,9 +595,10 @@ void HostileJob::finish() {
   for (auto& [cookie, each] : busy_)
     if (each.request != 0) engine_->cancel(Request{each.request});
   collect();
-  static_cast<void>(engine_->waiting_for());
+  const std::string waiting = engine_->waiting_for();
   static_cast<void>(engine_->figures());
-  for (const OneSided& each : one_sided_) demand(each.target == kSelf, "a one-sided operation with the dead has ended");
+  for (const OneSided& each : one_sided_)
+    if (each.target != kSelf) demand(false, ("a one-sided operation with the dead has not ended: " + waiting).c_str());
 }
 
 } // namespace heddle::fuzz

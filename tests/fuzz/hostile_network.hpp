@@ -50,6 +50,8 @@ class HostileNetwork final : public ir::Translator {
   // Words that the engine has written to peers: names of operations, keys, offsets.
   [[nodiscard]] std::uint64_t seen(std::size_t index) const { return seen_[index % seen_.size()]; }
   [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+  // Nothing is under way, and the engine has heard of all that was.
+  [[nodiscard]] bool quiet() const { return pending_.empty() && events_.empty(); }
   // Ends a command that is under way; what a get reads comes from the input.
   void complete(std::size_t index, ir::Status status, std::uint64_t value, Input& input);
   void push(const ir::Event& event) { events_.push_back(event); }

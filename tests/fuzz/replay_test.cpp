@@ -9,6 +9,12 @@
 #include <random>
 #include <vector>
 
+// As in libfuzzer.cpp.
+extern "C" const char* __asan_default_options();
+const char* __asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=64";
+}
+
 namespace heddle::fuzz {
 namespace {
 
@@ -66,7 +72,7 @@ TEST_P(Replay, SurvivesWhatIsKeptAndChangedFormsOfIt) {
     Input input(content);
     GetParam().target(input);
   }
-  constexpr int kChanged = 200;
+  constexpr int kChanged = 1000;
   std::mt19937_64 random(1);
   for (int i = 0; i < kChanged; ++i) {
     Content content = files[random() % files.size()].second;
