@@ -295,7 +295,9 @@ bool WorldState::nothing_will_move() {
   if (in_vain_ < kInVain || !deaths_.empty()) return false;
   if (std::ranges::any_of(setup_.cables, [this](const auto& change) { return change.at > now(); })) return false;
   return std::ranges::none_of(processes_, [](const Process& process) {
-    return !process.ended && dynamic_cast<const Peer::TimeWait*>(process.peer->waiting_) != nullptr;
+    const Peer::Wait* waiting = process.ended ? nullptr : process.peer->waiting_;
+    return dynamic_cast<const Peer::TimeWait*>(waiting) != nullptr ||
+           dynamic_cast<const Peer::ComputeWait*>(waiting) != nullptr;
   });
 }
 
