@@ -5,6 +5,7 @@
 // Stores wake nobody: a process that sleeps until something happens is woken by the record of a notice or of a lock.
 #pragma once
 
+#include "base/shared_words.hpp"
 #include "ir/command.hpp"
 
 #include <atomic>
@@ -23,18 +24,22 @@ struct AreaWindow {
 
   [[nodiscard]] bool exists() const { return memory != nullptr; }
 
+  template <typename Memory = base::Processor>
   [[nodiscard, gnu::always_inline]] bool enter() const {
-    inside->store(mark, std::memory_order_relaxed);
+    Memory::store(*inside, mark, std::memory_order_relaxed);
     if (fenced) [[unlikely]]
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      Memory::fence(std::memory_order_seq_cst);
     else
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (live->load(std::memory_order_acquire) == key) [[likely]]
+      Memory::compiler_fence();
+    if (Memory::load(*live, std::memory_order_acquire) == key) [[likely]]
       return true;
-    leave();
+    leave<Memory>();
     return false;
   }
-  void leave() const { inside->store(0, std::memory_order_release); }
+  template <typename Memory = base::Processor>
+  void leave() const {
+    Memory::store(*inside, std::uint64_t{0}, std::memory_order_release);
+  }
 };
 
 } // namespace heddle::ir

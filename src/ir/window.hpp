@@ -3,13 +3,12 @@
 // Not here: who may store when (schedule::Queue), and what a record means (src/engine).
 #pragma once
 
-#include "base/copy.hpp"
+#include "base/shared_words.hpp"
 #include "ir/command.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace heddle::ir {
 
@@ -60,13 +59,22 @@ inline void prefetch_next_record(const std::byte* record, std::uint64_t span) {
 }
 
 // `to` is 8-aligned and holds terminator_at(head and data) and 8 more bytes.
+template <typename Memory = base::Processor>
 [[gnu::always_inline]] inline void store_record(const StoredRecord& record, std::byte* to) {
   const std::uint64_t span = terminator_at(kStoredHeadBytes + record.bytes);
-  std::memcpy(to + sizeof record.lead, &record.second, sizeof record.second);
-  base::copy_bytes(to + kStoredHeadBytes, record.local, record.bytes);
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + span)).store(0, std::memory_order_relaxed);
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(record.lead, std::memory_order_release);
+  Memory::plain_store(to + sizeof record.lead, record.second);
+  Memory::copy_in(to + kStoredHeadBytes, record.local, record.bytes);
+  Memory::store(base::word_at(to + span), 0, std::memory_order_relaxed);
+  Memory::store(base::word_at(to), record.lead, std::memory_order_release);
   prefetch_next_record(to, span);
+}
+
+// After a store: whether its owner sleeps, or is about to, and must be woken. The sleeper's barrier orders its last look at the
+// memory against the store (docs/protocols/waiting.md); here the compiler's order is enough.
+template <typename Memory = base::Processor>
+[[gnu::always_inline]] inline bool must_wake(const std::atomic<std::uint32_t>& asleep) {
+  Memory::compiler_fence();
+  return Memory::load(asleep, std::memory_order_relaxed) != 0;
 }
 
 } // namespace heddle::ir

@@ -37,7 +37,7 @@ class Queue {
   [[nodiscard]] bool try_store_word(const ir::Window& window, std::uint64_t at, std::uint64_t word) {
     if (held_count_ != 0) [[unlikely]]
       return false;
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(window.memory + at)).store(word, std::memory_order_release);
+    base::Processor::store(base::word_at(window.memory + at), word, std::memory_order_release);
     wake_if_asleep(window);
     return true;
   }
@@ -67,10 +67,9 @@ class Queue {
 
  private:
   void hold(const ir::Command& command);
-  // After a store. The sleeper's barrier orders its last look at the memory against it; here the compiler's order is enough.
+  // After a store.
   [[gnu::always_inline]] void wake_if_asleep(const ir::Window& window) {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (window.asleep->load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (ir::must_wake(*window.asleep)) [[unlikely]]
       translator_.wake(window.peer);
   }
 

@@ -76,7 +76,7 @@ TEST(AreaKeys, OfSharedMemoryDifferBetweenProcessesThatDoTheSame) {
   expect_other_keys_each_time([] {
     auto segment = Segment::create(std::size_t{1} << 20U);
     EXPECT_TRUE(segment);
-    OwnAreas areas(*segment, 2, nullptr);
+    OwnAreas areas(*segment, 2, false);
     std::vector<std::uint64_t> keys;
     for (int i = 0; i < 8; ++i) {
       const auto made = areas.allocate(64);

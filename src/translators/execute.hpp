@@ -1,7 +1,7 @@
 // Commands carried out by this processor on memory that it can address. For loopback and shared memory.
 #pragma once
 
-#include "base/copy.hpp"
+#include "base/shared_words.hpp"
 #include "ir/command.hpp"
 #include "ir/window.hpp"
 
@@ -34,29 +34,31 @@ inline bool put_is_sound(const ir::Command& command, const std::byte* to) {
 }
 
 // `to` is the remote place, known to be put_extent bytes long; put_is_sound.
+template <typename Memory = base::Processor>
 inline void execute_put(const ir::Command& command, std::byte* to) {
   const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
   const std::uint64_t skip = lead_last ? kWord : 0;
-  if (command.head_bytes > skip) base::copy_bytes(to + skip, command.head.data() + skip, command.head_bytes - skip);
-  if (command.bytes > 0) base::copy_bytes(to + command.head_bytes, command.local, command.bytes);
+  if (command.head_bytes > skip) Memory::copy_in(to + skip, command.head.data() + skip, command.head_bytes - skip);
+  if (command.bytes > 0) Memory::copy_in(to + command.head_bytes, command.local, command.bytes);
   if (ir::has(command.flags, ir::Flags::terminated)) {
     const std::uint64_t end = ir::terminator_at(command.head_bytes + command.bytes);
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + end)).store(0, std::memory_order_relaxed);
+    Memory::store(base::word_at(to + end), 0, std::memory_order_relaxed);
   }
   if (lead_last) {
     std::uint64_t lead = 0;
     std::memcpy(&lead, command.head.data(), sizeof lead);
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(lead, std::memory_order_release);
+    Memory::store(base::word_at(to), lead, std::memory_order_release);
   }
 }
 
 // The old value of the word at `at`, which is 8-aligned.
+template <typename Memory = base::Processor>
 inline std::uint64_t execute_atomic(const ir::Command& command, std::byte* at) {
-  const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(at));
+  std::uint64_t& word = base::word_at(at);
   if (command.operation == ir::Operation::fetch_and_add)
-    return word.fetch_add(command.operand, std::memory_order_acq_rel);
+    return Memory::fetch_add(word, command.operand, std::memory_order_acq_rel);
   std::uint64_t found = command.expected;
-  word.compare_exchange_strong(found, command.operand, std::memory_order_acq_rel);
+  Memory::compare_exchange(word, found, command.operand, std::memory_order_acq_rel);
   return found;
 }
 

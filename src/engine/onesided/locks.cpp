@@ -36,7 +36,8 @@ class Inside {
 
 // --- words ---
 
-ir::Command Locks::command(KnownArea& area, std::uint64_t offset, Step step) const {
+template <typename Memory>
+ir::Command BasicLocks<Memory>::command(KnownArea& area, std::uint64_t offset, Step step) const {
   ir::Command command;
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{area.rank};
@@ -49,9 +50,10 @@ ir::Command Locks::command(KnownArea& area, std::uint64_t offset, Step step) con
   return command;
 }
 
-bool Locks::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old) {
+template <typename Memory>
+bool BasicLocks<Memory>::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old) {
   if (area.seat.window.exists()) {
-    old = word(area, offset).fetch_add(value);
+    old = Memory::fetch_add(word(area, offset), value, std::memory_order_seq_cst);
     return true;
   }
   ir::Command command = this->command(area, offset, Step::main);
@@ -61,11 +63,12 @@ bool Locks::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std:
   return false;
 }
 
-bool Locks::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value, Step step,
-                 std::uint64_t& old) {
+template <typename Memory>
+bool BasicLocks<Memory>::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value,
+                              Step step, std::uint64_t& old) {
   if (area.seat.window.exists()) {
     old = expected;
-    word(area, offset).compare_exchange_strong(old, value);
+    Memory::compare_exchange(word(area, offset), old, value, std::memory_order_seq_cst);
     return true;
   }
   ir::Command command = this->command(area, offset, step);
@@ -76,9 +79,10 @@ bool Locks::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, 
   return false;
 }
 
-void Locks::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
+template <typename Memory>
+void BasicLocks<Memory>::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
   if (area.seat.window.exists()) {
-    word(area, offset).store(value, std::memory_order_release);
+    Memory::store(word(area, offset), value, std::memory_order_release);
     return;
   }
   ir::Command command = this->command(area, offset, Step::main);
@@ -89,9 +93,10 @@ void Locks::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
   area.link->queue().post(command);
 }
 
-bool Locks::read_claim(KnownArea& area, std::uint32_t ticket) {
+template <typename Memory>
+bool BasicLocks<Memory>::read_claim(KnownArea& area, std::uint32_t ticket) {
   if (area.seat.window.exists()) {
-    area.seat.word = word(area, layout_.claim(ticket)).load(std::memory_order_acquire);
+    area.seat.word = Memory::load(word(area, layout_.claim(ticket)), std::memory_order_acquire);
     return true;
   }
   ir::Command command = this->command(area, layout_.claim(ticket), Step::main);
@@ -104,20 +109,23 @@ bool Locks::read_claim(KnownArea& area, std::uint32_t ticket) {
 
 // --- beginning and ending ---
 
-bool Locks::usable(KnownArea& area, Status& status, SeatState wanted) {
+template <typename Memory>
+bool BasicLocks<Memory>::usable(KnownArea& area, Status& status, SeatState wanted) {
   const bool sound = fits(area) && area.seat.state == wanted;
   if (!sound) status.end(ErrorCode::bad_argument);
   return sound;
 }
 
-void Locks::begin(KnownArea& area, Status& status, SeatState state) {
+template <typename Memory>
+void BasicLocks<Memory>::begin(KnownArea& area, Status& status, SeatState state) {
   area.seat.status = &status;
   area.seat.state = state;
   area.seat.told = false;
   ++area.seat.generation;
 }
 
-void Locks::end(KnownArea& area, SeatState state, ErrorCode code) {
+template <typename Memory>
+void BasicLocks<Memory>::end(KnownArea& area, SeatState state, ErrorCode code) {
   Status* status = area.seat.status;
   area.seat.state = state;
   area.seat.status = nullptr;
@@ -125,7 +133,8 @@ void Locks::end(KnownArea& area, SeatState state, ErrorCode code) {
   if (status != nullptr) status->end(code);
 }
 
-void Locks::lost(KnownArea& area, ErrorCode code) {
+template <typename Memory>
+void BasicLocks<Memory>::lost(KnownArea& area, ErrorCode code) {
   std::erase(waiting_, &area);
   if (area.seat.state == SeatState::away) return;
   end(area, SeatState::away, code);
@@ -135,7 +144,8 @@ void Locks::lost(KnownArea& area, ErrorCode code) {
 
 // --- the steps ---
 
-void Locks::lock(KnownArea& area, Status& status) {
+template <typename Memory>
+void BasicLocks<Memory>::lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::taking);
   std::uint64_t old = 0;
@@ -154,7 +164,8 @@ void Locks::lock(KnownArea& area, Status& status) {
   got_ticket(area, old);
 }
 
-void Locks::got_ticket(KnownArea& area, std::uint64_t old) {
+template <typename Memory>
+void BasicLocks<Memory>::got_ticket(KnownArea& area, std::uint64_t old) {
   const LockState state = LockState::unpack(old);
   area.seat.ticket = state.next;
   const bool is_served = state.serving == state.next;
@@ -175,7 +186,8 @@ void Locks::got_ticket(KnownArea& area, std::uint64_t old) {
   }
 }
 
-void Locks::try_lock(KnownArea& area, Status& status) {
+template <typename Memory>
+void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::trying);
   area.seat.before.clear();
@@ -196,7 +208,7 @@ void Locks::try_lock(KnownArea& area, Status& status) {
     closed_.push_back(&area);
     return;
   }
-  area.seat.word = word(area, LockLayout::kState).load(std::memory_order_relaxed);
+  area.seat.word = Memory::load(word(area, LockLayout::kState), std::memory_order_relaxed);
   const LockState seen = LockState::unpack(area.seat.word);
   if (seen.next != seen.serving)
     found_busy(area);
@@ -205,7 +217,8 @@ void Locks::try_lock(KnownArea& area, Status& status) {
 }
 
 // Takes a ticket if the state is still what it was, which is that of a free lock.
-void Locks::try_free(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::try_free(KnownArea& area) {
   area.seat.state = SeatState::trying;
   store(area, layout_.trying(ground_.core.rank), 1);
   if (std::uint64_t old = 0;
@@ -213,7 +226,8 @@ void Locks::try_free(KnownArea& area) {
     tried(area, old);
 }
 
-void Locks::tried(KnownArea& area, std::uint64_t old) {
+template <typename Memory>
+void BasicLocks<Memory>::tried(KnownArea& area, std::uint64_t old) {
   if (old == area.seat.word) {
     got_ticket(area, old);
     return;
@@ -230,7 +244,8 @@ void Locks::tried(KnownArea& area, std::uint64_t old) {
 }
 
 // Whoever has it may be dead. Looked at once: who comes in between lives.
-void Locks::found_busy(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::found_busy(KnownArea& area) {
   if (ground_.host.gone() == 0 || !area.seat.before.empty()) {
     end(area, SeatState::away, ErrorCode::lock_busy);
     return;
@@ -238,31 +253,36 @@ void Locks::found_busy(KnownArea& area) {
   probe(area);
 }
 
-void Locks::probe(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::probe(KnownArea& area) {
   area.seat.state = SeatState::probing;
   inspect(area);
 }
 
-void Locks::wait(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::wait(KnownArea& area) {
   area.seat.state = SeatState::waiting;
   area.seat.before.clear();
   area.seat.alert = ground_.host.gone() > 0;
   waiting_.push_back(&area);
 }
 
-void Locks::served(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::served(KnownArea& area) {
   std::erase(waiting_, &area);
   area.seat.state = SeatState::asking;
   store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, ground_.core.rank, true));
   if (std::uint64_t deaths = 0; add(area, LockLayout::kDeaths, 0, deaths)) learned_deaths(area, deaths);
 }
 
-void Locks::learned_deaths(KnownArea& area, std::uint64_t deaths) {
+template <typename Memory>
+void BasicLocks<Memory>::learned_deaths(KnownArea& area, std::uint64_t deaths) {
   const bool died = waited_through_death(deaths, area.seat.ticket, layout_.slots());
   end(area, SeatState::held, died ? ErrorCode::holder_died : ErrorCode::ok);
 }
 
-void Locks::unlock(KnownArea& area, Status& status) {
+template <typename Memory>
+void BasicLocks<Memory>::unlock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::held)) return;
   begin(area, status, SeatState::leaving);
   std::uint64_t old = 0;
@@ -279,7 +299,8 @@ void Locks::unlock(KnownArea& area, Status& status) {
   served_next(area, old);
 }
 
-void Locks::served_next(KnownArea& area, std::uint64_t old) {
+template <typename Memory>
+void BasicLocks<Memory>::served_next(KnownArea& area, std::uint64_t old) {
   const std::uint32_t following = area.seat.ticket + 1;
   if (LockState::unpack(old).next == following) {
     end(area, SeatState::away, ErrorCode::ok);
@@ -291,7 +312,8 @@ void Locks::served_next(KnownArea& area, std::uint64_t old) {
   end(area, SeatState::away, ErrorCode::ok);
 }
 
-void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
+template <typename Memory>
+void BasicLocks<Memory>::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
   const LockClaim claim = LockClaim::unpack(claim_word);
   if (!claim.valid || claim.ticket != ticket) return; // its owner will look at the state itself
   if (claim.rank == ground_.core.rank || claim.rank >= ground_.core.size) return;
@@ -300,7 +322,8 @@ void Locks::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim
   ground_.tell(*link, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});
 }
 
-void Locks::passed(const LockPassed& record) {
+template <typename Memory>
+void BasicLocks<Memory>::passed(const LockPassed& record) {
   KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(record.home), record.id);
   const bool meant =
       area != nullptr && std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
@@ -314,7 +337,8 @@ void Locks::passed(const LockPassed& record) {
   progress(); // looks at the word itself
 }
 
-std::size_t Locks::progress() {
+template <typename Memory>
+std::size_t BasicLocks<Memory>::progress() {
   std::size_t done = 0;
   for (std::size_t i = 0; i < waiting_.size();) {
     KnownArea& area = *waiting_[i];
@@ -322,7 +346,8 @@ std::size_t Locks::progress() {
       const Inside inside(area);
       if (!inside.entered()) {
         closed_.push_back(&area);
-      } else if (LockState::unpack(word(area, LockLayout::kState).load()).serving == area.seat.ticket) {
+      } else if (LockState::unpack(Memory::load(word(area, LockLayout::kState), std::memory_order_seq_cst)).serving ==
+                 area.seat.ticket) {
         served(area);
         ++done;
         continue; // it is no longer there
@@ -334,11 +359,13 @@ std::size_t Locks::progress() {
   return done;
 }
 
-bool Locks::tries_again() const {
+template <typename Memory>
+bool BasicLocks<Memory>::tries_again() const {
   return std::any_of(waiting_.begin(), waiting_.end(), [](const KnownArea* area) { return area->seat.alert; });
 }
 
-void Locks::command_ended(const ir::Event& event) {
+template <typename Memory>
+void BasicLocks<Memory>::command_ended(const ir::Event& event) {
   const std::uint64_t number = cookie_number(event.cookie);
   KnownArea& area = ground_.known.all()[number >> (kUseBits + kStepBits)];
   const auto step = static_cast<Step>(number & ((1U << kStepBits) - 1));
@@ -360,7 +387,8 @@ void Locks::command_ended(const ir::Event& event) {
   }
 }
 
-void Locks::advance(KnownArea& area, const ir::Event& event) {
+template <typename Memory>
+void BasicLocks<Memory>::advance(KnownArea& area, const ir::Event& event) {
   LockSeat& seat = area.seat;
   switch (seat.state) {
     case SeatState::taking: got_ticket(area, event.value); return;
@@ -386,14 +414,16 @@ void Locks::advance(KnownArea& area, const ir::Event& event) {
 
 // --- passing over the dead ---
 
-void Locks::peer_failed() {
+template <typename Memory>
+void BasicLocks<Memory>::peer_failed() {
   for (KnownArea* area : waiting_) {
     area->seat.alert = true;
     area->seat.before.clear();
   }
 }
 
-void Locks::inspect(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::inspect(KnownArea& area) {
   LockSeat& seat = area.seat;
   seat.inspecting = true;
   seat.reading.resize(layout_.bytes() / sizeof(std::uint64_t));
@@ -413,12 +443,13 @@ void Locks::inspect(KnownArea& area) {
       return;
     }
     for (std::size_t i = 0; i < seat.reading.size(); ++i)
-      seat.reading[i] = word(area, i * sizeof(std::uint64_t)).load(std::memory_order_acquire);
+      seat.reading[i] = Memory::load(word(area, i * sizeof(std::uint64_t)), std::memory_order_acquire);
   }
   judge(area);
 }
 
-void Locks::judge(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::judge(KnownArea& area) {
   LockSeat& seat = area.seat;
   seat.inspecting = false;
   const bool probes = seat.state == SeatState::probing;
@@ -437,7 +468,8 @@ void Locks::judge(KnownArea& area) {
     act_on(area, verdict);
 }
 
-void Locks::act_on(KnownArea& area, LockVerdict verdict) {
+template <typename Memory>
+void BasicLocks<Memory>::act_on(KnownArea& area, LockVerdict verdict) {
   switch (verdict.kind) {
     case LockVerdict::Kind::mine: served(area); return;
     case LockVerdict::Kind::wait:
@@ -448,7 +480,8 @@ void Locks::act_on(KnownArea& area, LockVerdict verdict) {
   }
 }
 
-void Locks::act_on_probe(KnownArea& area, LockVerdict verdict) {
+template <typename Memory>
+void BasicLocks<Memory>::act_on_probe(KnownArea& area, LockVerdict verdict) {
   switch (verdict.kind) {
     case LockVerdict::Kind::mine:
       area.seat.word = reading_of(area.seat.reading).at(LockLayout::kState);
@@ -460,7 +493,8 @@ void Locks::act_on_probe(KnownArea& area, LockVerdict verdict) {
   }
 }
 
-void Locks::start_passing(KnownArea& area, bool held) {
+template <typename Memory>
+void BasicLocks<Memory>::start_passing(KnownArea& area, bool held) {
   LockSeat& seat = area.seat;
   seat.inspecting = true;
   seat.word = reading_of(seat.reading).at(LockLayout::kState);
@@ -472,14 +506,16 @@ void Locks::start_passing(KnownArea& area, bool held) {
 }
 
 // Who waits does so when it next makes progress, who tries the lock at once.
-void Locks::look_again(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::look_again(KnownArea& area) {
   area.seat.inspecting = false;
   if (area.seat.state == SeatState::probing) inspect(area);
 }
 
 // Before the lock moves on, so that whoever holds it next finds it: all who have a ticket by now waited through the death. Where this
 // process is about to take the next ticket, that one counts too: it becomes this process's, or that of one who came before.
-void Locks::raise_deaths(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::raise_deaths(KnownArea& area) {
   const std::uint64_t known = reading_of(area.seat.reading).at(LockLayout::kDeaths);
   std::uint32_t next = LockState::unpack(area.seat.word).next;
   if (takes_over(area.seat)) ++next;
@@ -491,14 +527,16 @@ void Locks::raise_deaths(KnownArea& area) {
     raised_deaths(area, old == known);
 }
 
-void Locks::raised_deaths(KnownArea& area, bool done) {
+template <typename Memory>
+void BasicLocks<Memory>::raised_deaths(KnownArea& area, bool done) {
   if (done)
     pass_over(area);
   else
     look_again(area); // somebody came in between
 }
 
-void Locks::pass_over(KnownArea& area) {
+template <typename Memory>
+void BasicLocks<Memory>::pass_over(KnownArea& area) {
   LockSeat& seat = area.seat;
   // Only if nothing has changed since the reading.
   std::uint64_t after = seat.word + LockState::serve_next(LockState::unpack(seat.word).serving);
@@ -510,12 +548,14 @@ void Locks::pass_over(KnownArea& area) {
     passed_over(area, old == seat.word);
 }
 
-bool Locks::takes_over(const LockSeat& seat) {
+template <typename Memory>
+bool BasicLocks<Memory>::takes_over(const LockSeat& seat) {
   const LockState state = LockState::unpack(seat.word);
   return seat.state == SeatState::probing && state.next == state.serving + 1;
 }
 
-void Locks::passed_over(KnownArea& area, bool done) {
+template <typename Memory>
+void BasicLocks<Memory>::passed_over(KnownArea& area, bool done) {
   LockSeat& seat = area.seat;
   if (takes_over(seat)) {
     took_over(area, done);
@@ -532,7 +572,8 @@ void Locks::passed_over(KnownArea& area, bool done) {
   }
 }
 
-void Locks::took_over(KnownArea& area, bool done) {
+template <typename Memory>
+void BasicLocks<Memory>::took_over(KnownArea& area, bool done) {
   area.seat.inspecting = false;
   if (done) {
     area.seat.ticket = LockState::unpack(area.seat.word).next;
@@ -541,5 +582,7 @@ void Locks::took_over(KnownArea& area, bool done) {
   store(area, layout_.trying(ground_.core.rank), 0);
   if (!done) look_again(area);
 }
+
+template class BasicLocks<base::Processor>;
 
 } // namespace heddle::engine

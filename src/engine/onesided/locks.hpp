@@ -8,6 +8,7 @@
 //   held --unlock--> leaving --nobody waits--> away | naming --> away      tells whoever is next
 #pragma once
 
+#include "base/shared_words.hpp"
 #include "engine/onesided/ground.hpp"
 #include "engine/onesided/records.hpp"
 
@@ -15,9 +16,11 @@
 
 namespace heddle::engine {
 
-class Locks {
+// `Memory` is how words are reached through a window (base/shared_words.hpp).
+template <typename Memory>
+class BasicLocks {
  public:
-  explicit Locks(OneSidedGround& ground) : ground_(ground), layout_{.size = ground.core.size} {}
+  explicit BasicLocks(OneSidedGround& ground) : ground_(ground), layout_{.size = ground.core.size} {}
 
   [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
   // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
@@ -92,8 +95,8 @@ class Locks {
   void store(KnownArea& area, std::uint64_t offset, std::uint64_t value);
   bool read_claim(KnownArea& area, std::uint32_t ticket);
   ir::Command command(KnownArea& area, std::uint64_t offset, Step step) const;
-  static std::atomic_ref<std::uint64_t> word(const KnownArea& area, std::uint64_t offset) {
-    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(area.seat.window.memory + offset));
+  static std::uint64_t& word(const KnownArea& area, std::uint64_t offset) {
+    return base::word_at(area.seat.window.memory + offset);
   }
 
   OneSidedGround& ground_;
@@ -101,39 +104,43 @@ class Locks {
   std::vector<KnownArea*> waiting_;
   std::vector<KnownArea*> closed_;
 };
+using Locks = BasicLocks<base::Processor>;
+extern template class BasicLocks<base::Processor>;
 
 // The steps are those of the general form (locks.cpp), but for the ticket, which is taken only if it is served at once.
-inline bool Locks::lock_now(KnownArea& area) {
+template <typename Memory>
+inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
   if (!seat.window.exists() || seat.state != LockSeat::State::away || !seat.window.enter()) [[unlikely]]
     return false;
-  const auto state = word(area, LockLayout::kState);
-  std::uint64_t seen = state.load(std::memory_order_relaxed);
+  std::uint64_t& state = word(area, LockLayout::kState);
+  std::uint64_t seen = Memory::load(state, std::memory_order_relaxed);
   const LockState now = LockState::unpack(seen);
-  const auto trying = word(area, layout_.trying(ground_.core.rank));
+  std::uint64_t& trying = word(area, layout_.trying(ground_.core.rank));
   bool taken = now.next == now.serving;
   if (taken) {
-    trying.store(1, std::memory_order_relaxed);
-    taken = state.compare_exchange_strong(seen, seen + LockState::kTakeTicket);
+    Memory::store(trying, 1, std::memory_order_relaxed);
+    taken = Memory::compare_exchange(state, seen, seen + LockState::kTakeTicket, std::memory_order_seq_cst);
     if (taken) {
-      word(area, layout_.claim(now.next))
-          .store(LockClaim::pack(now.next, ground_.core.rank, true), std::memory_order_release);
+      Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, ground_.core.rank, true),
+                    std::memory_order_release);
       seat.ticket = now.next;
       seat.state = LockSeat::State::held;
     }
-    trying.store(0, std::memory_order_release);
+    Memory::store(trying, 0, std::memory_order_release);
   }
   seat.window.leave();
   return taken;
 }
 
-inline bool Locks::unlock_now(KnownArea& area) {
+template <typename Memory>
+inline bool BasicLocks<Memory>::unlock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
   if (!seat.window.exists() || seat.state != LockSeat::State::held || !seat.window.enter()) [[unlikely]]
     return false;
   std::uint64_t seen = LockState{.next = seat.ticket + 1, .serving = seat.ticket}.pack();
-  const bool left =
-      word(area, LockLayout::kState).compare_exchange_strong(seen, seen + LockState::serve_next(seat.ticket));
+  const bool left = Memory::compare_exchange(word(area, LockLayout::kState), seen,
+                                             seen + LockState::serve_next(seat.ticket), std::memory_order_seq_cst);
   if (left) seat.state = LockSeat::State::away;
   seat.window.leave();
   return left;

@@ -10,6 +10,7 @@
 // Not here: rings with several writers (shared_ring.hpp), and who gets a ring (ring_budget.hpp).
 #pragma once
 
+#include "base/shared_words.hpp"
 #include "engine/record.hpp"
 #include "ir/command.hpp"
 
@@ -43,11 +44,12 @@ constexpr std::uint64_t report_interval(std::uint64_t ring_bytes) {
   return ring_bytes / 8;
 }
 
-class RingWriter {
+template <typename Memory>
+class BasicRingWriter {
  public:
-  RingWriter() = default;
+  BasicRingWriter() = default;
   // `consumed` is the word that the reader writes its position to.
-  RingWriter(ir::RemotePlace place, std::uint64_t capacity, std::atomic<std::uint64_t>* consumed)
+  BasicRingWriter(ir::RemotePlace place, std::uint64_t capacity, std::atomic<std::uint64_t>* consumed)
       : place_(place), capacity_(capacity), consumed_(consumed) {}
 
   // Where a record of `span` bytes goes now.
@@ -70,7 +72,7 @@ class RingWriter {
     const bool fits_here = span + kLeadBytes <= to_end;
     const std::uint64_t needed = span + kLeadBytes + (fits_here ? 0 : to_end);
     if (produced_ + needed > limit_) {
-      limit_ = consumed_->load(std::memory_order_acquire) + capacity_;
+      limit_ = Memory::load(*consumed_, std::memory_order_acquire) + capacity_;
       if (produced_ + needed > limit_) return Room::none;
     }
     stop_ = std::min(limit_, produced_ + to_end);
@@ -85,17 +87,18 @@ class RingWriter {
   std::atomic<std::uint64_t>* consumed_ = nullptr;
 };
 
-class RingReader {
+using RingWriter = BasicRingWriter<base::Processor>;
+
+template <typename Memory>
+class BasicRingReader {
  public:
-  RingReader() = default;
-  RingReader(std::byte* memory, std::uint64_t capacity) : memory_(memory), capacity_(capacity) {}
+  BasicRingReader() = default;
+  BasicRingReader(std::byte* memory, std::uint64_t capacity) : memory_(memory), capacity_(capacity) {}
 
   [[nodiscard]] bool exists() const { return memory_ != nullptr; }
 
   // The next record's lead word, or 0.
-  [[nodiscard]] std::uint64_t peek() const {
-    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(here())).load(std::memory_order_acquire);
-  }
+  [[nodiscard]] std::uint64_t peek() const { return Memory::load(base::word_at(here()), std::memory_order_acquire); }
   // Bytes from the next record to the end of the ring: what a peer may claim at most.
   [[nodiscard]] std::uint64_t to_end() const { return capacity_ - (consumed_ & (capacity_ - 1)); }
   // Whether the next record begins a cache line.
@@ -120,8 +123,7 @@ class RingReader {
  private:
   [[nodiscard]] std::byte* here() const { return memory_ + (consumed_ & (capacity_ - 1)); }
   void clear_start() {
-    if ((consumed_ & (capacity_ - 1)) == 0)
-      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_)).store(0, std::memory_order_relaxed);
+    if ((consumed_ & (capacity_ - 1)) == 0) Memory::store(base::word_at(memory_), 0, std::memory_order_relaxed);
   }
 
   std::byte* memory_ = nullptr;
@@ -129,5 +131,6 @@ class RingReader {
   std::uint64_t consumed_ = 0;
   std::uint64_t reported_ = 0;
 };
+using RingReader = BasicRingReader<base::Processor>;
 
 } // namespace heddle::engine

@@ -8,6 +8,7 @@
 // reader, which goes slot by slot, would wait at a hole for ever.
 #pragma once
 
+#include "base/shared_words.hpp"
 #include "engine/record.hpp"
 
 #include <atomic>
@@ -77,39 +78,39 @@ class SharedRingCursor {
   std::uint64_t position_ = 0;
 };
 
-class SharedRingReader {
+template <typename Memory>
+class BasicSharedRingReader {
  public:
-  SharedRingReader() = default;
+  BasicSharedRingReader() = default;
   // `position` is that of the first slot to read: 0 in a new ring.
-  SharedRingReader(std::byte* memory, std::uint64_t slots, std::uint64_t slot_bytes, std::uint64_t position = 0)
+  BasicSharedRingReader(std::byte* memory, std::uint64_t slots, std::uint64_t slot_bytes, std::uint64_t position = 0)
       : memory_(memory), slots_(slots), slot_bytes_(slot_bytes), position_(position) {}
 
   [[nodiscard]] bool exists() const { return memory_ != nullptr; }
   // The claim word of the slot that comes next in order.
-  [[nodiscard]] Claim peek() const { return Claim::unpack(word().load(std::memory_order_acquire)); }
+  [[nodiscard]] Claim peek() const { return Claim::unpack(Memory::load(word(), std::memory_order_acquire)); }
   [[nodiscard]] bool current(const Claim& claim) const { return claim.lap == lap(); }
   // The record behind the claim word.
   [[nodiscard]] const std::byte* record() const { return here() + kLeadBytes; }
   [[nodiscard]] std::uint64_t record_bytes() const { return slot_bytes_ - kLeadBytes; }
   // Frees the slot for the next lap.
   void advance() {
-    word().store(Claim{.lap = lap() + 1}.pack(), std::memory_order_release);
+    Memory::store(word(), Claim{.lap = lap() + 1}.pack(), std::memory_order_release);
     ++position_;
   }
   // Frees the slot again for this lap: for a word that a peer thought dead has left there since.
-  void restore() { word().store(Claim{.lap = lap()}.pack(), std::memory_order_release); }
+  void restore() { Memory::store(word(), Claim{.lap = lap()}.pack(), std::memory_order_release); }
 
  private:
   [[nodiscard]] std::uint32_t lap() const { return static_cast<std::uint32_t>(position_ / slots_) & Claim::kLapMask; }
   [[nodiscard]] std::byte* here() const { return memory_ + (position_ % slots_) * slot_bytes_; }
-  [[nodiscard]] std::atomic_ref<std::uint64_t> word() const {
-    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(here()));
-  }
+  [[nodiscard]] std::uint64_t& word() const { return base::word_at(here()); }
 
   std::byte* memory_ = nullptr;
   std::uint64_t slots_ = 0;
   std::uint64_t slot_bytes_ = 0;
   std::uint64_t position_ = 0;
 };
+using SharedRingReader = BasicSharedRingReader<base::Processor>;
 
 } // namespace heddle::engine

@@ -41,11 +41,10 @@ Result<AreaEntry*> OwnAreas::free_entry() {
                                .remedy = "close some, or use fewer and larger ones"});
 }
 
-std::uint64_t OwnAreas::open(AreaEntry& entry, std::uint64_t bytes) {
+std::uint64_t OwnAreas::open(AreaEntry& entry, const AreaContent& content) {
   const auto index = static_cast<std::uint64_t>(&entry - table());
   const std::uint64_t key = kAreaKey | (keys_.draw() << kIndexBits) | index;
-  entry.bytes = bytes;
-  entry.key.store(key, std::memory_order_release);
+  open_entry(entry, content, key);
   return key;
 }
 
@@ -60,13 +59,13 @@ Result<OwnAreas::Made> OwnAreas::allocate(std::size_t bytes) {
   if (!segment) return std::unexpected(std::move(segment.error()));
   const auto offset = segment->allocate(bytes);
   if (!offset) return std::unexpected(offset.error());
-  (*entry)->segment = {.process = ::getpid(),
-                       .descriptor = segment->descriptor(),
-                       .bytes = segment->mapping().bytes(),
-                       .inode = segment->inode()};
-  (*entry)->address = *offset;
   const std::span memory{segment->mapping().data() + *offset, bytes};
-  const std::uint64_t key = open(**entry, bytes);
+  const std::uint64_t key = open(**entry, {.bytes = bytes,
+                                           .segment = {.process = ::getpid(),
+                                                       .descriptor = segment->descriptor(),
+                                                       .bytes = segment->mapping().bytes(),
+                                                       .inode = segment->inode()},
+                                           .address = *offset});
   segments_.emplace(key, std::move(*segment));
   return Made{.key = key, .memory = memory};
 }
@@ -74,25 +73,17 @@ Result<OwnAreas::Made> OwnAreas::allocate(std::size_t bytes) {
 Result<OwnAreas::Made> OwnAreas::expose(std::span<std::byte> memory) {
   auto entry = free_entry();
   if (!entry) return std::unexpected(std::move(entry.error()));
-  (*entry)->segment = {};
-  (*entry)->address = reinterpret_cast<std::uint64_t>(memory.data());
-  return Made{.key = open(**entry, memory.size()), .memory = memory};
+  const AreaContent content{
+      .bytes = memory.size(), .segment = {}, .address = reinterpret_cast<std::uint64_t>(memory.data())};
+  return Made{.key = open(**entry, content), .memory = memory};
 }
 
 void OwnAreas::close(std::uint64_t key) {
   AreaEntry& entry = table()[key & kIndexMask];
   if (entry.key.load(std::memory_order_relaxed) != key) return;
-  entry.key.store(0, std::memory_order_seq_cst);
-  // From here on whoever enters sees that it is closed, and whoever entered before is seen below.
-  if (barrier_ != nullptr)
-    barrier_();
-  else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (std::uint32_t rank = 0; rank < processes_; ++rank) {
-    const std::atomic<std::uint64_t>& process = inside()[rank].process;
-    for (std::uint64_t found = 0; (found = process.load(std::memory_order_acquire)) != 0 && !gone(found);)
-      ::sched_yield();
-  }
+  close_entry(entry, barrier_);
+  for (std::uint32_t rank = 0; rank < processes_; ++rank)
+    for (std::uint64_t found = 0; (found = is_inside(inside()[rank])) != 0 && !gone(found);) ::sched_yield();
 }
 
 PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {
@@ -106,23 +97,22 @@ PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, st
   auto* entries = reinterpret_cast<AreaEntry*>(main.data() + offset);
   auto* inside = reinterpret_cast<InsideWord*>(entries + kMostAreas);
   const AreaEntry& entry = entries[index];
-  if (entry.key.load(std::memory_order_acquire) != key) return nullptr;
+  AreaContent content;
+  if (!read_entry(entry, key, content)) return nullptr;
   Area area{.mapping = {},
             .window = {.live = &entry.key,
                        .key = key,
                        .inside = &inside[own_rank].process,
                        .mark = static_cast<std::uint64_t>(::getpid()),
                        .fenced = fenced},
-            .bytes = entry.bytes,
-            .address = entry.address};
-  if (const SegmentName name = entry.segment; name.inode != 0) {
-    auto mapping = map_segment(name);
+            .bytes = content.bytes,
+            .address = content.address};
+  if (content.segment.inode != 0) {
+    auto mapping = map_segment(content.segment);
     if (!mapping || area.address > mapping->bytes() || area.bytes > mapping->bytes() - area.address) return nullptr;
     area.window.memory = mapping->data() + area.address;
     area.mapping = std::move(*mapping);
   }
-  // Another area may have taken the entry's place while it was read.
-  if (entry.key.load(std::memory_order_acquire) != key) return nullptr;
   return &areas_.emplace(key, std::move(area)).first->second;
 }
 

@@ -8,6 +8,7 @@
 #include "ir/area_window.hpp"
 #include "translators/area_keys.hpp"
 #include "translators/shm/segment.hpp"
+#include "translators/shm/sleep_flag.hpp"
 
 #include <heddle/error.hpp>
 
@@ -25,16 +26,50 @@ constexpr bool is_area_key(ir::MemoryKey key) {
   return (static_cast<std::uint64_t>(key) & kAreaKey) != 0;
 }
 
+struct AreaContent {
+  std::uint64_t bytes = 0;
+  SegmentName segment;       // of an allocated area; inode 0: private memory
+  std::uint64_t address = 0; // in the segment, or of private memory
+};
+// Peers read an entry while its owner may close it and open another area in its place.
 struct alignas(64) AreaEntry {
   std::atomic<std::uint64_t> key; // 0: closed or never opened
-  std::uint64_t bytes;
-  SegmentName segment;   // of an allocated area; inode 0: private memory
-  std::uint64_t address; // of private memory
+  AreaContent content;
 };
 
 struct alignas(64) InsideWord {
   std::atomic<std::uint64_t> process; // that is just reading or writing an area of the owner; 0: it is not
 };
+
+template <typename Memory = base::Processor>
+void open_entry(AreaEntry& entry, const AreaContent& content, std::uint64_t key) {
+  Memory::copy_in(reinterpret_cast<std::byte*>(&entry.content), reinterpret_cast<const std::byte*>(&content),
+                  sizeof content);
+  Memory::store(entry.key, key, std::memory_order_release);
+}
+// From here on whoever enters sees that the area is closed, and whoever entered before is seen by is_inside.
+template <typename Memory = Kernel>
+void close_entry(AreaEntry& entry, bool barrier) {
+  Memory::store(entry.key, std::uint64_t{0}, std::memory_order_seq_cst);
+  if (barrier)
+    Memory::barrier_everywhere();
+  else
+    Memory::fence(std::memory_order_seq_cst);
+}
+// The process that is inside, or 0.
+template <typename Memory = base::Processor>
+std::uint64_t is_inside(const InsideWord& word) {
+  return Memory::load(word.process, std::memory_order_acquire);
+}
+// A peer's look. False: the area of that key is not open.
+template <typename Memory = base::Processor>
+bool read_entry(const AreaEntry& entry, std::uint64_t key, AreaContent& content) {
+  if (Memory::load(entry.key, std::memory_order_acquire) != key) return false;
+  Memory::copy_out(reinterpret_cast<std::byte*>(&content), reinterpret_cast<const std::byte*>(&entry.content),
+                   sizeof content);
+  // Another area may have taken the entry's place while it was read.
+  return Memory::load(entry.key, std::memory_order_acquire) == key;
+}
 
 // Areas that one process can have open at once; the entries stand in its main segment, followed by an InsideWord per rank.
 inline constexpr std::uint64_t kMostAreas = 1024;
@@ -45,8 +80,8 @@ constexpr std::uint64_t area_table_bytes(std::uint32_t processes) {
 // This process's own areas.
 class OwnAreas {
  public:
-  // `barrier` orders the memory of all processes; null where the kernel has none.
-  OwnAreas(Segment& segment, std::uint32_t processes, void (*barrier)())
+  // `barrier`: the kernel has one for the memory of all processes.
+  OwnAreas(Segment& segment, std::uint32_t processes, bool barrier)
       : segment_(segment), processes_(processes), barrier_(barrier), keys_(AreaKeys::secret()) {}
 
   struct Made {
@@ -61,13 +96,13 @@ class OwnAreas {
 
  private:
   Result<AreaEntry*> free_entry();
-  std::uint64_t open(AreaEntry& entry, std::uint64_t bytes);
+  std::uint64_t open(AreaEntry& entry, const AreaContent& content);
   [[nodiscard]] AreaEntry* table() const;
   [[nodiscard]] InsideWord* inside() const { return reinterpret_cast<InsideWord*>(table() + kMostAreas); }
 
   Segment& segment_;
   std::uint32_t processes_;
-  void (*barrier_)();
+  bool barrier_;
   std::uint64_t table_ = 0; // where it stands; the header, which peers could write to, only tells them
   AreaKeys keys_;
   std::map<std::uint64_t, Segment> segments_; // by key

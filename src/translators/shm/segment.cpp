@@ -179,9 +179,9 @@ Result<Mapping> map_segment(const SegmentName& name) {
 }
 
 void wait_for_visitors(SegmentHeader& header) {
-  header.left.store(1, std::memory_order_seq_cst);
+  admit_no_visit(header);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (header.visitors.load(std::memory_order_acquire) != 0 && std::chrono::steady_clock::now() < end)
+  while (is_visited(header) && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 

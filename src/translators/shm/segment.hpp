@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
+#include "base/shared_words.hpp"
 
 #include <heddle/error.hpp>
 
@@ -27,20 +28,31 @@ inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0003ULL; // "Hedd
 
 // A copy out of or into the owner's private memory, for as long as it lives. Either `allowed` says no, or the owner, who leaves
 // by wait_for_visitors, waits for its end.
-class Visit {
+template <typename Memory>
+class BasicVisit {
  public:
-  explicit Visit(SegmentHeader& header) : header_(header) {
-    header_.visitors.fetch_add(1, std::memory_order_seq_cst);
-    allowed_ = header_.left.load(std::memory_order_seq_cst) == 0;
+  explicit BasicVisit(SegmentHeader& header) : header_(header) {
+    Memory::fetch_add(header_.visitors, 1U, std::memory_order_seq_cst);
+    allowed_ = Memory::load(header_.left, std::memory_order_seq_cst) == 0;
   }
-  Visit(const Visit&) = delete;
-  ~Visit() { header_.visitors.fetch_sub(1, std::memory_order_release); }
+  BasicVisit(const BasicVisit&) = delete;
+  ~BasicVisit() { Memory::fetch_add(header_.visitors, ~0U, std::memory_order_release); }
   [[nodiscard]] bool allowed() const { return allowed_; }
 
  private:
   SegmentHeader& header_;
   bool allowed_ = false;
 };
+using Visit = BasicVisit<base::Processor>;
+// The owner's side: admits no further visit; whether one is still under way.
+template <typename Memory = base::Processor>
+void admit_no_visit(SegmentHeader& header) {
+  Memory::store(header.left, 1U, std::memory_order_seq_cst);
+}
+template <typename Memory = base::Processor>
+bool is_visited(const SegmentHeader& header) {
+  return Memory::load(header.visitors, std::memory_order_acquire) != 0;
+}
 // Admits no further visit and waits for the end of those under way; for a second at most, since one who died in the middle of
 // a visit never ends it.
 void wait_for_visitors(SegmentHeader& header);

@@ -2,19 +2,16 @@
 
 #include "translators/execute.hpp"
 #include "translators/register_entry.hpp"
+#include "translators/shm/sleep_flag.hpp"
 
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <limits>
 #include <random>
@@ -69,10 +66,6 @@ Result<void> check_address_space(std::uint64_t segment, std::uint32_t processes)
                                .system_code = ENOMEM});
 }
 
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
-  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
-}
-
 } // namespace
 
 Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
@@ -107,7 +100,7 @@ Shm::Shm(const Config& config, Segment segment)
   if (wish_ != CrossMemory::off) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   if (wish_ != CrossMemory::off)
     read_refusal_ = try_read(::getpid(), reinterpret_cast<std::uint64_t>(nonce_.get()), *nonce_);
-  wakes_at_once_ = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  wakes_at_once_ = Kernel::take_part_in_barriers();
   capabilities_ = {.needs_connection = true,
                    .announces_writes = false,
                    .orders_puts = true,
@@ -177,11 +170,8 @@ Result<ir::RemotePlace> Shm::expose(std::span<std::byte> memory) {
 }
 
 OwnAreas& Shm::own_areas() {
-  // Every peer running now passes a full barrier: its accesses before are seen, those after see what was stored before.
-  constexpr auto kBarrier = [] { ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); };
   if (own_areas_ == nullptr)
-    own_areas_ = std::make_unique<OwnAreas>(segment_, static_cast<std::uint32_t>(attached_.size()),
-                                            wakes_at_once_ ? +kBarrier : nullptr);
+    own_areas_ = std::make_unique<OwnAreas>(segment_, static_cast<std::uint32_t>(attached_.size()), wakes_at_once_);
   return *own_areas_;
 }
 
@@ -283,7 +273,7 @@ ir::Window Shm::window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_
 }
 
 void Shm::wake(ir::Peer peer) {
-  if (const Attached* found = find(peer)) wake(found->mapping.header());
+  if (const Attached* found = find(peer)) wake_sleeper<Kernel>(found->mapping.header().asleep);
 }
 
 std::size_t Shm::submit(std::span<const ir::Command> commands) {
@@ -294,10 +284,8 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
       continue;
     }
     report(command, execute(*peer, command));
-    // The sleeper's barrier orders its last look at the memory against these writes; here the compiler's order is enough.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (peer->mapping.header().asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      wake(peer->mapping.header());
+    if (ir::must_wake(peer->mapping.header().asleep)) [[unlikely]]
+      wake_sleeper<Kernel>(peer->mapping.header().asleep);
   }
   return commands.size();
 }
@@ -384,27 +372,16 @@ void Shm::report(const ir::Command& command, const Outcome& outcome) {
 }
 
 void Shm::announce_sleep() {
-  SegmentHeader& header = segment_.mapping().header();
-  header.asleep.store(1, std::memory_order_seq_cst);
-  // Every peer running now passes a full barrier here: it either sees the flag after its write, or its write is seen by
-  // the caller's next poll. So writers pay for no barrier of their own.
-  if (wakes_at_once_) ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+  translators::announce_sleep<Kernel>(segment_.mapping().header().asleep, wakes_at_once_);
 }
 
 void Shm::cancel_sleep() {
-  segment_.mapping().header().asleep.store(0, std::memory_order_relaxed);
+  translators::cancel_sleep<Kernel>(segment_.mapping().header().asleep);
 }
 
 void Shm::sleep(std::chrono::nanoseconds limit) {
   if (!wakes_at_once_) limit = std::min(limit, kNap);
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
-  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
-  futex(segment_.mapping().header().asleep, FUTEX_WAIT, 1, &time);
-  cancel_sleep();
-}
-
-void Shm::wake(SegmentHeader& header) {
-  if (header.asleep.exchange(0, std::memory_order_acq_rel) != 0) futex(header.asleep, FUTEX_WAKE, 1, nullptr);
+  sleep_announced<Kernel>(segment_.mapping().header().asleep, limit);
 }
 
 } // namespace heddle::translators

@@ -84,7 +84,6 @@ class Shm final : public ir::Translator {
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
   // `base` is what the command's offset counts from in the peer's private memory.
   static Outcome copy_across(const Attached& peer, const ir::Command& command, std::uint64_t base);
-  static void wake(SegmentHeader& header);
 
   base::Log log_;
   CrossMemory wish_;
