@@ -1,0 +1,101 @@
+// The shared ring, two writers and the reader as threads: every record once, whole, those of one writer in order.
+#include "engine/rings/shared_ring.hpp"
+#include "tests/memory_order/every_order.hpp"
+#include "translators/execute.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+
+namespace heddle::memory_order {
+namespace {
+
+using engine::Claim;
+using engine::kLeadBytes;
+using engine::SharedRingCursor;
+
+constexpr std::uint64_t kSlotBytes = 32; // claim word, lead word, tag, one word of payload
+constexpr std::uint32_t kWriters = 2;
+
+class SharedRingProgram {
+ public:
+  SharedRingProgram(std::uint64_t slots, std::array<std::uint64_t, kWriters> records)
+      : slots_(slots), records_(records) {}
+
+  [[nodiscard]] Program program() {
+    return {.prepare =
+                [this] {
+                  for (auto& cursor : cursors_) cursor = SharedRingCursor(slots_);
+                  reader_.emplace(memory(0), slots_, kSlotBytes);
+                },
+            .threads = {[this] { write(0); }, [this] { write(1); }, [this] { read(); }}};
+  }
+
+ private:
+  std::byte* memory(std::uint64_t slot) { return reinterpret_cast<std::byte*>(memory_.data()) + slot * kSlotBytes; }
+
+  // As Outbox::ask_claim, claim_answered and write_shared.
+  void write(std::uint32_t rank) {
+    SharedRingCursor& cursor = cursors_.at(rank);
+    for (std::uint64_t record = 0; record < records_.at(rank); ++record) {
+      claim(rank);
+      ir::Command command;
+      command.operation = ir::Operation::put;
+      command.flags = ir::Flags::lead_last;
+      const std::array<std::uint64_t, 4> words{Claim{.lap = cursor.lap(), .owner = rank + 1, .ready = true}.pack(),
+                                               100 + rank, record, 1000 * rank + record};
+      std::memcpy(command.head.data(), words.data(), kSlotBytes);
+      command.head_bytes = kSlotBytes;
+      command.bytes = 0;
+      translators::execute_put<ModelMemory>(command, memory(cursor.slot()));
+      cursor.advance();
+    }
+  }
+  void claim(std::uint32_t rank) {
+    SharedRingCursor& cursor = cursors_.at(rank);
+    for (;;) {
+      ir::Command command;
+      command.operation = ir::Operation::compare_and_swap;
+      command.expected = cursor.expected();
+      command.operand = Claim{.lap = cursor.lap(), .owner = rank + 1}.pack();
+      const std::uint64_t old = translators::execute_atomic<ModelMemory>(command, memory(cursor.slot()));
+      const SharedRingCursor::Outcome outcome = cursor.judge(old);
+      if (outcome == SharedRingCursor::Outcome::claimed) return;
+      assume(outcome == SharedRingCursor::Outcome::try_next); // full: asked again later, with no other effect
+    }
+  }
+
+  // As Engine::read_shared_ring.
+  void read() {
+    std::array<std::uint64_t, kWriters> next{};
+    while (next != records_) {
+      const Claim claim = reader_->peek();
+      assume(claim.owner != 0 && reader_->current(claim) && claim.ready);
+      check(claim.owner <= kWriters, "a claim of nobody");
+      const std::uint32_t rank = claim.owner - 1;
+      std::array<std::uint64_t, 3> words{};
+      ModelMemory::copy_out(reinterpret_cast<std::byte*>(words.data()), reader_->record(), sizeof words);
+      check(words[0] == 100 + rank && words[1] == next.at(rank) && words[2] == 1000 * rank + next.at(rank),
+            "the record is not the writer's next");
+      ++next.at(rank);
+      reader_->advance();
+    }
+  }
+
+  const std::uint64_t slots_;
+  const std::array<std::uint64_t, kWriters> records_;
+  alignas(64) std::array<std::uint64_t, 8> memory_{};
+  std::array<SharedRingCursor, kWriters> cursors_;
+  std::optional<engine::BasicSharedRingReader<ModelMemory>> reader_;
+};
+
+TEST(EveryOrder, OfASharedRingKeepsRecordsWhole) {
+  SharedRingProgram one_slot(1, {2, 2});
+  SharedRingProgram two_slots(2, {3, 2});
+  expect_sound_and_minimal({{"one slot", one_slot.program()}, {"two slots", two_slots.program()}}, "execute.hpp");
+}
+
+} // namespace
+} // namespace heddle::memory_order
