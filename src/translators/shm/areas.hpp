@@ -50,7 +50,7 @@ void open_entry(AreaEntry& entry, const AreaContent& content, std::uint64_t key)
 // From here on whoever enters sees that the area is closed, and whoever entered before is seen by is_inside.
 template <typename Memory = Kernel>
 void close_entry(AreaEntry& entry, bool barrier) {
-  Memory::store(entry.key, std::uint64_t{0}, std::memory_order_seq_cst);
+  Memory::store(entry.key, std::uint64_t{0}, std::memory_order_relaxed);
   if (barrier)
     Memory::barrier_everywhere();
   else

@@ -25,7 +25,7 @@ struct Kernel : base::Processor {
 // From here on, whoever writes sees the flag, or what it has written is seen by the caller's next look; only with `barrier`.
 template <typename Memory>
 void announce_sleep(std::atomic<std::uint32_t>& asleep, bool barrier) {
-  Memory::store(asleep, 1U, std::memory_order_seq_cst);
+  Memory::store(asleep, 1U, std::memory_order_relaxed);
   if (barrier) Memory::barrier_everywhere();
 }
 template <typename Memory>
@@ -40,7 +40,7 @@ void sleep_announced(std::atomic<std::uint32_t>& asleep, std::chrono::nanosecond
 }
 template <typename Memory>
 void wake_sleeper(std::atomic<std::uint32_t>& asleep) {
-  if (Memory::exchange(asleep, 0U, std::memory_order_acq_rel) != 0) Memory::wake(asleep);
+  if (Memory::exchange(asleep, 0U, std::memory_order_relaxed) != 0) Memory::wake(asleep);
 }
 
 } // namespace heddle::translators

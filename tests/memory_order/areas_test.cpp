@@ -1,0 +1,66 @@
+// Memory that its owner takes away: nobody touches an area once close has returned.
+#include "translators/shm/areas.hpp"
+#include "ir/area_window.hpp"
+#include "tests/memory_order/every_order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace heddle::memory_order {
+namespace {
+
+using namespace translators;
+
+constexpr std::uint64_t kKey = kAreaKey | 5;
+
+// The user goes in twice; the owner closes, and uses the memory for something else.
+class AreaProgram {
+ public:
+  explicit AreaProgram(bool barrier) : barrier_(barrier) {}
+
+  [[nodiscard]] Program program() {
+    return {.prepare = [] {}, .threads = {[this] { close(); }, [this] { use(); }}};
+  }
+
+ private:
+  std::byte* memory() { return reinterpret_cast<std::byte*>(&memory_); }
+  void use() {
+    const ir::AreaWindow window{.memory = memory(),
+                                .live = &entry_.key,
+                                .key = kKey,
+                                .inside = &inside_.process,
+                                .mark = 9,
+                                .fenced = !barrier_};
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+      if (!window.enter<ModelMemory>()) return;
+      std::uint64_t seen = 0;
+      ModelMemory::copy_out(reinterpret_cast<std::byte*>(&seen), memory(), sizeof seen);
+      check(seen == 70 + i - 1, "not what was opened, or what this process has written there");
+      ModelMemory::plain_store(memory(), 70 + i);
+      window.leave<ModelMemory>();
+    }
+  }
+  // As OwnAreas::open and close.
+  void close() {
+    ModelMemory::plain_store(memory(), 70);
+    open_entry<ModelMemory>(entry_, {.bytes = 8, .segment = {}, .address = 0}, kKey);
+    close_entry<ModelMemory>(entry_, barrier_);
+    assume(is_inside<ModelMemory>(inside_) == 0);
+    ModelMemory::plain_store(memory(), 1);
+  }
+
+  const bool barrier_;
+  alignas(64) std::uint64_t memory_ = 0;
+  AreaEntry entry_{};
+  InsideWord inside_{};
+};
+
+TEST(EveryOrder, OfClosingAnAreaLetsNobodyStayInside) {
+  AreaProgram with(true);
+  AreaProgram without(false);
+  expect_sound_and_minimal({{"with a barrier everywhere", with.program()}, {"with fences", without.program()}});
+}
+
+} // namespace
+} // namespace heddle::memory_order
