@@ -51,7 +51,7 @@ void admit_no_visit(SegmentHeader& header) {
 }
 template <typename Memory = base::Processor>
 bool is_visited(const SegmentHeader& header) {
-  return Memory::load(header.visitors, std::memory_order_acquire) != 0;
+  return Memory::load(header.visitors, std::memory_order_seq_cst) != 0; // not before `left` is seen by others
 }
 // Admits no further visit and waits for the end of those under way; for a second at most, since one who died in the middle of
 // a visit never ends it.
