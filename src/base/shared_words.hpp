@@ -1,7 +1,7 @@
 // Accesses to memory that other processes read and write at the same time, as this processor makes them.
 //
 // Code whose correctness hangs on the order of such accesses takes them from a template parameter `Memory`, of which this is the
-// one that ships. The other (tests/memory_order) runs the same code over every order that a weakly ordered processor allows, and
+// one that ships. The other (tests/weak_memory) runs the same code over every order that a weakly ordered processor allows, and
 // over every access weakened in turn: `Here` tells it which one that is, and costs nothing here.
 // Plain accesses (copy_in, copy_out, plain_store) are those that something else orders: nobody else touches the bytes meanwhile.
 #pragma once
@@ -9,10 +9,12 @@
 #include "base/copy.hpp"
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <type_traits>
 
 namespace heddle::base {
 
@@ -39,7 +41,8 @@ struct Processor {
                                            Here = Here::current()) {
     word.store(value, order);
   }
-  [[gnu::always_inline]] static void store(std::uint64_t& word, std::uint64_t value, std::memory_order order,
+  template <std::unsigned_integral Word>
+  [[gnu::always_inline]] static void store(Word& word, std::type_identity_t<Word> value, std::memory_order order,
                                            Here = Here::current()) {
     std::atomic_ref(word).store(value, order);
   }

@@ -2,7 +2,7 @@
 // some execution does.
 #pragma once
 
-#include "tests/memory_order/explorer.hpp"
+#include "tests/weak_memory/explorer.hpp"
 
 #include <string>
 #include <vector>
@@ -17,6 +17,6 @@ struct Named {
 // Together the programs need every order at every site that they pass; what a test itself asks for does not count, nor what
 // stands in the file `elsewhere`, whose other uses need more.
 // Prints how much was explored, and what shows each weakening.
-void expect_sound_and_minimal(const std::vector<Named>& programs, const std::string& elsewhere = {});
+void expect_sound_and_minimal(std::vector<Named> programs, const std::string& elsewhere = {});
 
 } // namespace heddle::memory_order

@@ -1,5 +1,5 @@
 // The checker itself: small programs whose outcomes under C++'s memory model are known.
-#include "tests/memory_order/explorer.hpp"
+#include "tests/weak_memory/explorer.hpp"
 
 #include <gtest/gtest.h>
 

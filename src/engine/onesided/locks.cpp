@@ -53,7 +53,7 @@ ir::Command BasicLocks<Memory>::command(KnownArea& area, std::uint64_t offset, S
 template <typename Memory>
 bool BasicLocks<Memory>::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old) {
   if (area.seat.window.exists()) {
-    old = Memory::fetch_add(word(area, offset), value, std::memory_order_seq_cst);
+    old = Memory::fetch_add(word(area, offset), value, std::memory_order_acq_rel);
     return true;
   }
   ir::Command command = this->command(area, offset, Step::main);
@@ -68,7 +68,7 @@ bool BasicLocks<Memory>::swap(KnownArea& area, std::uint64_t offset, std::uint64
                               Step step, std::uint64_t& old) {
   if (area.seat.window.exists()) {
     old = expected;
-    Memory::compare_exchange(word(area, offset), old, value, std::memory_order_seq_cst);
+    Memory::compare_exchange(word(area, offset), old, value, std::memory_order_acq_rel);
     return true;
   }
   ir::Command command = this->command(area, offset, step);
@@ -96,7 +96,7 @@ void BasicLocks<Memory>::store(KnownArea& area, std::uint64_t offset, std::uint6
 template <typename Memory>
 bool BasicLocks<Memory>::read_claim(KnownArea& area, std::uint32_t ticket) {
   if (area.seat.window.exists()) {
-    area.seat.word = Memory::load(word(area, layout_.claim(ticket)), std::memory_order_acquire);
+    area.seat.word = Memory::load(word(area, layout_.claim(ticket)), std::memory_order_relaxed);
     return true;
   }
   ir::Command command = this->command(area, layout_.claim(ticket), Step::main);
@@ -346,7 +346,7 @@ std::size_t BasicLocks<Memory>::progress() {
       const Inside inside(area);
       if (!inside.entered()) {
         closed_.push_back(&area);
-      } else if (LockState::unpack(Memory::load(word(area, LockLayout::kState), std::memory_order_seq_cst)).serving ==
+      } else if (LockState::unpack(Memory::load(word(area, LockLayout::kState), std::memory_order_acquire)).serving ==
                  area.seat.ticket) {
         served(area);
         ++done;

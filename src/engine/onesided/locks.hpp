@@ -120,10 +120,10 @@ inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
   bool taken = now.next == now.serving;
   if (taken) {
     Memory::store(trying, 1, std::memory_order_relaxed);
-    taken = Memory::compare_exchange(state, seen, seen + LockState::kTakeTicket, std::memory_order_seq_cst);
+    taken = Memory::compare_exchange(state, seen, seen + LockState::kTakeTicket, std::memory_order_acq_rel);
     if (taken) {
       Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, ground_.core.rank, true),
-                    std::memory_order_release);
+                    std::memory_order_relaxed); // released with `trying`
       seat.ticket = now.next;
       seat.state = LockSeat::State::held;
     }
@@ -140,7 +140,7 @@ inline bool BasicLocks<Memory>::unlock_now(KnownArea& area) {
     return false;
   std::uint64_t seen = LockState{.next = seat.ticket + 1, .serving = seat.ticket}.pack();
   const bool left = Memory::compare_exchange(word(area, LockLayout::kState), seen,
-                                             seen + LockState::serve_next(seat.ticket), std::memory_order_seq_cst);
+                                             seen + LockState::serve_next(seat.ticket), std::memory_order_release);
   if (left) seat.state = LockSeat::State::away;
   seat.window.leave();
   return left;

@@ -1,7 +1,7 @@
-#include "tests/memory_order/explorer.hpp"
+#include "tests/weak_memory/explorer.hpp"
 
-#include "tests/memory_order/fiber.hpp"
-#include "tests/memory_order/model.hpp"
+#include "tests/weak_memory/fiber.hpp"
+#include "tests/weak_memory/model.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -17,6 +17,10 @@ namespace {
 constexpr std::size_t kNobody = kMostThreads; // the program's `finally` runs
 struct Ended {};                              // which a violation ends
 
+// What a thread's history holds beside its accesses.
+constexpr std::uint64_t kWoken = ~std::uint64_t{0};
+constexpr std::uint64_t kDying = kWoken - 1;
+
 class Explorer final : public Chooser {
  public:
   Explorer(const Program& program, const Manner& manner) : program_(program), manner_(manner), model_(*this) {
@@ -27,7 +31,13 @@ class Explorer final : public Chooser {
     do {
       execute();
       ++result_.executions;
-    } while (!result_.violated && result_.executions < manner_.most_executions && next_choices());
+      if (model_.mistook_a_variable()) { // then steps were left out
+        choices_.clear();
+        seen_.clear();
+        continue;
+      }
+      if (!next_choices()) break;
+    } while (!result_.violated && result_.executions < manner_.most_executions);
     result_.complete = !result_.violated && choices_.empty();
     result_.states = seen_.size();
     for (const Choice& choice : choices_)
@@ -54,7 +64,17 @@ class Explorer final : public Chooser {
   }
 
   // Before each step that others can notice: they may come first.
-  void point() { threads_[running_]->fiber.pause(); }
+  void point() {
+    if (dying_ && running_ == program_.mortal) return; // its death is one step
+    threads_[running_]->fiber.pause();
+    if (running_ != program_.mortal || choose(2) == 0) return;
+    dying_ = true;
+    model_.remember(running_, kDying);
+    program_.at_death();
+    threads_[running_]->dead = true;
+    threads_[running_]->fiber.pause();
+    std::abort();
+  }
   [[nodiscard]] std::size_t self() const { return running_; }
   Model& model() { return model_; }
 
@@ -83,7 +103,7 @@ class Explorer final : public Chooser {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       if (threads_[i]->blocked_on != on) continue;
       threads_[i]->blocked_on = nullptr;
-      model_.remember(i, 5);
+      model_.remember(i, kWoken);
     }
   }
 
@@ -91,6 +111,7 @@ class Explorer final : public Chooser {
   struct Thread {
     Fiber fiber;
     const void* blocked_on = nullptr;
+    bool dead = false;
   };
   struct Choice {
     std::size_t chosen = 0;
@@ -122,6 +143,7 @@ class Explorer final : public Chooser {
   std::size_t depth_ = 0; // choices made in this execution
   std::size_t running_ = 0;
   bool ending_ = false;
+  bool dying_ = false; // the mortal thread is, or is dead
   std::unordered_set<std::uint64_t> seen_;
   std::map<std::pair<const char*, std::uint64_t>, Known> sites_;
   Result result_;
@@ -132,10 +154,12 @@ Explorer* g_explorer = nullptr; // the one whose program runs
 void Explorer::execute() {
   depth_ = 0;
   ending_ = false;
+  dying_ = false;
   model_.begin(threads_.size());
   program_.prepare();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     threads_[i]->blocked_on = nullptr;
+    threads_[i]->dead = false;
     threads_[i]->fiber.start([this, i] { program_.threads[i](); });
   }
   for (std::size_t i = 0; i < threads_.size() && !ending_; ++i) resume(i); // up to its first step
@@ -147,7 +171,7 @@ void Explorer::execute() {
     bool all_ended = true;
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       const std::size_t thread = (last + i) % threads_.size(); // whoever ran goes on first
-      if (threads_[thread]->fiber.ended()) continue;
+      if (threads_[thread]->fiber.ended() || threads_[thread]->dead) continue;
       all_ended = false;
       if (threads_[thread]->blocked_on == nullptr) ready.at(count++) = thread;
     }
@@ -245,9 +269,29 @@ void assume(bool holds) {
   if (!holds) g_explorer->abandon();
 }
 
+void post(std::atomic<std::uint32_t>& box, std::uint32_t what) {
+  g_explorer->point();
+  g_explorer->model().update(g_explorer->self(), &box, sizeof box, std::memory_order_release,
+                             [what](std::uint64_t& word) {
+                               word += what;
+                               return true;
+                             });
+  g_explorer->unblock(&box);
+}
+
+std::uint32_t await(std::atomic<std::uint32_t>& box, std::uint32_t seen) {
+  for (;;) {
+    g_explorer->point();
+    const std::uint64_t found =
+        g_explorer->model().newest(g_explorer->self(), &box, sizeof box, std::memory_order_acquire);
+    if (found != seen) return static_cast<std::uint32_t>(found);
+    g_explorer->block(&box);
+  }
+}
+
 std::uint64_t ModelMemory::load_at(const void* at, std::size_t bytes, std::memory_order order, const base::Here& here) {
   g_explorer->order_at(here, Access::load, order);
-  g_explorer->point();
+  if (!g_explorer->model().is_constant(at)) g_explorer->point();
   return g_explorer->model().load(g_explorer->self(), at, bytes, order);
 }
 
@@ -314,7 +358,11 @@ void ModelMemory::barrier_everywhere(base::Here here) {
 
 void ModelMemory::wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds) {
   g_explorer->point();
-  if (g_explorer->model().newest(g_explorer->self(), &word, sizeof word) == value) g_explorer->block(&word);
+  // The kernel looks after a full barrier, as it wakes after one.
+  g_explorer->model().fence(g_explorer->self(), std::memory_order_seq_cst);
+  const std::uint64_t found =
+      g_explorer->model().newest(g_explorer->self(), &word, sizeof word, std::memory_order_relaxed);
+  if (found == value) g_explorer->block(&word);
 }
 
 void ModelMemory::wake(std::atomic<std::uint32_t>& word) {

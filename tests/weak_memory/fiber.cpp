@@ -1,4 +1,4 @@
-#include "tests/memory_order/fiber.hpp"
+#include "tests/weak_memory/fiber.hpp"
 
 #include <ucontext.h>
 

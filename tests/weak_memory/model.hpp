@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heddle::memory_order {
@@ -60,11 +61,19 @@ class Model {
   void compiler_fence(std::size_t thread);
   // As membarrier: a full barrier of every thread, though the compiler may have moved accesses across it where no compiler fence is.
   void barrier_everywhere(std::size_t thread);
-  // What a system call on the word sees: the newest value, after a full barrier.
-  std::uint64_t newest(std::size_t thread, const void* at, std::size_t bytes);
+  // A load that is not late: the newest value.
+  std::uint64_t newest(std::size_t thread, const void* at, std::size_t bytes, std::memory_order order);
 
   std::uint64_t plain_load(std::size_t thread, const void* at);
   void plain_store(std::size_t thread, const void* at, std::uint64_t value);
+
+  // Whether nobody has ever stored there, in any execution so far: then nobody cares when it is read.
+  [[nodiscard]] bool is_constant(const void* at) const {
+    const auto place = places_.find(at);
+    return place != places_.end() && !locations_[place->second].ever_stored;
+  }
+  // Whether that has turned out to be wrong since the last time.
+  bool mistook_a_variable() { return std::exchange(surprised_, false); }
 
   // Equal for executions that differ only in the order of steps that do not concern each other.
   [[nodiscard]] std::uint64_t state() const;
@@ -90,6 +99,7 @@ class Model {
   struct Location {
     const void* at = nullptr;
     bool used = false; // in this execution
+    bool ever_stored = false;
     std::vector<Message> messages;
     // When each thread last did so, by its own clock.
     Clock loaded{}, stored{}, plainly_loaded{}, plainly_stored{};
@@ -133,6 +143,7 @@ class Model {
   std::vector<Location> locations_; // the same ones in every execution
   std::unordered_map<const void*, std::size_t> places_;
   std::vector<Thread> threads_;
+  bool surprised_ = false;
   View agreed_{}; // of all seq_cst accesses and fences
 };
 

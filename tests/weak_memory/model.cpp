@@ -1,4 +1,4 @@
-#include "tests/memory_order/model.hpp"
+#include "tests/weak_memory/model.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -99,6 +99,8 @@ void Model::read(std::size_t thread, std::size_t location, std::size_t message, 
 void Model::insert(std::size_t thread, std::size_t location, std::size_t after, Message message) {
   Location& place = locations_[location];
   Thread& mine = threads_[thread];
+  surprised_ = surprised_ || !place.ever_stored;
+  place.ever_stored = true;
   message.name = (std::uint64_t{thread} + 1) << 32U | mine.steps;
   mine.current.view[location] = message.time;
   message.released.view[location] = std::max(message.released.view[location], message.time);
@@ -191,11 +193,10 @@ void Model::barrier_everywhere(std::size_t thread) {
   fence(thread, std::memory_order_seq_cst);
 }
 
-std::uint64_t Model::newest(std::size_t thread, const void* at, std::size_t bytes) {
-  fence(thread, std::memory_order_seq_cst);
+std::uint64_t Model::newest(std::size_t thread, const void* at, std::size_t bytes, std::memory_order order) {
   const std::size_t location = find(at, bytes);
   const std::size_t last = locations_[location].messages.size() - 1;
-  read(thread, location, last, std::memory_order_relaxed);
+  read(thread, location, last, order);
   return locations_[location].messages[last].value;
 }
 

@@ -9,11 +9,13 @@
 #include "base/shared_words.hpp"
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace heddle::memory_order {
@@ -43,6 +45,9 @@ struct Program {
   std::function<void()> prepare; // before each execution: every object as at the start
   std::vector<std::function<void()>> threads;
   std::function<void()> finally = [] {}; // when all threads have ended
+  // This thread may stop for good at each of its steps, as a process that is killed. What others learn of it is done here.
+  std::size_t mortal = SIZE_MAX;
+  std::function<void()> at_death = [] {};
 };
 
 struct Result {
@@ -63,10 +68,14 @@ struct Manner {
 // Until the first violation, or all is explored, or that many executions were.
 Result explore(const Program& program, const Manner& manner = {});
 
-// For programs: ends the execution as a violation; without a word, because another execution shows the same and more (a look
-// that finds nothing); sleeps until another thread wakes it.
+// For programs: ends the execution as a violation; or without a word, because another execution shows the same and more (a look
+// that finds nothing).
 void check(bool sound, const char* what);
 void assume(bool holds);
+// A message between threads that needs no check of its own, as one step: added to the box; taken out of one that no longer
+// holds what was seen there, and slept for until then.
+void post(std::atomic<std::uint32_t>& box, std::uint32_t what);
+std::uint32_t await(std::atomic<std::uint32_t>& box, std::uint32_t seen);
 
 // Memory as the model has it.
 struct ModelMemory {
@@ -83,7 +92,8 @@ struct ModelMemory {
                     base::Here here = base::Here::current()) {
     store_at(&word, sizeof word, value, order, here);
   }
-  static void store(std::uint64_t& word, std::uint64_t value, std::memory_order order,
+  template <std::unsigned_integral Word>
+  static void store(Word& word, std::type_identity_t<Word> value, std::memory_order order,
                     base::Here here = base::Here::current()) {
     store_at(&word, sizeof word, value, order, here);
   }
