@@ -1,4 +1,4 @@
-// Memory that its owner takes away: nobody touches an area once close has returned.
+// Memory that its owner takes away: nobody touches an area once close has returned, or finds another one in its place.
 #include "translators/shm/areas.hpp"
 #include "ir/area_window.hpp"
 #include "tests/memory_order/every_order.hpp"
@@ -56,10 +56,44 @@ class AreaProgram {
   InsideWord inside_{};
 };
 
-TEST(EveryOrder, OfClosingAnAreaLetsNobodyStayInside) {
-  AreaProgram with(true);
-  AreaProgram without(false);
-  expect_sound_and_minimal({{"with a barrier everywhere", with.program()}, {"with fences", without.program()}});
+// The owner closes an area and opens another one in its entry, while a peer reads the entry to find the first.
+class EntryProgram {
+ public:
+  explicit EntryProgram(bool barrier) : barrier_(barrier) {}
+
+  [[nodiscard]] Program program() {
+    return {.prepare = [] {},
+            .threads = {[this] {
+                          open_entry<ModelMemory>(entry_, content(7), kKey);
+                          close_entry<ModelMemory>(entry_, barrier_);
+                          open_entry<ModelMemory>(entry_, content(8), kKey + 1);
+                        },
+                        [this] {
+                          AreaContent found;
+                          if (!read_entry<ModelMemory>(entry_, kKey, found)) return;
+                          check(found.bytes == 7 && found.segment.bytes == 7 && found.segment.inode == 7 &&
+                                    found.address == 7,
+                                "an area is found under another one's key");
+                        }}};
+  }
+
+ private:
+  static AreaContent content(std::uint64_t value) {
+    return {.bytes = value, .segment = {.bytes = value, .inode = value}, .address = value};
+  }
+  const bool barrier_;
+  AreaEntry entry_{};
+};
+
+TEST(EveryOrder, OfAnAreaLetsNobodyStayInsideOrFindAnother) {
+  AreaProgram closed(true);
+  AreaProgram closed_by_fences(false);
+  EntryProgram reopened(true);
+  EntryProgram reopened_by_fences(false);
+  expect_sound_and_minimal({{"closed, with a barrier everywhere", closed.program()},
+                            {"closed, with fences", closed_by_fences.program()},
+                            {"another opened, with a barrier everywhere", reopened.program()},
+                            {"another opened, with fences", reopened_by_fences.program()}});
 }
 
 } // namespace

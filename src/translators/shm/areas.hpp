@@ -12,7 +12,9 @@
 
 #include <heddle/error.hpp>
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,9 +34,10 @@ struct AreaContent {
   std::uint64_t address = 0; // in the segment, or of private memory
 };
 // Peers read an entry while its owner may close it and open another area in its place.
+using AreaWords = std::array<std::uint64_t, sizeof(AreaContent) / sizeof(std::uint64_t)>;
 struct alignas(64) AreaEntry {
   std::atomic<std::uint64_t> key; // 0: closed or never opened
-  AreaContent content;
+  AreaWords words;                // its AreaContent
 };
 
 struct alignas(64) InsideWord {
@@ -43,8 +46,8 @@ struct alignas(64) InsideWord {
 
 template <typename Memory = base::Processor>
 void open_entry(AreaEntry& entry, const AreaContent& content, std::uint64_t key) {
-  Memory::copy_in(reinterpret_cast<std::byte*>(&entry.content), reinterpret_cast<const std::byte*>(&content),
-                  sizeof content);
+  const auto words = std::bit_cast<AreaWords>(content);
+  for (std::size_t i = 0; i < words.size(); ++i) Memory::store(entry.words[i], words[i], std::memory_order_relaxed);
   Memory::store(entry.key, key, std::memory_order_release);
 }
 // From here on whoever enters sees that the area is closed, and whoever entered before is seen by is_inside.
@@ -65,10 +68,12 @@ std::uint64_t is_inside(const InsideWord& word) {
 template <typename Memory = base::Processor>
 bool read_entry(const AreaEntry& entry, std::uint64_t key, AreaContent& content) {
   if (Memory::load(entry.key, std::memory_order_acquire) != key) return false;
-  Memory::copy_out(reinterpret_cast<std::byte*>(&content), reinterpret_cast<const std::byte*>(&entry.content),
-                   sizeof content);
-  // Another area may have taken the entry's place while it was read.
-  return Memory::load(entry.key, std::memory_order_acquire) == key;
+  AreaWords words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = Memory::load(entry.words[i], std::memory_order_relaxed);
+  content = std::bit_cast<AreaContent>(words);
+  // Another area may have taken the entry's place while it was read: whoever has seen a word of that sees its key, too.
+  Memory::fence(std::memory_order_acquire);
+  return Memory::load(entry.key, std::memory_order_relaxed) == key;
 }
 
 // Areas that one process can have open at once; the entries stand in its main segment, followed by an InsideWord per rank.
