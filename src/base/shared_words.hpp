@@ -26,6 +26,14 @@ template <typename Word = std::uint64_t>
   return *reinterpret_cast<Word*>(at);
 }
 
+// A word of private memory, wherever it lies.
+template <typename Word>
+[[gnu::always_inline]] inline Word read_word(const std::byte* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
 struct Processor {
   template <typename Word>
   [[gnu::always_inline]] static Word load(const std::atomic<Word>& word, std::memory_order order,
@@ -82,9 +90,32 @@ struct Processor {
   [[gnu::always_inline]] static void copy_in(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     copy_bytes(to, from, bytes);
   }
+  // Others may look at the bytes meanwhile, and see some before the others.
+  [[gnu::always_inline]] static void copy_watched(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    copy_bytes(to, from, bytes);
+  }
   [[gnu::always_inline]] static void copy_out(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     copy_bytes(to, from, bytes);
   }
 };
+
+// Stores bytes after everything stored before. An aligned word of 8, 4 or 2 bytes lands at once, by a single store: others may
+// wait for it by looking at it, and write it themselves as soon as they see it.
+template <typename Memory = Processor>
+[[gnu::always_inline]] inline void store_in_order(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  const auto is_word = [to, bytes](std::uint64_t size) {
+    return bytes == size && reinterpret_cast<std::uintptr_t>(to) % size == 0;
+  };
+  if (is_word(8)) [[likely]] {
+    Memory::store(word_at(to), read_word<std::uint64_t>(from), std::memory_order_release);
+  } else if (is_word(4)) {
+    Memory::store(word_at<std::uint32_t>(to), read_word<std::uint32_t>(from), std::memory_order_release);
+  } else if (is_word(2)) {
+    Memory::store(word_at<std::uint16_t>(to), read_word<std::uint16_t>(from), std::memory_order_release);
+  } else {
+    Memory::fence(std::memory_order_release);
+    Memory::copy_watched(to, from, bytes);
+  }
+}
 
 } // namespace heddle::base

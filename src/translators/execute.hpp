@@ -37,9 +37,14 @@ inline bool put_is_sound(const ir::Command& command, const std::byte* to) {
 template <typename Memory = base::Processor>
 inline void execute_put(const ir::Command& command, std::byte* to) {
   const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
-  const std::uint64_t skip = lead_last ? kWord : 0;
-  if (command.head_bytes > skip) Memory::copy_in(to + skip, command.head.data() + skip, command.head_bytes - skip);
-  if (command.bytes > 0) Memory::copy_in(to + command.head_bytes, command.local, command.bytes);
+  if (lead_last) {
+    if (command.head_bytes > kWord)
+      Memory::copy_in(to + kWord, command.head.data() + kWord, command.head_bytes - kWord);
+    if (command.bytes > 0) Memory::copy_in(to + command.head_bytes, command.local, command.bytes);
+  } else { // after the puts before it: their peer may wait for this one and then look at them
+    if (command.head_bytes > 0) base::store_in_order<Memory>(to, command.head.data(), command.head_bytes);
+    if (command.bytes > 0) base::store_in_order<Memory>(to + command.head_bytes, command.local, command.bytes);
+  }
   if (ir::has(command.flags, ir::Flags::terminated)) {
     const std::uint64_t end = ir::terminator_at(command.head_bytes + command.bytes);
     Memory::store(base::word_at(to + end), 0, std::memory_order_relaxed);

@@ -383,6 +383,11 @@ void ModelMemory::copy_in(std::byte* to, const std::byte* from, std::uint64_t by
   }
 }
 
+void ModelMemory::copy_watched(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at < bytes; at += sizeof(std::uint64_t))
+    store(base::word_at(to + at), base::read_word<std::uint64_t>(from + at), std::memory_order_relaxed);
+}
+
 void ModelMemory::copy_out(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
     const std::uint64_t word = g_explorer->model().plain_load(g_explorer->self(), from + at);

@@ -118,6 +118,7 @@ struct ModelMemory {
   static void plain_store(std::byte* to, std::uint64_t value);
   // Whole words only.
   static void copy_in(std::byte* to, const std::byte* from, std::uint64_t bytes);
+  static void copy_watched(std::byte* to, const std::byte* from, std::uint64_t bytes);
   static void copy_out(std::byte* to, const std::byte* from, std::uint64_t bytes);
 
   // The kernel's part (translators/shm/sleep_flag.hpp). Nobody sleeps for a limited time here: a sleep that only its end would

@@ -2,7 +2,7 @@
 // hands the operation to transfers or locks. What is common stays short: through a window a push is a look-up and a few stores.
 #pragma once
 
-#include "base/copy.hpp"
+#include "base/shared_words.hpp"
 #include "engine/onesided/ground.hpp"
 #include "engine/onesided/locks.hpp"
 #include "engine/onesided/multicasts.hpp"
@@ -38,8 +38,7 @@ class Primitives {
     const KnownArea* area = reach(to, data.size());
     if (area == nullptr || !area->window.enter()) [[unlikely]]
       return false;
-    std::atomic_thread_fence(std::memory_order_release); // after what was pushed before
-    base::copy_bytes(area->window.memory + to.offset, data.data(), data.size());
+    base::store_in_order(area->window.memory + to.offset, data.data(), data.size());
     area->window.leave();
     return true;
   }

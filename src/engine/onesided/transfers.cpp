@@ -1,6 +1,6 @@
 #include "engine/onesided/transfers.hpp"
 
-#include "base/copy.hpp"
+#include "base/shared_words.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -109,13 +109,12 @@ void Transfers::move_through_window(Transfer& transfer) {
   }
   const bool is_pull = transfer.kind == Transfer::Kind::pull;
   std::byte* memory = area.window.memory + transfer.offset;
-  std::atomic_thread_fence(std::memory_order_release);
   for (Piece piece; transfer.cursor.next(piece, ~std::uint64_t{0});) {
     std::byte* local = transfer.local.data() + piece.local;
     if (is_pull)
       base::copy_bytes(local, memory + piece.remote, piece.bytes);
     else
-      base::copy_bytes(memory + piece.remote, local, piece.bytes);
+      base::store_in_order(memory + piece.remote, local, piece.bytes);
   }
   area.window.leave();
   if (is_pull) keep_twin(transfer);
