@@ -195,7 +195,7 @@ void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
 Context::State::~State() {
   if (store_ == nullptr || engine_ == nullptr) return;
   say_last_words();
-  static_cast<void>(store_->leave(base::deadline_in(std::chrono::seconds(1))));
+  static_cast<void>(store_->leave());
 }
 
 std::size_t Context::State::progress_all() {
@@ -212,8 +212,14 @@ std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers
 
 void Context::State::say_last_words() {
   if (waiter_ == nullptr) return; // it never met the others
-  const std::uint64_t end = base::steady_ns() + kSecond;
-  while ((engine_->owes_words() || exchanges_->cut_short()) && base::steady_ns() < end) pass_time(progress(), end);
+  const std::uint64_t begin = base::steady_ns();
+  while (engine_->owes_words() || exchanges_->cut_short()) {
+    const std::uint64_t now = base::steady_ns();
+    // A word that is owed is given however slow its peer is, unless the peer is gone, too.
+    if (!engine_->owes_words() && now - begin >= kSecond) return;
+    if (now - begin >= kPatience) watch_departures();
+    pass_time(progress(), now + kLookInterval);
+  }
 }
 
 void Context::State::note_deaths() {
@@ -276,11 +282,15 @@ void Context::State::look_around() {
     news_awaited_ns_ = 0;
   }
   if (!watches_departures_ && now - last_count_ns_ >= kPatience) {
-    if (engine_->waits_since(last_count_)) watches_departures_ = store_->watch_departures().has_value();
+    if (engine_->waits_since(last_count_)) watch_departures();
     last_count_ns_ = now;
     last_count_ = engine_->progress_count();
   }
   take_notices();
+}
+
+void Context::State::watch_departures() {
+  if (!watches_departures_ && !store_lost_) watches_departures_ = store_->watch_departures().has_value();
 }
 
 // The fewer, the slower they come: whoever calls once in a while still learns of deaths.

@@ -153,6 +153,8 @@ class Context::State {
   // that was cut short, so are those that have not yet heard of the death and still send to it.
   void say_last_words();
   void take_notices();
+  // Asks to be told of who leaves; again where the store was too slow to take it.
+  void watch_departures();
   void progress_between_quick_calls();
   void watch(std::uint64_t idle_ns);
 

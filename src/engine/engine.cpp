@@ -162,7 +162,11 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     link->port = ports_[contacts_[rank].port].get();
   }
   if (link->failed()) {
-    if (link->dead) return;
+    if (link->dead) {
+      // It had left, but came to a bad end: nothing is left to end with it, but the program is told.
+      if (how == End::died && link->fate == ErrorCode::peer_left) tell_end(*link, how);
+      return;
+    }
     --cut_off_;
     tell_end(*link, how); // beside the lost connection
     take_back(*link);

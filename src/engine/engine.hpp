@@ -222,7 +222,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   std::size_t take_events(std::span<Event> events) { return core_.events.pop(events); }
   [[nodiscard]] bool has_events() const { return !core_.events.empty(); }
 
-  // The process is known to be dead: what it has sent is still delivered, everything else with it ends.
+  // The process is known to be dead: what it has sent is still delivered, everything else with it ends. Also of one that had
+  // left before: its exit status told.
   void peer_failed(std::uint32_t rank) { peer_gone(rank, End::died); }
   // The peer has left in good order: the same.
   void peer_left(std::uint32_t rank) { peer_gone(rank, End::left); }

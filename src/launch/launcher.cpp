@@ -38,10 +38,14 @@ Error system_error(std::string fact, int code) {
           .system_code = code};
 }
 
-// Blocks the signals that the launcher handles and makes them readable; the old mask comes back at the end.
+// Blocks the signals that the launcher handles and makes them readable; the old mask comes back at the end. Where SIGCHLD is
+// ignored, as some parents hand it down, the system would collect the processes itself and nobody would hear of their ends.
 class Signals {
  public:
   Signals() {
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &usual, &child_before_);
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -51,7 +55,10 @@ class Signals {
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  ~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~Signals() {
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    ::sigaction(SIGCHLD, &child_before_, nullptr);
+  }
 
   [[nodiscard]] int descriptor() const { return descriptor_.number(); }
   [[nodiscard]] const sigset_t& before() const { return before_; }
@@ -64,6 +71,7 @@ class Signals {
 
  private:
   sigset_t before_{};
+  struct sigaction child_before_{};
   base::Descriptor descriptor_;
 };
 
@@ -126,7 +134,8 @@ class Run {
   void signal_all(int number) const;
   void collect_ended();
   void judge(std::uint32_t rank, const Ending& ending);
-  void forward_signals();
+  // True where processes may have ended.
+  bool forward_signals();
   void press_on_if_due();
   void end_all();
 
@@ -190,18 +199,20 @@ int Run::watch() {
     std::array<pollfd, 2> entries{{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
                                    {.fd = server_.descriptor(), .events = POLLIN, .revents = 0}}};
     ::poll(entries.data(), entries.size(), push_at_ ? base::milliseconds_until(*push_at_) : -1);
-    server_.serve(); // first: a goodbye must count before the end of the process that said it
-    forward_signals();
-    collect_ended();
+    server_.serve();
+    if (forward_signals()) collect_ended();
     press_on_if_due();
   }
   return exit_status_;
 }
 
-void Run::forward_signals() {
+bool Run::forward_signals() {
+  bool ended = false;
   while (const auto number = signals_.next()) {
+    ended = ended || *number == SIGCHLD;
     if (*number != SIGCHLD) signal_all(*number);
   }
+  return ended;
 }
 
 void Run::collect_ended() {
@@ -221,16 +232,15 @@ void Run::collect_ended() {
 
 void Run::judge(std::uint32_t rank, const Ending& ending) {
   if (exit_status_ == 0) exit_status_ = ending.exit_status();
-  const store::Presence presence = server_.presence(rank);
-  if (presence == store::Presence::left) return; // it left in good order: its status is its own affair
+  server_.hear_out(rank); // a goodbye must count before the end of the process that said it
   if (ending.success()) {
-    if (presence == store::Presence::expected) {
-      server_.declare_left(rank); // it never joined, nobody has met it
-    } else {
-      server_.declare_failed(rank);
-    }
+    if (server_.presence(rank) == store::Presence::joined)
+      server_.declare_failed(rank); // without a goodbye
+    else
+      server_.declare_left(rank); // or it never joined, and nobody has met it
     return;
   }
+  // Also of one that left in good order: its work is most likely not done, and the others would wait for it without a word.
   server_.declare_failed(rank);
   if (push_at_) return; // one line for the first; the others follow from it
   std::string line = "rank " + std::to_string(rank) + " " + describe(ending);

@@ -21,6 +21,8 @@ enum class Binding : std::uint8_t {
 struct Job {
   std::vector<std::string> command;
   std::uint32_t processes = 1;
+  // A process has died when it was killed, when it ended without leaving the job, and when its exit status is not 0, also
+  // where it had left in good order before.
   std::chrono::milliseconds grace{5000}; // for the rest to end on their own after one died
   bool survive = false;                  // the rest goes on when one dies
   Binding bind = Binding::automatic;

@@ -13,6 +13,7 @@ namespace heddle::store {
 namespace {
 
 constexpr std::size_t kFirstInbox = 4 << 10;
+constexpr std::size_t kNoticesOfOne = 2; // that it left, and that it failed after all
 
 Error store_error(std::string fact, int system_code = 0) {
   return {.code = ErrorCode::store_failed,
@@ -94,7 +95,7 @@ Client::Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size)
       inbox_(kFirstInbox),
       watch_(FrameWriter(Kind::watch, 0).finish()),
       largest_answer_(kLargestRequest + std::size_t{size} * (sizeof(std::uint32_t) + kLargestBlob)) {
-  noticed_.reserve(size);
+  noticed_.reserve(kNoticesOfOne * std::size_t{size});
 }
 
 Result<void> Client::put(std::string_view key, std::span<const std::byte> value, Deadline deadline) {
@@ -166,14 +167,26 @@ Result<std::size_t> Client::take_notices(std::span<Notice> notices) {
 
 Result<void> Client::watch_departures() {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
-  return send_all(watch_, base::deadline_in(std::chrono::seconds(1)));
+  return try_send(watch_);
 }
 
-Result<void> Client::leave(Deadline deadline) {
-  const auto answer = ask(FrameWriter(Kind::goodbye, ++sequence_).finish(), Kind::done, deadline);
+Client::~Client() {
+  if (socket_.open()) static_cast<void>(part(false));
+}
+
+Result<void> Client::leave() {
+  if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
+  return part(true);
+}
+
+// What stands in the buffer of a Unix socket is the store's to read, whatever becomes of this process; so no answer is waited
+// for. A full buffer is waited for as long as the store lives: it may be stopped, and that is no reason to be lost.
+Result<void> Client::part(bool in_good_order) {
+  auto sent = send_all(FrameWriter(Kind::goodbye, ++sequence_).u8(in_good_order ? 1 : 0).finish(), Deadline::max());
+  // A child of fork may hold the connection open, too.
+  if (socket_.open()) ::shutdown(socket_.number(), SHUT_RDWR);
   socket_.reset();
-  if (!answer) return std::unexpected(answer.error());
-  return {};
+  return sent;
 }
 
 Result<Bytes> Client::ask(Bytes request, Kind expected, Deadline deadline) {
@@ -214,6 +227,15 @@ Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadlin
   return {};
 }
 
+Result<void> Client::try_send(std::span<const std::byte> bytes) {
+  const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR))
+    return std::unexpected(Error{.code = ErrorCode::would_block, .fact = "the store takes no requests for now"});
+  if (count != static_cast<ssize_t>(bytes.size()))
+    return std::unexpected(broken("the store is gone: its launcher has ended", count < 0 ? errno : 0));
+  return {};
+}
+
 Result<bool> Client::receive_some() {
   const ssize_t count = ::recv(socket_.number(), inbox_.data() + filled_, inbox_.size() - filled_, MSG_DONTWAIT);
   if (count > 0) {
@@ -239,7 +261,8 @@ Result<std::optional<Client::Reply>> Client::sort_inbox() {
       BodyReader reader(cut.frame.body);
       const auto rank = reader.u32();
       const auto failed = reader.u8();
-      if (rank && failed && noticed_.size() < size_) noticed_.push_back({.rank = *rank, .failed = *failed != 0});
+      if (rank && failed && noticed_.size() < noticed_.capacity())
+        noticed_.push_back({.rank = *rank, .failed = *failed != 0});
     } else if (cut.frame.sequence == sequence_) {
       reply = {cut.frame.kind, Bytes(cut.frame.body.begin(), cut.frame.body.end())};
     }

@@ -22,6 +22,7 @@ class Client final : public Store {
   };
   // Joins the store under that rank. already_joined where the rank is taken; store_failed where nobody listens.
   static Result<std::unique_ptr<Client>> connect(const Target& target, Deadline deadline);
+  ~Client() override;
 
   [[nodiscard]] std::uint32_t rank() const override { return rank_; }
   [[nodiscard]] std::uint32_t size() const override { return size_; }
@@ -31,7 +32,7 @@ class Client final : public Store {
   Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
   Result<std::size_t> take_notices(std::span<Notice> notices) override;
   Result<void> watch_departures() override;
-  Result<void> leave(Deadline deadline) override;
+  Result<void> leave() override;
 
  private:
   Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size);
@@ -39,6 +40,10 @@ class Client final : public Store {
   // Sends one request and waits for its answer of the kind expected; the body is a copy.
   Result<Bytes> ask(Bytes request, Kind expected, Deadline deadline);
   Result<void> send_all(std::span<const std::byte> bytes, Deadline deadline);
+  // A word that needs no answer, only if the store takes it now; would_block otherwise, and nothing is lost.
+  Result<void> try_send(std::span<const std::byte> bytes);
+  // The last word, also over a full buffer; then the connection is closed.
+  Result<void> part(bool in_good_order);
   // One non-blocking receive into the inbox. False when nothing was there.
   Result<bool> receive_some();
   struct Reply {
@@ -55,7 +60,7 @@ class Client final : public Store {
   std::uint32_t sequence_ = 0;
   Bytes inbox_; // its size is the room; what has arrived is the first filled_ bytes
   std::size_t filled_ = 0;
-  std::vector<Notice> noticed_; // reserved for all ranks, so that a notice never allocates
+  std::vector<Notice> noticed_; // reserved for two of each rank, so that a notice never allocates
   const Bytes watch_;           // made at once, so that asking for departures never allocates
   std::size_t largest_answer_;
 };

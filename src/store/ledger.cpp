@@ -35,6 +35,7 @@ Ledger::Ledger(std::uint32_t size, std::string job) : job_(std::move(job)), rank
 
 Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answers) {
   if (frame.kind == Kind::hello) return hello(client, frame, answers);
+  if (frame.kind == Kind::goodbye) return goodbye(client, frame, answers);
   const auto found = clients_.find(client);
   if (found == clients_.end()) return std::unexpected(malformed("a request came before hello"));
   ClientState& state = found->second;
@@ -54,8 +55,8 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     case Kind::get: return get(client, state, frame, answers);
     case Kind::fence:
     case Kind::allgather: return arrive(client, state, frame, answers);
-    case Kind::goodbye: goodbye(client, frame, answers); return {};
     case Kind::hello:
+    case Kind::goodbye:
     case Kind::withdraw:
     case Kind::watch:
     case Kind::done:
@@ -195,15 +196,27 @@ void Ledger::watch(ClientId client, ClientState& state, Answers& answers) {
     if (ranks_[rank].presence == Presence::left) answer(answers, client, notice_of(rank, Presence::left));
 }
 
-void Ledger::goodbye(ClientId client, const Frame& frame, Answers& answers) {
-  done(answers, client, frame.sequence);
-  gone(clients_.at(client).rank, Presence::left, answers);
+Result<void> Ledger::goodbye(ClientId client, const Frame& frame, Answers& answers) {
+  BodyReader reader(frame.body);
+  const auto in_good_order = reader.u8();
+  if (!reader.finished()) return std::unexpected(malformed("a goodbye cannot be read"));
+  // Also from one whose hello was refused, or who is gone by the launcher's word: then it means nothing.
+  if (const auto found = clients_.find(client); found != clients_.end())
+    gone(found->second.rank, *in_good_order != 0 ? Presence::left : Presence::failed, answers);
+  return {};
 }
 
-void Ledger::disconnected(ClientId client, Answers& answers) {
+void Ledger::expel(ClientId client, Answers& answers) {
+  if (const auto found = clients_.find(client); found != clients_.end())
+    gone(found->second.rank, Presence::failed, answers);
+}
+
+void Ledger::disconnected(ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
-  gone(found->second.rank, Presence::failed, answers);
+  withdraw(found->second);
+  ranks_[found->second.rank].client = 0;
+  clients_.erase(found);
 }
 
 void Ledger::declare(std::uint32_t rank, Presence how, Answers& answers) {
@@ -212,14 +225,12 @@ void Ledger::declare(std::uint32_t rank, Presence how, Answers& answers) {
 
 void Ledger::gone(std::uint32_t rank, Presence how, Answers& answers) {
   RankState& state = ranks_[rank];
-  if (is_gone(state.presence)) return;
-  if (const auto found = clients_.find(state.client); state.presence == Presence::joined && found != clients_.end()) {
-    withdraw(found->second);
-    clients_.erase(found);
-  }
+  if (state.presence == Presence::failed || state.presence == how) return;
+  disconnected(state.client);
+  const bool known = state.presence == Presence::left;
   state.presence = how;
   state.blob = {};
-  ++gone_count_;
+  if (!known) ++gone_count_;
   if (first_gone_ == kNoPeer) first_gone_ = rank;
   for (const auto& [id, other] : clients_)
     if (how == Presence::failed || other.watches_departures) answer(answers, id, notice_of(rank, how));

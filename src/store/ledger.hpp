@@ -13,7 +13,10 @@
 
 namespace heddle::store {
 
-// Where a rank stands. expected -> joined -> left | failed, or expected -> left | failed by word of the launcher.
+// Where a rank stands. expected -> joined -> left | failed, or expected -> left | failed by word of the launcher; and
+// left -> failed, where the launcher says that its process came to a bad end after all.
+// A rank fails by its own word, by breaking the protocol, or because its process has ended. A connection that is lost is no
+// failure: the process may live, and its goodbye may stand unread in the socket.
 enum class Presence : std::uint8_t { expected, joined, left, failed };
 
 using ClientId = std::uint64_t;
@@ -32,11 +35,18 @@ class Ledger {
   // One request of a client. An error means the client broke the protocol and must be closed (then call disconnected()).
   Result<void> receive(ClientId client, const Frame& frame, Answers& answers);
 
-  // The client's connection ended; without a goodbye before, its rank failed.
-  void disconnected(ClientId client, Answers& answers);
+  // The client broke the protocol: its rank failed.
+  void expel(ClientId client, Answers& answers);
 
-  // The launcher's word on a rank; no effect on one that already left or failed.
+  // The client's connection ended. Its rank stays joined until the launcher says what became of its process, but waits for
+  // nothing any more.
+  void disconnected(ClientId client);
+
+  // The launcher's word on a rank whose process has ended. No effect on one that failed, and `left` none on one that left.
   void declare(std::uint32_t rank, Presence gone, Answers& answers);
+
+  // The connection of a rank that has joined; 0 where it has none.
+  [[nodiscard]] ClientId client_of(std::uint32_t rank) const { return ranks_[rank].client; }
 
   [[nodiscard]] Presence presence(std::uint32_t rank) const { return ranks_[rank].presence; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
@@ -66,7 +76,7 @@ class Ledger {
   Result<void> put(ClientId client, const Frame& frame, Answers& answers);
   Result<void> get(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
   Result<void> arrive(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
-  void goodbye(ClientId client, const Frame& frame, Answers& answers);
+  Result<void> goodbye(ClientId client, const Frame& frame, Answers& answers);
   void withdraw(ClientState& state);
   void watch(ClientId client, ClientState& state, Answers& answers);
   void finish_round(Answers& answers);

@@ -15,10 +15,10 @@ void ledger(Input& input) {
     const Cut cut = cut_frame(ahead.bytes(ahead.left()), kLargestRequest);
     Answers answers;
     if (cut.state != Cut::State::complete) {
-      ledger.disconnected(client, answers);
+      ledger.disconnected(client);
       continue;
     }
-    if (!ledger.receive(client, cut.frame, answers)) ledger.disconnected(client, answers);
+    if (!ledger.receive(client, cut.frame, answers)) ledger.expel(client, answers);
     input.bytes(cut.length);
     for (const auto& answer : answers) {
       const Cut sent = cut_frame(*answer.frame, std::size_t{1} << 30U);

@@ -70,7 +70,7 @@ TEST_F(LedgerTest, TellsEveryoneOfAFailureAndRefusesWhatCannotComplete) {
   hello_all();
   ASSERT_TRUE(say(1, FrameWriter(Kind::fence, 5).finish()));
   answers_.clear();
-  ledger_.disconnected(3, answers_);
+  ledger_.expel(3, answers_);
   EXPECT_EQ(answers_to(1), (Texts{"notice 2", "rank 2 failed, so a fence of all ranks can never complete"}));
   EXPECT_EQ(answers_to(2), Texts{"notice 2"});
   EXPECT_EQ(ledger_.presence(2), Presence::failed);
@@ -83,7 +83,7 @@ TEST_F(LedgerTest, RefusesAKeyWhoseRankIsGoneAndKeepsOtherWaits) {
   ASSERT_TRUE(say(1, FrameWriter(Kind::get, 2).text("a").i64(2).finish()));
   ASSERT_TRUE(say(2, FrameWriter(Kind::get, 2).text("b").i64(0).finish()));
   answers_.clear();
-  ledger_.disconnected(3, answers_);
+  ledger_.expel(3, answers_);
   EXPECT_EQ(answers_to(1), (Texts{"notice 2", "rank 2 failed, without putting 'a'"}));
   EXPECT_EQ(answers_to(2), Texts{"notice 2"});
 }
@@ -92,23 +92,64 @@ TEST_F(LedgerTest, EndsAGetFromAnybodyOnlyWhenNobodyElseIsLeft) {
   hello_all();
   ASSERT_TRUE(say(1, FrameWriter(Kind::get, 2).text("a").i64(kNoPeer).finish()));
   answers_.clear();
-  ledger_.disconnected(3, answers_);
+  ledger_.expel(3, answers_);
   EXPECT_EQ(answers_to(1), Texts{"notice 2"});
   answers_.clear();
-  ledger_.disconnected(2, answers_);
+  ledger_.expel(2, answers_);
   EXPECT_EQ(answers_to(1), (Texts{"notice 1", "rank 2 failed, without putting 'a'"}));
 }
 
 TEST_F(LedgerTest, TakesAGoodbyeForLeavingNotForFailing) {
   hello_all();
   ASSERT_TRUE(say(2, FrameWriter(Kind::fence, 3).finish()));
-  ASSERT_TRUE(say(1, FrameWriter(Kind::goodbye, 4).finish()));
-  EXPECT_EQ(answers_to(1), Texts{"done 4"});
+  ASSERT_TRUE(say(1, FrameWriter(Kind::goodbye, 4).u8(1).finish()));
+  EXPECT_EQ(answers_to(1), Texts{});
   EXPECT_EQ(answers_to(2), Texts{"rank 0 left the job, so a fence of all ranks can never complete"});
   answers_.clear();
-  ledger_.disconnected(1, answers_);
+  ledger_.disconnected(1);
+  ledger_.declare(0, Presence::left, answers_);
   EXPECT_TRUE(answers_.empty());
   EXPECT_EQ(ledger_.presence(0), Presence::left);
+}
+
+TEST_F(LedgerTest, TakesALostConnectionForNothingUntilTheProcessHasEnded) {
+  hello_all();
+  ASSERT_TRUE(say(2, FrameWriter(Kind::fence, 3).finish()));
+  answers_.clear();
+  ledger_.disconnected(1);
+  EXPECT_EQ(ledger_.presence(0), Presence::joined);
+  EXPECT_TRUE(answers_.empty());
+  ledger_.declare(0, Presence::failed, answers_);
+  EXPECT_EQ(answers_to(2), (Texts{"notice 0", "rank 0 failed, so a fence of all ranks can never complete"}));
+}
+
+TEST_F(LedgerTest, TakesTheWordOfOneThatGivesUp) {
+  hello_all();
+  ASSERT_TRUE(say(1, FrameWriter(Kind::goodbye, 4).u8(0).finish()));
+  EXPECT_EQ(answers_to(2), Texts{"notice 0"});
+  EXPECT_EQ(ledger_.presence(0), Presence::failed);
+}
+
+TEST_F(LedgerTest, TellsOfABadEndAlsoAfterLeaving) {
+  hello_all();
+  ASSERT_TRUE(say(2, FrameWriter(Kind::watch, 0).finish()));
+  ASSERT_TRUE(say(1, FrameWriter(Kind::goodbye, 4).u8(1).finish()));
+  EXPECT_EQ(answers_to(2), Texts{"notice 0"});
+  EXPECT_EQ(answers_to(3), Texts{});
+  for (const auto& expected : {Texts{"notice 0"}, Texts{}}) {
+    answers_.clear();
+    ledger_.declare(0, Presence::failed, answers_);
+    EXPECT_EQ(answers_to(2), expected);
+    EXPECT_EQ(answers_to(3), expected);
+  }
+}
+
+TEST_F(LedgerTest, TakesAGoodbyeOfOneItRefusedForNothing) {
+  hello(0);
+  ASSERT_TRUE(say(9, FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(0).text("job").finish()));
+  ASSERT_TRUE(say(9, FrameWriter(Kind::goodbye, 2).u8(0).finish()));
+  EXPECT_EQ(ledger_.presence(0), Presence::joined);
+  EXPECT_FALSE(say(9, FrameWriter(Kind::goodbye, 2).finish()));
 }
 
 TEST_F(LedgerTest, TellsALateComerWhoAlreadyFailed) {
@@ -126,7 +167,7 @@ TEST_F(LedgerTest, RefusesWrongHellos) {
   EXPECT_EQ(refusal(kWireVersion, 0, "job"), "rank 0 has already joined this job");
   EXPECT_EQ(refusal(kWireVersion, 3, "job"), "rank 3 is outside the job of 3");
   EXPECT_EQ(refusal(kWireVersion, 1, "other"), "the store serves another job");
-  EXPECT_EQ(refusal(99, 1, "job"), "the store speaks version 2, this process 99");
+  EXPECT_EQ(refusal(99, 1, "job"), "the store speaks version 3, this process 99");
 }
 
 TEST_F(LedgerTest, ForgetsAWaitThatIsWithdrawn) {
@@ -166,7 +207,7 @@ TEST_F(LedgerTest, SurvivesRandomHistories) {
         const Bytes hello = FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(random() % 4).text("job").finish();
         (void)ledger.receive(client, cut_frame(hello, kLargestRequest).frame, answers);
       } else if (!ledger.receive(client, frame, answers)) {
-        ledger.disconnected(client, answers);
+        ledger.disconnected(client);
       }
     }
   }

@@ -116,16 +116,32 @@ void Server::pause_accepting(const char* why) {
   accepting_ = false;
 }
 
-void Server::read_from(ClientId id, Connection& connection) {
+bool Server::read_from(ClientId id, Connection& connection) {
   const std::size_t before = connection.inbox.size();
   connection.inbox.resize(before + kReadAtOnce);
   const ssize_t count = ::recv(connection.socket.number(), connection.inbox.data() + before, kReadAtOnce, 0);
+  const int problem = count < 0 ? errno : 0;
   connection.inbox.resize(before + (count > 0 ? static_cast<std::size_t>(count) : 0));
-  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
-    doomed_.push_back(id);
-    return;
+  if (count > 0) {
+    take_frames(id, connection);
+    return doomed_.empty() || doomed_.back() != id;
   }
-  take_frames(id, connection);
+  if (problem == EINTR) return true;
+  if (problem != EAGAIN) doomed_.push_back(id); // the system gives what was written before it tells of the end
+  return false;
+}
+
+void Server::hear_out(std::uint32_t rank) {
+  const ClientId id = ledger_.client_of(rank);
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  connection.outbox.clear();
+  connection.deaf = true;
+  if (connection.waits_to_write) write_to(id, connection); // nothing is left to write: reading goes on
+  while (read_from(id, connection)) {
+  }
+  bury();
 }
 
 // Stops at the first answer that cannot be sent at once: a client that does not read its answers is not read from, so
@@ -144,11 +160,12 @@ void Server::take_frames(ClientId id, Connection& connection) {
     }
     if (!taken) {
       log_.warning("store: a client is closed because it broke the protocol: " + taken.error().fact);
+      ledger_.expel(id, answers);
       doomed_.push_back(id);
-      break;
     }
     used += cut.length;
     deliver(answers);
+    if (!taken) break;
   }
   connection.inbox.erase(connection.inbox.begin(), connection.inbox.begin() + static_cast<std::ptrdiff_t>(used));
 }
@@ -156,7 +173,7 @@ void Server::take_frames(ClientId id, Connection& connection) {
 void Server::deliver(const Answers& answers) {
   for (const Answer& answer : answers) {
     const auto found = connections_.find(answer.to);
-    if (found == connections_.end()) continue;
+    if (found == connections_.end() || found->second.deaf) continue;
     found->second.outbox.push_back(answer.frame);
     if (!found->second.waits_to_write) write_to(found->first, found->second);
   }
@@ -172,8 +189,8 @@ void Server::write_to(ClientId id, Connection& connection) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) {
         connection.outbox.clear();
-        doomed_.push_back(id);
-        return;
+        connection.deaf = true;
+        break;
       }
       connection.waits_to_write = true;
       if (!waited) watch(id, connection.socket.number(), true, EPOLL_CTL_MOD);
@@ -197,15 +214,12 @@ void Server::declare(std::uint32_t rank, Presence gone) {
   bury();
 }
 
-// Closing one may show that others cannot be written to either, which dooms them in turn.
 void Server::bury() {
   while (!doomed_.empty()) {
     const ClientId id = doomed_.back();
     doomed_.pop_back();
     if (connections_.erase(id) == 0) continue;
-    Answers answers;
-    ledger_.disconnected(id, answers);
-    deliver(answers);
+    ledger_.disconnected(id);
     if (!accepting_) {
       watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
       accepting_ = true;

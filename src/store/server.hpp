@@ -17,6 +17,8 @@ namespace heddle::store {
 
 // Accepts processes of the same user only. A client that breaks the protocol is closed with one line in the log, and its
 // rank counts as failed; no client can make the server block, crash or hold more than bounded memory.
+// A connection that ends, or takes no more answers, is read to its end and says nothing about its process: that a process has
+// ended is the launcher's word (declare_failed, declare_left).
 class Server {
  public:
   struct Config {
@@ -38,6 +40,10 @@ class Server {
   // serve() after waiting for work, until the deadline at most. False when the deadline came first.
   bool wait(base::Deadline deadline);
 
+  // Reads all that a process said before its end. To be called before its end is judged: its goodbye may be the last thing
+  // it wrote.
+  void hear_out(std::uint32_t rank);
+
   // The launcher's word on a rank whose process ended.
   void declare_failed(std::uint32_t rank) { declare(rank, Presence::failed); }
   void declare_left(std::uint32_t rank) { declare(rank, Presence::left); }
@@ -51,12 +57,14 @@ class Server {
     std::deque<std::shared_ptr<const Bytes>> outbox;
     std::size_t sent = 0; // of outbox.front()
     bool waits_to_write = false;
+    bool deaf = false; // nothing can be written to it; what it has written is still read
   };
 
   Server(Config config, std::string address, base::Descriptor listener, base::Descriptor poller);
   void accept_all();
   void pause_accepting(const char* why);
-  void read_from(ClientId id, Connection& connection);
+  // One read. False where nothing was there, now or ever.
+  bool read_from(ClientId id, Connection& connection);
   void take_frames(ClientId id, Connection& connection);
   void write_to(ClientId id, Connection& connection);
   void deliver(const Answers& answers);

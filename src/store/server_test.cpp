@@ -107,7 +107,7 @@ TEST_F(ServerTest, GathersTheBlobsOfAllRanksInOrder) {
         }
         ASSERT_TRUE(client->fence(soon()));
       }
-      EXPECT_TRUE(client->leave(soon()));
+      EXPECT_TRUE(client->leave());
     });
   }
 }
@@ -140,7 +140,7 @@ TEST_F(ServerTest, TellsLateComersOfEarlierFailures) {
   for (std::uint32_t rank = 2; rank < kSize; ++rank) {
     const auto late = join(rank);
     EXPECT_EQ(wait_notice(*late), 1U);
-    ASSERT_TRUE(late->leave(soon()));
+    ASSERT_TRUE(late->leave());
   }
 }
 
@@ -148,7 +148,7 @@ TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
   start(2);
   const auto a = join(0);
   const auto b = join(1);
-  ASSERT_TRUE(b->leave(soon()));
+  ASSERT_TRUE(b->leave());
   EXPECT_FALSE(b->fence(soon()));
   const auto fenced = a->fence(soon());
   ASSERT_FALSE(fenced);
@@ -163,16 +163,62 @@ TEST_F(ServerTest, TellsOfDeparturesWhoAsksForThem) {
   const auto before = join(1);
   const auto after = join(2);
   auto killed = join(3);
-  ASSERT_TRUE(before->leave(soon()));
+  ASSERT_TRUE(before->leave());
   ASSERT_TRUE(a->watch_departures());
   EXPECT_EQ(wait_notice(*a), 1U);
-  ASSERT_TRUE(after->leave(soon()));
+  ASSERT_TRUE(after->leave());
   EXPECT_EQ(wait_notice(*a), 2U);
   killed.reset();
   Notice notice;
   while (a->take_notices({&notice, 1}) == 0U) std::this_thread::yield();
   EXPECT_EQ(notice.rank, 3U);
   EXPECT_TRUE(notice.failed);
+}
+
+TEST_F(ServerTest, HearsTheGoodbyeOfOneWhoseAnswersCannotBeWritten) {
+  start(3);
+  const auto a = join(0);
+  const auto b = join(1);
+  TearDown(); // from here on it serves when told to
+  ASSERT_TRUE(b->leave());
+  server_->declare_failed(2); // the notice of it reaches nobody at b
+  server_->serve();
+  EXPECT_EQ(server_->presence(1), Presence::left);
+  Notice notice;
+  EXPECT_EQ(a->take_notices({&notice, 1}), 1U);
+  EXPECT_EQ(notice.rank, 2U);
+}
+
+TEST_F(ServerTest, HearsOutWhoHasEndedBeforeJudging) {
+  start(3);
+  const auto a = join(0);
+  const auto b = join(1);
+  auto c = join(2);
+  TearDown();
+  ASSERT_TRUE(b->watch_departures());
+  ASSERT_TRUE(b->leave());
+  server_->hear_out(1);
+  EXPECT_EQ(server_->presence(1), Presence::left);
+  c.reset(); // says that it gives up
+  server_->hear_out(2);
+  EXPECT_EQ(server_->presence(2), Presence::failed);
+  server_->hear_out(2);
+}
+
+TEST_F(ServerTest, TakesNoLostConnectionForADeath) {
+  start(2);
+  const auto a = join(0);
+  base::Descriptor socket = raw();
+  const Bytes hello = FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(1).text(job_).finish();
+  ASSERT_EQ(::send(socket.number(), hello.data(), hello.size(), MSG_NOSIGNAL), static_cast<ssize_t>(hello.size()));
+  char byte = 0;
+  ASSERT_EQ(::recv(socket.number(), &byte, 1, 0), 1); // welcome
+  TearDown();
+  socket.reset();
+  server_->serve();
+  EXPECT_EQ(server_->presence(1), Presence::joined);
+  server_->declare_failed(1);
+  EXPECT_EQ(wait_notice(*a), 1U);
 }
 
 TEST_F(ServerTest, EndsAWaitAtItsDeadlineAndGoesOn) {

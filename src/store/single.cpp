@@ -31,8 +31,4 @@ Result<std::size_t> SingleStore::take_notices(std::span<Notice>) {
   return 0;
 }
 
-Result<void> SingleStore::leave(Deadline) {
-  return {};
-}
-
 } // namespace heddle::store

@@ -19,7 +19,7 @@ class SingleStore final : public Store {
   Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
   Result<std::size_t> take_notices(std::span<Notice> notices) override;
   Result<void> watch_departures() override { return {}; }
-  Result<void> leave(Deadline deadline) override;
+  Result<void> leave() override { return {}; }
 
  private:
   std::map<std::string, Bytes, std::less<>> values_;

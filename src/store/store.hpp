@@ -21,7 +21,7 @@ inline constexpr std::size_t kLargestBlob = 4 << 10; // of one rank in allgather
 
 using Bytes = std::vector<std::byte>;
 
-// News of a rank that is gone.
+// News of a rank that is gone. One that left in good order may turn out to have failed: it then is told of twice.
 struct Notice {
   std::uint32_t rank = 0;
   bool failed = false; // otherwise it left in good order
@@ -37,7 +37,7 @@ class Store {
   Store() = default;
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
-  virtual ~Store() = default; // without leave() before, the store takes this process for failed
+  virtual ~Store() = default; // without leave() before, it says that this process gives up: its rank has failed
 
   [[nodiscard]] virtual std::uint32_t rank() const = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;
@@ -63,8 +63,9 @@ class Store {
   // reason to ask: at the end of a job everybody leaves, and telling everybody of everybody would be the square of it.
   virtual Result<void> watch_departures() = 0;
 
-  // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed.
-  virtual Result<void> leave(Deadline deadline) = 0;
+  // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed. Does not
+  // wait for the store to hear it: a word once given reaches it however slow it is, and however soon this process ends.
+  virtual Result<void> leave() = 0;
 };
 
 } // namespace heddle::store

@@ -14,7 +14,7 @@
 
 namespace heddle::store {
 
-inline constexpr std::uint32_t kWireVersion = 2;
+inline constexpr std::uint32_t kWireVersion = 3;
 
 enum class Kind : std::uint8_t {
   // from client to server
@@ -25,9 +25,9 @@ enum class Kind : std::uint8_t {
   allgather, // text blob
   withdraw,  // the client no longer waits; no answer
   watch,     // the client wants notices of ranks that left too; no answer
-  goodbye,   //
+  goodbye,   // u8 whether in good order; no answer
   // from server to client
-  done,     // to hello: u32 size; to put, fence, goodbye: nothing
+  done,     // to hello: u32 size; to put, fence: nothing
   value,    // text value
   gathered, // one text per rank
   refused,  // u8 code, i64 peer, text fact

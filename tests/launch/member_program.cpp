@@ -61,7 +61,7 @@ int act(Store& store, int argc, char** argv) {
   if (what == "leave") {
     if (const auto fenced = store.fence(soon()); !fenced) return fail(fenced.error());
   }
-  if (const auto left = store.leave(soon()); !left) return fail(left.error());
+  if (const auto left = store.leave(); !left) return fail(left.error());
   return what == "fail-after" && argc == 3 ? std::atoi(argv[2]) : 0;
 }
 

@@ -58,6 +58,11 @@ Lines causes(const std::string& text) {
   return lines;
 }
 
+Lines without_joined(Lines lines) {
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with("joined "); });
+  return lines;
+}
+
 TEST(Run, GivesEveryProcessItsRankAndSize) {
   Command command(shell({"-n", "3"}, "echo $HEDDLE_RANK of $HEDDLE_SIZE"));
   EXPECT_EQ(sorted_lines(command.rest()), (Lines{"0 of 3", "1 of 3", "2 of 3"}));
@@ -71,11 +76,26 @@ TEST(Run, LetsSixteenProcessesMeetAndLeave) {
   EXPECT_EQ(command.status(), 0);
 }
 
-TEST(Run, PassesTheFirstFailureOn) {
+TEST(Run, PassesTheFirstFailureOnWithOneLine) {
   Command command(heddle_run({"-n", "2", kMember, "fail-after", "7"}));
-  wait_joined(command, 2);
-  EXPECT_EQ(command.rest(), ""); // both left in good order, so nobody needs a word about it
+  const Lines said = without_joined(causes(command.rest()));
+  ASSERT_EQ(said.size(), 1U) << testing::PrintToString(said); // of both
+  EXPECT_TRUE(said[0].starts_with("heddle: error: rank ") && said[0].ends_with(" ended with status 7")) << said[0];
   EXPECT_EQ(command.status(), 7);
+}
+
+TEST(Run, TellsTheRestOfOneThatLeftAndThenFailed) {
+  Command command(
+      shell({"-n", "3", "--grace", "60"}, "test $HEDDLE_RANK = 1 && exec \"$0\" fail-after 7; exec \"$0\" notice"));
+  EXPECT_EQ(without_joined(causes(command.rest())),
+            (Lines{"heddle: error: rank 1 ended with status 7", "told of 1", "told of 1"}));
+  EXPECT_EQ(command.status(), 7);
+}
+
+TEST(Run, SeesProcessesEndThoughItsParentIgnoresThat) {
+  Command command({"/bin/bash", "-c", "trap '' CHLD; exec \"$0\" run -n 2 /bin/true", HEDDLE_PROGRAM});
+  EXPECT_EQ(command.rest(), "");
+  EXPECT_EQ(command.status(), 0);
 }
 
 TEST(Run, TellsTheRestAndPassesTheSignalOnWhenOneIsKilled) {

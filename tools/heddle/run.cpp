@@ -43,7 +43,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
       ->check(CLI::Range(std::uint32_t{1}, launch::kMostProcesses))
       ->type_name("N");
   run->add_option("--grace", arguments->grace_seconds,
-                  "Seconds that the rest may take to end after one process died; then SIGTERM, then SIGKILL")
+                  "Seconds that the rest may take to end after one process failed; then SIGTERM, then SIGKILL")
       ->check(CLI::Validator( // not CLI::Range, which lets nan pass
           [](const std::string& text) {
             double seconds = -1;
@@ -53,7 +53,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
           ""))
       ->capture_default_str()
       ->type_name("SECONDS");
-  run->add_flag("--survive", arguments->job.survive, "When one process dies, let the rest go on; they are told");
+  run->add_flag("--survive", arguments->job.survive, "When one process fails, let the rest go on; they are told");
   run->add_option("--bind", arguments->bind,
                   "Bind each process to one cpu, round robin: automatic (when N fits), always or never")
       ->check(CLI::IsMember(kBindings).description(""))
@@ -63,7 +63,11 @@ void add_run(CLI::App& program, Invocation& invocation) {
       "Each process finds HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_JOB and HEDDLE_STORE in its environment.\n"
       "Standard input goes to rank 0 unless it is a terminal. The exit status is that of the first process that "
       "failed,\n"
-      "128 + signal if it was killed.\n\n"
+      "128 + signal if it was killed.\n"
+      "A process has failed when it was killed, when it ended without leaving the job, and when its exit status is not "
+      "0, "
+      "even\n"
+      "after it left; the others are told. One that is slow or stopped has not.\n\n"
       "Example: heddle run -n 4 -- ./my_program --steps 100");
   run->callback([arguments, &invocation] { invocation.exit_status = run_job(*arguments, invocation.program); });
 }
