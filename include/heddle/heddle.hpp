@@ -166,7 +166,7 @@ class Context {
   // --- Unsolicited messages: no receive is posted; the message arrives as an event with a buffer of the library. ---
 
   // `label` comes out as completion.tag of the event at the target, for the program's own use. Those of one sender arrive in
-  // the order sent, but one above eager_limit may be overtaken by later ones while it is fetched.
+  // the order sent, but one above eager_limit, or too large for a small ring, may be overtaken by later ones while it is fetched.
   Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
   // Gives the buffer of an unsolicited_arrived event back. Each arrival is released exactly once; a second release is
   // ignored.
