@@ -131,8 +131,9 @@ class Context {
   // answer, when an option is wrong, when memory or descriptors do not suffice, when this process is already a member.
   static Result<Context> join(const Options& options = {});
 
-  // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. In a child of fork,
-  // which is no member of the job, it does nothing; the child may make no other call.
+  // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. A child of fork is no
+  // member of the job: there it does nothing, every other call is refused with bad_argument, poll has no events, and the
+  // parent goes on undisturbed.
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;

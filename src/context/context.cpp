@@ -12,7 +12,11 @@ Context::~Context() {
   State::abandon_in_child(state_);
 }
 Context::Context(Context&&) noexcept = default;
-Context& Context::operator=(Context&&) noexcept = default;
+Context& Context::operator=(Context&& other) noexcept {
+  State::abandon_in_child(state_);
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 Result<Context> Context::join(const Options& options) {
   auto state = State::create(options);
@@ -28,65 +32,93 @@ std::uint32_t Context::size() const {
 }
 
 Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMode mode, Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->engine().send({.to = to, .tag = tag, .mode = mode, .notify = notify}, data);
 }
 
 Result<Request> Context::receive(const Match& match, const Layout& into, Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->engine().receive(match, into, notify);
 }
 
 Result<std::optional<Envelope>> Context::probe(const Match& match) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   state_->progress();
   return state_->engine().probe(match);
 }
 
 Result<std::optional<Message>> Context::matched_probe(const Match& match) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   state_->progress();
   return state_->engine().matched_probe(match);
 }
 
 Result<Request> Context::receive_matched(const Message& message, const Layout& into, Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->engine().receive_matched(message, into, notify);
 }
 
 bool Context::cancel(Request request) {
+  if (state_->in_child()) [[unlikely]]
+    return false;
   return state_->engine().cancel(request);
 }
 
 Result<Request> Context::send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->engine().send_unsolicited({.to = to, .tag = label, .notify = notify}, data);
 }
 
 void Context::release(const Arrival& arrival) {
+  if (state_->in_child()) [[unlikely]]
+    return;
   state_->engine().release(arrival.handle);
 }
 
 std::size_t Context::poll(std::span<Event> events) {
+  if (state_->in_child()) [[unlikely]]
+    return 0;
   state_->progress();
   return state_->engine().take_events(events);
 }
 
 std::size_t Context::wait_events(std::span<Event> events, std::chrono::nanoseconds limit) {
+  if (state_->in_child()) [[unlikely]]
+    return 0;
   state_->wait_until([this] { return state_->engine().has_events(); }, limit);
   return state_->engine().take_events(events);
 }
 
 std::optional<Completion> Context::test(Request request) {
+  if (state_->in_child()) [[unlikely]]
+    return State::kRefusedInChild;
   state_->progress();
   return state_->engine().take_completion(request);
 }
 
 Completion Context::wait(Request request) {
+  if (state_->in_child()) [[unlikely]]
+    return State::kRefusedInChild;
   return state_->wait(request);
 }
 
 Completion Context::wait(Request request, std::chrono::nanoseconds limit) {
+  if (state_->in_child()) [[unlikely]]
+    return State::kRefusedInChild;
   if (!state_->wait_until([this, request] { return state_->engine().ended(request); }, limit))
     return {.code = ErrorCode::timed_out};
   return *state_->engine().take_completion(request);
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests) {
+  if (state_->in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   ErrorCode first = ErrorCode::ok;
   for (const Request request : requests) {
     std::optional<ErrorCode> code = state_->engine().take_code(request);
@@ -97,6 +129,8 @@ ErrorCode Context::wait_all(std::span<const Request> requests) {
 }
 
 Result<Request> Context::start_barrier(Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->barriers().start(notify);
 }
 
@@ -105,10 +139,14 @@ Result<void> Context::barrier() {
 }
 
 Result<Request> Context::start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->exchanges().start(out, in, notify);
 }
 
 Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
   return state_->exchanges().start(out, in, notify);
 }
 

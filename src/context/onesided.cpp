@@ -15,6 +15,15 @@ std::span<std::byte> unconst(std::span<const std::byte> data) {
   return {const_cast<std::byte*>(data.data()), data.size()};
 }
 
+// In a child of fork: the status then says so.
+template <typename State>
+bool refused(const State& state, Status& status) {
+  if (!state.in_child()) [[likely]]
+    return false;
+  status.note(ErrorCode::bad_argument);
+  return true;
+}
+
 } // namespace
 
 OneSided& Context::one_sided() {
@@ -22,18 +31,26 @@ OneSided& Context::one_sided() {
 }
 
 Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, const Access& access) {
+  if (state_.in_child()) [[unlikely]]
+    return state_.refuse_in_child();
   return state_.engine().primitives().allocate(id, bytes, access);
 }
 Result<void> OneSided::expose(AreaId id, std::span<std::byte> memory, const Access& access) {
+  if (state_.in_child()) [[unlikely]]
+    return state_.refuse_in_child();
   return state_.engine().primitives().expose(id, memory, access);
 }
 Result<void> OneSided::close(AreaId id) {
+  if (state_.in_child()) [[unlikely]]
+    return state_.refuse_in_child();
   return state_.engine().primitives().close(id);
 }
 
 // --- push, pull, mcast ---
 
 void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   if (!state_.engine().primitives().push_now(to, data)) [[unlikely]]
     state_.engine().primitives().push({.place = to, .local = unconst(data)}, status);
   state_.progress_now_and_then();
@@ -41,11 +58,15 @@ void OneSided::push(const Place& to, std::span<const std::byte> data, Status& st
 
 void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
                     Notice notice) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   state_.engine().primitives().push({.place = to, .local = unconst(data), .selection = selection, .notice = notice},
                                     status);
 }
 
 ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const Selection& selection, Notice notice) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && !notice.wanted;
   if (plain && state_.engine().primitives().push_now(to, data)) {
     state_.progress_now_and_then();
@@ -58,6 +79,8 @@ ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const
 }
 
 void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   if (!state_.engine().primitives().pull_now(from, into)) [[unlikely]]
     state_.engine().primitives().pull({.place = from, .local = into}, status);
   state_.progress_now_and_then();
@@ -65,11 +88,15 @@ void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status
 
 void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status, const Selection& selection,
                     std::span<std::byte> twin) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   state_.engine().primitives().pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
 }
 
 ErrorCode OneSided::pull(const Place& from, std::span<std::byte> into, const Selection& selection,
                          std::span<std::byte> twin) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && twin.empty();
   if (plain && state_.engine().primitives().pull_now(from, into)) {
     state_.progress_now_and_then();
@@ -83,6 +110,8 @@ ErrorCode OneSided::pull(const Place& from, std::span<std::byte> into, const Sel
 
 void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, std::span<const std::byte> data,
                      Status& status, const Selection& selection, Notice notice) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   state_.engine().primitives().mcast(peers,
                                      {.place = {.peer = {}, .area = area, .offset = offset},
                                       .local = unconst(data),
@@ -93,6 +122,8 @@ void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t off
 
 ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset,
                           std::span<const std::byte> data, const Selection& selection, Notice notice) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
   mcast(peers, area, offset, data, status, selection, notice);
@@ -102,6 +133,8 @@ ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_
 // --- atomics ---
 
 void OneSided::atomic(const Place& at, const Atomic& operation, Status& status) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   if (const auto before = state_.engine().primitives().atomic_now(at, operation)) [[likely]] {
     status.set_value(*before);
     state_.progress_now_and_then();
@@ -111,6 +144,8 @@ void OneSided::atomic(const Place& at, const Atomic& operation, Status& status) 
 }
 
 Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
+  if (state_.in_child()) [[unlikely]]
+    return state_.refuse_in_child();
   if (const auto before = state_.engine().primitives().atomic_now(at, operation)) [[likely]] {
     state_.progress_now_and_then();
     return *before;
@@ -134,34 +169,48 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
 // --- locks ---
 
 Result<void> OneSided::create_lock(AreaId id) {
+  if (state_.in_child()) [[unlikely]]
+    return state_.refuse_in_child();
   return state_.engine().primitives().create_lock(id);
 }
 
 void OneSided::lock(Rank home, AreaId id, Status& status) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   if (!state_.engine().primitives().lock_now(home, id)) state_.engine().primitives().lock(home, id, status);
 }
 void OneSided::try_lock(Rank home, AreaId id, Status& status) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   if (state_.engine().primitives().lock_now(home, id)) return;
   state_.engine().primitives().try_lock(home, id, status);
   state_.progress_now_and_then(); // so that who only tries hears of deaths
 }
 void OneSided::unlock(Rank home, AreaId id, Status& status) {
+  if (refused(state_, status)) [[unlikely]]
+    return;
   if (!state_.engine().primitives().unlock_now(home, id)) state_.engine().primitives().unlock(home, id, status);
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
   lock(home, id, status);
   return wait(status);
 }
 ErrorCode OneSided::try_lock(Rank home, AreaId id) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
   try_lock(home, id, status);
   return wait(status);
 }
 ErrorCode OneSided::unlock(Rank home, AreaId id) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
   unlock(home, id, status);
@@ -171,11 +220,13 @@ ErrorCode OneSided::unlock(Rank home, AreaId id) {
 // --- completion ---
 
 bool OneSided::test(const Status& status) {
-  if (!status.ended()) state_.progress();
+  if (!status.ended() && !state_.in_child()) state_.progress();
   return status.ended();
 }
 
 ErrorCode OneSided::wait(const Status& status) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
   if (!status.ended()) {
     if (!state_.may_block()) {
       state_.progress_all();
@@ -197,7 +248,7 @@ std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old
   for (int looks = 0; looks < kLooks && !changed(); ++looks) base::pause_briefly();
   // A push wakes nobody, so that it costs no system call where its target happens to sleep: short naps instead.
   constexpr std::chrono::microseconds kNap{100};
-  while (!changed() && state_.may_block()) state_.wait_until(changed, kNap);
+  while (!changed() && state_.may_block() && !state_.in_child()) state_.wait_until(changed, kNap);
   return shared.load(std::memory_order_acquire);
 }
 

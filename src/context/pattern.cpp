@@ -108,7 +108,9 @@ pattern::Hint hint_of(const std::vector<int>& offset, const Places& places, std:
 class Pattern::Handle {
  public:
   Handle(Context::State& state, pattern::One& one) : state_(state), one_(one) {}
-  ~Handle() { one_.abandon(); }
+  ~Handle() {
+    if (!state_.in_child()) one_.abandon();
+  }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
@@ -122,6 +124,8 @@ Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 
 Result<Pattern> Pattern::create(Context& context, const PatternOptions& options) {
+  if (context.state_->in_child()) [[unlikely]]
+    return context.state_->refuse_in_child();
   auto one = context.state_->patterns().create(options);
   if (!one) return std::unexpected(std::move(one.error()));
   return Pattern(std::make_unique<Handle>(*context.state_, **one));
@@ -193,6 +197,8 @@ Result<Pattern::Item> Pattern::expose(Tag area, const Layout& memory) {
 }
 
 Result<Request> Pattern::start_compile(Notify notify) {
+  if (handle_->state_.in_child()) [[unlikely]]
+    return handle_->state_.refuse_in_child();
   return handle_->one_.compile(notify);
 }
 
@@ -207,10 +213,14 @@ std::optional<Error> Pattern::error() const {
 }
 
 Result<Request> Pattern::start(Notify notify) {
+  if (handle_->state_.in_child()) [[unlikely]]
+    return handle_->state_.refuse_in_child();
   return handle_->one_.start(notify);
 }
 
 Result<void> Pattern::wait() {
+  if (handle_->state_.in_child()) [[unlikely]]
+    return handle_->state_.refuse_in_child();
   const Completion completion = handle_->state_.wait(handle_->one_.request());
   if (completion.code == ErrorCode::ok) return {};
   if (completion.code == ErrorCode::stale_request || completion.code == ErrorCode::would_block)
@@ -227,6 +237,8 @@ std::vector<Pattern::Item> Pattern::incomplete() const {
 }
 
 Result<void> Pattern::free() {
+  if (handle_->state_.in_child()) [[unlikely]]
+    return handle_->state_.refuse_in_child();
   return handle_->one_.free();
 }
 

@@ -41,6 +41,7 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   auto resolved = options_file::resolve_with_file(options, environment);
   if (!resolved) return std::unexpected(std::move(resolved.error()));
   std::unique_ptr<State> state(new State());
+  state->fork_mark_.watch();
   state->options_ = std::move(*resolved);
   const base::Settings& settings = state->options_.settings;
   auto identity = launch::detect(environment, settings);
@@ -187,9 +188,17 @@ void Context::State::set_peers(std::vector<engine::Contact> contacts,
 }
 
 void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
-  if (state == nullptr || state->process_ == ::getpid()) return;
+  if (state == nullptr || !state->in_child()) return;
   static auto& kept = *new std::vector<State*>; // never destroyed, so that leak checkers find them to the end
   kept.push_back(state.release());
+}
+
+std::unexpected<Error> Context::State::refuse_in_child() const {
+  return std::unexpected(Error{
+      .code = ErrorCode::bad_argument,
+      .fact =
+          "this process is a child of fork of rank " + std::to_string(engine_->rank()) + " and no member of the job",
+      .remedy = "make all calls in the process that joined; the child may start another program"});
 }
 
 Context::State::~State() {

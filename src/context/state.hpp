@@ -7,6 +7,7 @@
 #include "base/options.hpp"
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
+#include "context/fork_mark.hpp"
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
@@ -16,8 +17,6 @@
 #include "translators/loopback/loopback.hpp"
 
 #include <heddle/heddle.hpp>
-
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -36,6 +35,10 @@ class Context::State {
   ~State();
   // In a child of fork the parent's membership is not the child's to end: it is left alone, memory and all.
   static void abandon_in_child(std::unique_ptr<State>& state);
+  // Whether this is a child of fork, whose calls are refused: it shares the parent's rings and would disturb it.
+  [[nodiscard]] bool in_child() const { return fork_mark_.in_child(); }
+  [[nodiscard]] std::unexpected<Error> refuse_in_child() const;
+  static constexpr Completion kRefusedInChild{.code = ErrorCode::bad_argument};
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
@@ -165,13 +168,13 @@ class Context::State {
   std::unique_ptr<translators::LoopbackFabric> self_fabric_;
   std::vector<std::unique_ptr<ir::Translator>> translators_; // the first is loopback, for this process alone
   std::vector<std::unique_ptr<schedule::Queue>> queues_;
+  context::ForkMark fork_mark_; // beside what every call looks at, too
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<collective::Barriers> barriers_;
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
 
-  pid_t process_ = ::getpid();
   std::uint64_t rounds_ = 0;
   std::uint64_t quick_calls_left_ = 1; // until progress is made between them
   std::uint64_t quick_calls_at_once_ = 1;

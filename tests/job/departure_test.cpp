@@ -22,7 +22,7 @@ TEST(Departure, IsHeardOfAmidTraffic) {
   run_job({.processes = 3, .program = "leaving_program", .arguments = {"busy"}});
 }
 
-TEST(Departure, OfAForkedChildIsNone) {
+TEST(Departure, OfAForkedChildIsNoneAndItsCallsAreRefused) {
   run_job({.program = "leaving_program", .arguments = {"fork"}});
 }
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -85,15 +86,71 @@ void busy(std::optional<Context> context) {
   demand(out == 1, "the receive from the one that left has not ended");
 }
 
-// A child of rank 0 ends by returning, with a copy of the context: rank 0 goes on as a member.
+// What a child of fork calls is refused, also what it asks of operations that the parent has under way.
+void call_in_child(Context& context, Request pending, const Status& locked) {
+  std::array<std::byte, 8> word{};
+  std::array<Event, 4> events;
+  const auto refused = [](ErrorCode code, const std::string& what) {
+    demand(code == ErrorCode::bad_argument, what + " in a child: " + std::string(to_string(code)));
+  };
+  const auto code_of = [](const auto& result) { return result ? ErrorCode::ok : result.error().code; };
+  refused(code_of(context.send(Rank{1}, kTag, word)), "send");
+  refused(code_of(context.send_unsolicited(Rank{1}, kTag, word)), "send_unsolicited");
+  refused(code_of(context.receive({.tag = kTag}, word)), "receive");
+  refused(code_of(context.probe({.tag = kTag})), "probe");
+  refused(code_of(context.start_barrier()), "start_barrier");
+  refused(code_of(context.barrier()), "barrier");
+  refused(context.test(pending).value_or(Completion{}).code, "test");
+  refused(context.wait(pending).code, "wait");
+  refused(context.wait(pending, 1s).code, "wait with a limit");
+  refused(context.wait_all(std::array{pending}), "wait_all");
+  demand(!context.cancel(pending), "a child cancelled a receive");
+  demand(context.poll(events) == 0 && context.wait_events(events, 60s) == 0, "events in a child");
+  OneSided& one_sided = context.one_sided();
+  refused(one_sided.push({Rank{1}, AreaId{1}, 0}, word), "push");
+  refused(one_sided.pull({Rank{1}, AreaId{1}, 0}, word), "pull");
+  refused(code_of(one_sided.atomic({Rank{1}, AreaId{1}, 0}, Atomic::add(1))), "atomic");
+  refused(one_sided.unlock(Rank{1}, AreaId{2}), "unlock");
+  refused(one_sided.wait(locked), "wait for a lock");
+  Status status;
+  one_sided.lock(Rank{1}, AreaId{3}, status);
+  refused(status.code(), "lock");
+  refused(code_of(one_sided.allocate(AreaId{9}, 64)), "allocate");
+  refused(code_of(Pattern::create(context)), "a pattern");
+  const auto error = context.barrier();
+  demand(error.error().message().find("child of fork of rank 0") != std::string::npos, error.error().message());
+}
+
+// Children of rank 0 end by returning, with a copy of the context, and by calling all there is: rank 0 goes on as a member.
 void fork(std::optional<Context> context) {
+  OneSided& one_sided = context->one_sided();
+  demand(one_sided.allocate(AreaId{1}, 64), "allocate");
+  demand(one_sided.create_lock(AreaId{2}), "create_lock");
+  demand(one_sided.create_lock(AreaId{3}), "create_lock");
   demand(context->barrier(), "barrier");
-  if (context->rank() == Rank{0}) {
-    const pid_t child = ::fork();
-    if (child == 0) return;
-    int status = 0;
-    demand(::waitpid(child, &status, 0) == child && status == 0, "the child ended badly");
+  const bool first = context->rank() == Rank{0};
+  std::uint64_t word = 0;
+  const Request pending = demand(context->receive({.tag = kTag}, Layout(&word, 8)), "receive");
+  Status locked;
+  if (first) {
+    one_sided.lock(Rank{1}, AreaId{2}, locked);
+    for (const bool calls : {false, true}) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        if (calls) call_in_child(*context, pending, locked);
+        return;
+      }
+      int status = 0;
+      demand(::waitpid(child, &status, 0) == child && status == 0, "the child ended badly");
+    }
+    demand(one_sided.wait(locked) == ErrorCode::ok, "lock");
+    demand(one_sided.unlock(Rank{1}, AreaId{2}) == ErrorCode::ok, "unlock");
   }
+  const std::uint64_t out = 7;
+  demand(context->wait(demand(context->send(first ? Rank{1} : Rank{0}, kTag, ConstLayout(&out, 8)), "send")).code ==
+             ErrorCode::ok,
+         "send after the fork");
+  demand(context->wait(pending).code == ErrorCode::ok && word == 7, "receive after the fork");
   demand(context->barrier(), "barrier after the fork");
 }
 
