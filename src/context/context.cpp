@@ -177,7 +177,7 @@ Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {
   return state_->why(to, bytes);
 }
 std::string Context::waiting_for() const {
-  return state_->engine().waiting_for();
+  return state_->waiting_for();
 }
 std::vector<Context::Figure> Context::figures() const {
   return state_->engine().figures();

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   state->fork_mark_.watch();
   state->options_ = std::move(*resolved);
   const base::Settings& settings = state->options_.settings;
+  state->patience_ = context::Patience(std::chrono::seconds(settings.watchdog_s));
   auto identity = launch::detect(environment, settings);
   if (!identity) return std::unexpected(std::move(identity.error()));
   state->log_ = base::Log(settings.log_level, identity->rank);
@@ -276,11 +277,12 @@ void Context::State::look_around() {
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
   last_look_ns_ = now;
+  ages_.note(engine_->progress_count(), now);
   if (last_progress_ns_ == 0) {
     last_progress_ns_ = now;
-    reported_stall_ = false;
+    patience_.restart(now);
   }
-  watch(now - last_progress_ns_);
+  watch(now);
   if (store_lost_) return;
   // What has waited long may wait for one that has left in good order, of which nobody tells unasked.
   if (engine_->awaits_news()) {
@@ -339,20 +341,29 @@ void Context::State::take_notices() {
   }
 }
 
-void Context::State::watch(std::uint64_t idle_ns) {
-  if (options_.settings.watchdog_s == 0) return;
-  if (reported_stall_ || idle_ns < options_.settings.watchdog_s * kSecond) return;
-  const std::string waiting = engine_->waiting_for();
+std::string Context::State::waiting_for() {
+  return store_ == nullptr ? engine_->waiting_for() : engine_->waiting_for(&ages_, base::steady_ns());
+}
+
+// The launcher makes one report for the whole job. Without one, this process says it itself.
+void Context::State::watch(std::uint64_t now) {
+  if (!patience_.over(now) || !log_.enabled(LogLevel::warning)) return;
+  std::string waiting = waiting_for();
   if (waiting.empty()) return;
-  reported_stall_ = true;
-  log_.warning("nothing has moved for " + std::to_string(options_.settings.watchdog_s) + " s; waiting:");
+  constexpr std::size_t kLastMoments = 16;
+  const std::uint64_t seconds = (now - last_progress_ns_) / kSecond;
+  std::string moments = "last moments: " + recorder_->dump(kLastMoments);
+  std::ranges::replace(moments, '\n', ' ');
+  waiting.resize(std::min(waiting.size(), store::kLargestReport - std::min(store::kLargestReport, moments.size() + 1)));
+  if (waiting.empty() || waiting.back() != '\n') waiting += '\n'; // it was cut
+  waiting += moments;
+  if (store_->report_stall(static_cast<std::uint32_t>(seconds), waiting)) return;
+  log_.warning("nothing has moved for " + std::to_string(seconds) + " s; waiting:");
   for (std::size_t from = 0; from < waiting.size();) {
-    const std::size_t line_end = waiting.find('\n', from);
+    const std::size_t line_end = std::min(waiting.find('\n', from), waiting.size());
     log_.warning("  " + waiting.substr(from, line_end - from));
     from = line_end + 1;
   }
-  constexpr std::size_t kLastMoments = 16;
-  log_.warning("last moments: " + recorder_->dump(kLastMoments));
 }
 
 Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {

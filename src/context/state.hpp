@@ -1,6 +1,7 @@
 // Everything a context owns, and how it makes progress and waits.
 #pragma once
 
+#include "base/ages.hpp"
 #include "base/clock.hpp"
 #include "base/flight_recorder.hpp"
 #include "base/log.hpp"
@@ -8,6 +9,7 @@
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
 #include "context/fork_mark.hpp"
+#include "context/patience.hpp"
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
@@ -122,6 +124,8 @@ class Context::State {
   }
 
   [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes);
+  // As Context::waiting_for.
+  [[nodiscard]] std::string waiting_for();
 
  private:
   // The clock, and by it the store, is looked at once in so many rounds: rarely enough to cost under a nanosecond a round,
@@ -159,7 +163,7 @@ class Context::State {
   // Asks to be told of who leaves; again where the store was too slow to take it.
   void watch_departures();
   void progress_between_quick_calls();
-  void watch(std::uint64_t idle_ns);
+  void watch(std::uint64_t now);
 
   base::ResolvedOptions options_;
   base::Log log_;
@@ -183,7 +187,8 @@ class Context::State {
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
-  bool reported_stall_ = false;
+  context::Patience patience_{std::chrono::seconds(0)};
+  base::Ages ages_;                 // of the engine's progress count
   std::uint64_t last_count_ns_ = 0; // when the engine's progress was last counted, and
   std::uint64_t last_count_ = 0;    // how far it was
   std::uint64_t news_awaited_ns_ = 0;

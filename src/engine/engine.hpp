@@ -2,6 +2,7 @@
 // global state and does no input or output; everything it knows of the network it learns through its queues.
 #pragma once
 
+#include "base/ages.hpp"
 #include "engine/connection/connector.hpp"
 #include "engine/core.hpp"
 #include "engine/messages/assistant.hpp"
@@ -253,7 +254,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] Primitives& primitives() { return primitives_; }
 
   // For the curious and for the watchdog.
-  [[nodiscard]] std::string waiting_for();
+  // With ages, where the caller has noted when progress_count stood where.
+  [[nodiscard]] std::string waiting_for(const base::Ages* ages = nullptr, std::uint64_t now_ns = 0);
   // How a contiguous message of that size travels; before the connection is made, how it is expected to.
   [[nodiscard]] Expected path(std::uint32_t rank, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<Context::Figure> figures() const;

@@ -69,7 +69,7 @@ bool Engine::waits_since(std::uint64_t count) {
   return found;
 }
 
-std::string Engine::waiting_for() {
+std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
   std::string text;
   core_.operations.visit_all([&](Operation& operation) {
     if (operation.stage == Stage::done || stands_by(operation)) return;
@@ -86,7 +86,8 @@ std::string Engine::waiting_for() {
     }
     text += std::string(": ") + describe(operation.stage);
     if (operation.link != nullptr && !operation.link->connected()) text += " (not connected)";
-    text += ", for " + std::to_string(core_.progress_count - operation.started) + " polls\n";
+    if (ages != nullptr) text += ", for " + base::seconds_text(ages->of(operation.started, now_ns));
+    text += '\n';
   });
   return text + primitives_.waiting_for();
 }

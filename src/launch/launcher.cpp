@@ -20,6 +20,7 @@
 #include "base/descriptor.hpp"
 #include "base/environment.hpp"
 #include "launch/process.hpp"
+#include "launch/stalls.hpp"
 #include "store/address.hpp"
 #include "store/server.hpp"
 
@@ -137,6 +138,8 @@ class Run {
   // True where processes may have ended.
   bool forward_signals();
   void press_on_if_due();
+  void report_stalls_if_due();
+  [[nodiscard]] int milliseconds_to_wait() const;
   void end_all();
 
   const Job& job_;
@@ -150,6 +153,7 @@ class Run {
   // After a death: when the rest gets the next push, and which. SIGTERM comes first, then SIGKILL.
   std::optional<base::Deadline> push_at_;
   int push_with_ = SIGTERM;
+  Stalls stalls_;
 };
 
 ProcessPlan Run::plan_for(std::uint32_t rank, int failure_pipe) const {
@@ -198,12 +202,30 @@ int Run::watch() {
   while (left_ > 0) {
     std::array<pollfd, 2> entries{{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
                                    {.fd = server_.descriptor(), .events = POLLIN, .revents = 0}}};
-    ::poll(entries.data(), entries.size(), push_at_ ? base::milliseconds_until(*push_at_) : -1);
+    ::poll(entries.data(), entries.size(), milliseconds_to_wait());
     server_.serve();
     if (forward_signals()) collect_ended();
     press_on_if_due();
+    report_stalls_if_due();
   }
   return exit_status_;
+}
+
+int Run::milliseconds_to_wait() const {
+  int least = -1;
+  for (const auto& deadline : {push_at_, stalls_.due()})
+    if (deadline && (least < 0 || base::milliseconds_until(*deadline) < least))
+      least = base::milliseconds_until(*deadline);
+  return least;
+}
+
+void Run::report_stalls_if_due() {
+  const base::Deadline now = base::Clock::now();
+  for (store::Stall& stall : server_.take_stalls()) stalls_.add(std::move(stall), now);
+  if (!stalls_.due() || now < *stalls_.due()) return;
+  std::vector<bool> running;
+  for (const pid_t process : running_) running.push_back(process != 0);
+  for (const std::string& line : stalls_.report(running, now)) log_.warning(line);
 }
 
 bool Run::forward_signals() {

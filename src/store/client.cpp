@@ -170,6 +170,11 @@ Result<void> Client::watch_departures() {
   return try_send(watch_);
 }
 
+Result<void> Client::report_stall(std::uint32_t seconds, std::string_view waiting) {
+  if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
+  return try_send(FrameWriter(Kind::stalled, 0).u32(seconds).text(waiting.substr(0, kLargestReport)).finish());
+}
+
 Client::~Client() {
   if (socket_.open()) static_cast<void>(part(false));
 }

@@ -32,6 +32,7 @@ class Client final : public Store {
   Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
   Result<std::size_t> take_notices(std::span<Notice> notices) override;
   Result<void> watch_departures() override;
+  Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) override;
   Result<void> leave() override;
 
  private:

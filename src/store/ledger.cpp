@@ -47,6 +47,7 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     watch(client, state, answers);
     return {};
   }
+  if (frame.kind == Kind::stalled) return stalled(state, frame);
   if (state.waiting.what != Waiting::For::nothing) {
     return std::unexpected(malformed("a second request came while one waits"));
   }
@@ -56,6 +57,7 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     case Kind::fence:
     case Kind::allgather: return arrive(client, state, frame, answers);
     case Kind::hello:
+    case Kind::stalled:
     case Kind::goodbye:
     case Kind::withdraw:
     case Kind::watch:
@@ -187,6 +189,17 @@ void Ledger::finish_round(Answers& answers) {
 void Ledger::withdraw(ClientState& state) {
   if (state.waiting.what == Waiting::For::round) --arrived_count_;
   state.waiting = {};
+}
+
+Result<void> Ledger::stalled(const ClientState& state, const Frame& frame) {
+  BodyReader reader(frame.body);
+  const auto seconds = reader.u32();
+  const auto text = reader.text();
+  if (!reader.finished() || text->size() > kLargestReport)
+    return std::unexpected(malformed("a report of a stall cannot be read"));
+  if (stalls_.size() < ranks_.size()) // who reports faster than anybody looks has said enough
+    stalls_.push_back({.rank = state.rank, .seconds = *seconds, .text = std::string(as_characters(*text))});
+  return {};
 }
 
 void Ledger::watch(ClientId client, ClientState& state, Answers& answers) {

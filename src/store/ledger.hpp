@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "store/wire.hpp"
@@ -20,6 +21,13 @@ namespace heddle::store {
 enum class Presence : std::uint8_t { expected, joined, left, failed };
 
 using ClientId = std::uint64_t;
+
+// What a process reports that waits in vain.
+struct Stall {
+  std::uint32_t rank = 0;
+  std::uint32_t seconds = 0;
+  std::string text; // what it waits for, a line each
+};
 
 // One frame to send. Shared, because the answer to an allgather is the same for all.
 struct Answer {
@@ -44,6 +52,9 @@ class Ledger {
 
   // The launcher's word on a rank whose process has ended. No effect on one that failed, and `left` none on one that left.
   void declare(std::uint32_t rank, Presence gone, Answers& answers);
+
+  // What processes have reported since the last call.
+  std::vector<Stall> take_stalls() { return std::exchange(stalls_, {}); }
 
   // The connection of a rank that has joined; 0 where it has none.
   [[nodiscard]] ClientId client_of(std::uint32_t rank) const { return ranks_[rank].client; }
@@ -77,6 +88,7 @@ class Ledger {
   Result<void> get(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
   Result<void> arrive(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
   Result<void> goodbye(ClientId client, const Frame& frame, Answers& answers);
+  Result<void> stalled(const ClientState& state, const Frame& frame);
   void withdraw(ClientState& state);
   void watch(ClientId client, ClientState& state, Answers& answers);
   void finish_round(Answers& answers);
@@ -90,6 +102,7 @@ class Ledger {
   std::vector<RankState> ranks_;
   Clients clients_;
   std::unordered_map<std::string, Bytes> values_;
+  std::vector<Stall> stalls_;
   std::size_t value_bytes_ = 0;
   std::int64_t first_gone_ = kNoPeer;
   std::uint32_t gone_count_ = 0;

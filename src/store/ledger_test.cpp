@@ -152,6 +152,21 @@ TEST_F(LedgerTest, TakesAGoodbyeOfOneItRefusedForNothing) {
   EXPECT_FALSE(say(9, FrameWriter(Kind::goodbye, 2).finish()));
 }
 
+TEST_F(LedgerTest, KeepsReportsOfStallsUntilTheyAreTaken) {
+  hello_all();
+  ASSERT_TRUE(say(2, FrameWriter(Kind::fence, 3).finish())); // also of one that waits here
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(say(2, FrameWriter(Kind::stalled, 0).u32(12).text("barrier").finish()));
+  EXPECT_TRUE(answers_.empty());
+  const auto stalls = ledger_.take_stalls();
+  ASSERT_EQ(stalls.size(), 3U); // one for each rank at most
+  EXPECT_EQ(stalls[0].rank, 1U);
+  EXPECT_EQ(stalls[0].seconds, 12U);
+  EXPECT_EQ(stalls[0].text, "barrier");
+  EXPECT_TRUE(ledger_.take_stalls().empty());
+  EXPECT_FALSE(say(2, FrameWriter(Kind::stalled, 0).u32(12).finish()));
+  EXPECT_FALSE(say(2, FrameWriter(Kind::stalled, 0).u32(12).text(std::string(kLargestReport + 1, 'x')).finish()));
+}
+
 TEST_F(LedgerTest, TellsALateComerWhoAlreadyFailed) {
   ledger_.declare(1, Presence::failed, answers_);
   hello(0);
@@ -200,7 +215,7 @@ TEST_F(LedgerTest, SurvivesRandomHistories) {
     for (int step = 0; step < 60; ++step) {
       Bytes body(random() % 24);
       for (std::byte& byte : body) byte = static_cast<std::byte>(random() % 4);
-      const Frame frame{static_cast<Kind>(1 + random() % 12), static_cast<std::uint32_t>(random() % 4), body};
+      const Frame frame{static_cast<Kind>(1 + random() % 14), static_cast<std::uint32_t>(random() % 4), body};
       Answers answers;
       const ClientId client = 1 + random() % 4;
       if (random() % 3 == 0) {

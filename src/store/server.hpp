@@ -48,6 +48,9 @@ class Server {
   void declare_failed(std::uint32_t rank) { declare(rank, Presence::failed); }
   void declare_left(std::uint32_t rank) { declare(rank, Presence::left); }
 
+  // As Ledger::take_stalls.
+  std::vector<Stall> take_stalls() { return ledger_.take_stalls(); }
+
   [[nodiscard]] Presence presence(std::uint32_t rank) const { return ledger_.presence(rank); }
 
  private:

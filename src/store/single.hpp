@@ -19,6 +19,9 @@ class SingleStore final : public Store {
   Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
   Result<std::size_t> take_notices(std::span<Notice> notices) override;
   Result<void> watch_departures() override { return {}; }
+  Result<void> report_stall(std::uint32_t, std::string_view) override {
+    return std::unexpected(Error{.code = ErrorCode::unsupported, .fact = "no launcher is there to report to"});
+  }
   Result<void> leave() override { return {}; }
 
  private:

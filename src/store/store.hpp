@@ -17,7 +17,8 @@ namespace heddle::store {
 
 inline constexpr std::size_t kLargestKey = 256;
 inline constexpr std::size_t kLargestValue = 64 << 10;
-inline constexpr std::size_t kLargestBlob = 4 << 10; // of one rank in allgather: addresses, not data
+inline constexpr std::size_t kLargestReport = 4 << 10; // of what is waited for; the rest is cut
+inline constexpr std::size_t kLargestBlob = 4 << 10;   // of one rank in allgather: addresses, not data
 
 using Bytes = std::vector<std::byte>;
 
@@ -62,6 +63,10 @@ class Store {
   // From now on take_notices also tells of ranks that left in good order, of those before this call too. Only for who has
   // reason to ask: at the end of a job everybody leaves, and telling everybody of everybody would be the square of it.
   virtual Result<void> watch_departures() = 0;
+
+  // Tells the job's launcher that nothing has moved here for so long, and what is waited for, a line each; it makes one report of
+  // what all processes say. Never blocks: would_block where the store is slow, unsupported where there is no launcher.
+  virtual Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) = 0;
 
   // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed. Does not
   // wait for the store to hear it: a word once given reaches it however slow it is, and however soon this process ends.

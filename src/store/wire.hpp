@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   allgather, // text blob
   withdraw,  // the client no longer waits; no answer
   watch,     // the client wants notices of ranks that left too; no answer
+  stalled,   // u32 seconds without progress, text what is waited for; no answer
   goodbye,   // u8 whether in good order; no answer
   // from server to client
   done,     // to hello: u32 size; to put, fence: nothing

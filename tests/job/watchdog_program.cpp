@@ -1,14 +1,17 @@
-// Ranks 0 and 1 exchange messages without a break for as many milliseconds as the first argument says; then rank 1 keeps rank
-// 0 waiting for as many as the second says.
+// Ranks 0 and 1 exchange messages without a break for as many milliseconds as the argument says; then, with a second argument,
+// rank 1 keeps all others waiting until SIGUSR1 comes.
 #include "tests/job/member.hpp"
 
 #include <array>
-#include <chrono>
-#include <thread>
+#include <csignal>
 
 int main(int argc, char** argv) {
   using namespace heddle::tests;
-  demand(argc == 3, "usage: watchdog_program BUSY_MS SILENT_MS");
+  demand(argc >= 2, "usage: watchdog_program BUSY_MS [silent]");
+  sigset_t told;
+  sigemptyset(&told);
+  sigaddset(&told, SIGUSR1); // comes to all
+  ::sigprocmask(SIG_BLOCK, &told, nullptr);
   auto context = demand(heddle::Context::join(), "join");
   const bool first = context.rank() == heddle::Rank{0};
   const heddle::Rank other{first ? 1U : 0U};
@@ -24,7 +27,8 @@ int main(int argc, char** argv) {
   constexpr std::uint64_t kGoOn = 1;
   constexpr std::uint64_t kEnough = 2;
   const std::uint64_t end = machine_ns() + number(argv[1]) * 1'000'000;
-  if (first) {
+  if (context.rank() > heddle::Rank{1}) {
+  } else if (first) {
     for (bool enough = false; !enough;) {
       enough = machine_ns() >= end;
       std::array<std::uint64_t, 1> word{enough ? kEnough : kGoOn};
@@ -39,8 +43,9 @@ int main(int argc, char** argv) {
   constexpr std::uint64_t kLate = 77;
   if (first) {
     receive(kLate);
-  } else {
-    std::this_thread::sleep_for(std::chrono::milliseconds(number(argv[2])));
+  } else if (context.rank() == heddle::Rank{1}) {
+    int number = 0;
+    if (argc > 2) ::sigwait(&told, &number);
     send(kLate);
   }
   demand(context.barrier(), "barrier");
