@@ -43,7 +43,7 @@ class Member {
   void finish() {
     messages_.begin_rest();
     const bool dies = plan_.deaths.contains(fate_.rank());
-    while (!messages_.finished() || !(dies || fate_.knows_all())) {
+    while (!messages_.finished() || !(dies || plan_.early || fate_.knows_all())) {
       messages_.collect(std::chrono::milliseconds(2));
       messages_.begin_rest();
       fate_.watch_time();
@@ -54,6 +54,9 @@ class Member {
       messages_.collect(std::chrono::milliseconds(100)); // by another's hand, sooner or later
     if (plan_.deaths.empty() && !plan_.lenient) check_counters();
     messages_.collect(); // a second word of a death would come here
+    for (const auto& figure : context_.figures())
+      if (figure.name == "peers failed")
+        fate_.demand(figure.value == fate_.known().size(), "the figure of peers failed is wrong");
     std::string text = "done " + std::to_string(fate_.rank()) + " told";
     for (const std::uint32_t dead : fate_.known()) text += " " + std::to_string(dead);
     say(text);

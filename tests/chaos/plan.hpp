@@ -23,6 +23,7 @@ struct ChaosPlan {
   std::uint64_t seed = 1;
   std::uint32_t steps = 40;
   bool lenient = false;           // the launcher is killed or ends the job: anybody may die
+  bool early = false;             // who is done leaves, also before it was told of all deaths
   std::set<std::uint32_t> deaths; // ranks that will die, by whatever hand
   struct OwnDeath {
     Death how = Death::killed;
@@ -31,7 +32,7 @@ struct ChaosPlan {
   std::map<std::uint32_t, OwnDeath> own_deaths;
   std::map<std::uint32_t, std::uint32_t> late_ms; // who joins late
 
-  // seed=7 steps=40 lenient=1 dies=2 kill=1:12 exit=3:0 badly=0:40 late=2:30
+  // seed=7 steps=40 lenient=1 early=1 dies=2 kill=1:12 exit=3:0 badly=0:40 late=2:30
   static ChaosPlan read(int argc, char** argv) {
     ChaosPlan plan;
     for (int i = 1; i < argc; ++i) {
@@ -49,6 +50,8 @@ struct ChaosPlan {
         plan.steps = rank;
       else if (name == "lenient")
         plan.lenient = first != 0;
+      else if (name == "early")
+        plan.early = first != 0;
       else if (name == "late")
         plan.late_ms[rank] = second;
       else if (name == "dies")
