@@ -134,7 +134,7 @@ struct Atomic {
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
 // out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, peer_left, connection_lost,
-// bad_argument (rank outside the job, a selection or word that makes no sense, a lock used as memory or memory as a lock), unsupported (atomics on memory
+// bad_argument (rank outside the job, a selection or word that makes no sense, bytes behind a null pointer, a lock used as memory or memory as a lock), unsupported (atomics on memory
 // where the network has none).
 //
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
@@ -146,7 +146,8 @@ class OneSided {
   // --- Areas. ---
 
   // Memory of the library, zeroed, aligned to 64, as an area. The quickest: reachable by plain stores where peers share memory.
-  // Fails with bad_argument when the id is in use here, out_of_memory, out_of_descriptors.
+  // Fails with bad_argument when the id is in use here, out_of_memory (nothing is taken where it would not suffice),
+  // out_of_descriptors.
   Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access = {});
   // The caller's own memory as an area; it stays until closed. Fails as above, and with unsupported where a network in use
   // cannot reach such memory. Atomics on it are not possible over shared memory.

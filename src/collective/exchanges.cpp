@@ -16,6 +16,11 @@ bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) {
          other.data() < one.data() + one.size();
 }
 
+template <typename Byte>
+bool is_null(std::span<Byte> memory) {
+  return memory.data() == nullptr && !memory.empty();
+}
+
 Error overlapping() {
   return bad_argument("the memory to send from and the memory to receive into overlap", "use memory apart");
 }
@@ -48,6 +53,7 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
     return refuse("alltoall was given " + std::to_string(out.size()) + " bytes to send and " +
                       std::to_string(in.size()) + " to receive for a job of " + std::to_string(size) + " processes",
                   "give as much of each, a multiple of the number of processes");
+  if (is_null(out) || is_null(in)) return std::unexpected(engine::Engine::unusable_layout());
   if (overlap(out, in)) return std::unexpected(overlapping());
   const std::uint64_t each = out.size() / size;
   return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
@@ -61,6 +67,7 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
 Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notify notify) {
   if (auto good = check(out, engine_.size(), "send"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(in, engine_.size(), "receive"); !good) return std::unexpected(std::move(good.error()));
+  if (is_null(out.memory) || is_null(in.memory)) return std::unexpected(engine::Engine::unusable_layout());
   if (overlap(out.memory, in.memory)) return std::unexpected(overlapping());
   if (const std::uint32_t own = engine_.rank(); out.bytes[own] != in.bytes[own])
     return refuse("the block that rank " + std::to_string(own) + " sends to itself has " +

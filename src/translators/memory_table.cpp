@@ -1,5 +1,7 @@
 #include "translators/memory_table.hpp"
 
+#include "base/free_memory.hpp"
+
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -18,6 +20,8 @@ constexpr std::size_t kFirstPlaces = 16;
 // From this size on memory is mapped: pages of it that nobody touches, as most of a ring's to a peer that sends little, are
 // neither zeroed nor there.
 constexpr std::size_t kMappedFrom = 64 << 10;
+// Whether there is so much is asked from this size on: rings are smaller, and simulated jobs make many.
+constexpr std::size_t kMuch = std::size_t{256} << 20U;
 
 } // namespace
 
@@ -32,6 +36,8 @@ MemoryTable::Area MemoryTable::zeroed(std::size_t bytes) {
   Area area{.bytes = bytes, .state = State::owned};
   // The library rounds sizes up to the alignment, and does not notice when that wraps.
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) return area;
+  // Mapped, it would be taken page by page by whoever writes there, until the kernel ends somebody.
+  if (bytes >= kMuch && !base::memory_suffices(bytes)) return area;
   if (bytes >= kMappedFrom) {
     void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     area.mapped = data != MAP_FAILED; // there may be too many mappings

@@ -148,6 +148,9 @@ TEST_F(Exchange, RefusesWhatCannotBe) {
   const auto code = [](const Result<Request>& result) { return result ? ErrorCode::ok : result.error().code; };
   EXPECT_EQ(code(at(0).start(out.first(29), in.first(29), {})), ErrorCode::bad_argument) << "no multiple of 3";
   EXPECT_EQ(code(at(0).start(out, in.first(27), {})), ErrorCode::bad_argument);
+  const std::span<std::byte> nothing(static_cast<std::byte*>(nullptr), 30);
+  EXPECT_EQ(code(at(0).start(out, nothing, {})), ErrorCode::bad_argument);
+  EXPECT_EQ(code(at(0).start(nothing, in, {})), ErrorCode::bad_argument);
   EXPECT_EQ(code(at(0).start(out, std::span(memory).subspan(29, 30), {})), ErrorCode::bad_argument) << "overlap";
   const std::vector<std::uint64_t> ten{10, 10, 10};
   const std::vector<std::uint64_t> at_ten{0, 10, 20};

@@ -113,6 +113,44 @@ TEST_P(OneSidedEngine, RefusesWhatIsNotOpenAndChangesNothing) {
   EXPECT_EQ(push(0, {Rank{3}, kArea, 0}, data), ErrorCode::peer_failed);
 }
 
+TEST_P(OneSidedEngine, RefusesBytesBehindANullPointer) {
+  build(2);
+  static_cast<void>(*at(1).allocate(kArea, 128, Access::all()));
+  const std::span<std::byte> nothing(static_cast<std::byte*>(nullptr), 64);
+  const auto data = pattern(64, 1);
+  std::vector<std::byte> into(64);
+  const std::span<const std::uint64_t> no_bits(static_cast<std::uint64_t*>(nullptr), 1);
+  for (const std::uint32_t by : {0U, 1U}) {
+    for (const bool known : {false, true}) { // before the key is here, and when all goes at once
+      SCOPED_TRACE(testing::Message() << "rank " << by << (known ? " knows" : " asks"));
+      EXPECT_FALSE(at(by).push_now({Rank{1}, kArea, 0}, nothing));
+      EXPECT_FALSE(at(by).pull_now({Rank{1}, kArea, 0}, nothing));
+      EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, nothing), ErrorCode::bad_argument);
+      EXPECT_EQ(pull(by, {Rank{1}, kArea, 0}, nothing), ErrorCode::bad_argument);
+      EXPECT_EQ(pull(by, {Rank{1}, kArea, 0}, into, {}, nothing), ErrorCode::bad_argument);
+      EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, data, Selection::changed(nothing)), ErrorCode::bad_argument);
+      EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, data, Selection::bitmap(no_bits, 8)), ErrorCode::bad_argument);
+      Status status;
+      const std::array peers{Rank{1}, Rank{0}};
+      at(by).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = nothing}, status);
+      EXPECT_NE(finish(status), ErrorCode::ok);
+      EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, {}), ErrorCode::ok); // no bytes need no memory
+    }
+  }
+  EXPECT_EQ(at(0).expose(kArea, nothing, Access::all()).error().code, ErrorCode::bad_argument);
+  EXPECT_TRUE(at(0).expose(kArea, {}, Access::all()));
+}
+
+TEST_P(OneSidedEngine, RefusesMoreMemoryThanThereIs) {
+  build(2);
+  for (const std::size_t bytes : {~std::size_t{0}, ~std::size_t{0} - 7, ~std::size_t{0} / 2, std::size_t{1} << 44U}) {
+    const auto made = at(0).allocate(kArea, bytes, Access::all());
+    ASSERT_FALSE(made) << bytes;
+    EXPECT_EQ(made.error().code, ErrorCode::out_of_memory);
+  }
+  EXPECT_TRUE(at(0).allocate(kArea, 64, Access::all())); // the id is free
+}
+
 TEST_P(OneSidedEngine, ClosesWithOperationsUnderWay) {
   build(2);
   for (int round = 0; round < 20; ++round) {

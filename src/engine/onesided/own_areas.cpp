@@ -11,6 +11,8 @@ namespace {
 // Peers do atomics on 4 bytes by the 8 around them: memory of the library is whole words.
 constexpr std::size_t kRounding = 8;
 constexpr std::size_t kNoPort = ~std::size_t{0};
+// So that sizes can be rounded up without wrapping.
+constexpr std::size_t kMostBytes = ~std::size_t{0} / 2;
 
 } // namespace
 
@@ -38,6 +40,10 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
   const auto ports = ground_.host.ports();
   OwnArea area{
       .memory = {}, .access = access, .kind = kind, .allocated_at = ports.size() - 1, .allocated = true, .granted = {}};
+  if (bytes > kMostBytes)
+    return std::unexpected(
+        Error{.code = ErrorCode::out_of_memory,
+              .fact = "no memory has the " + std::to_string(bytes) + " bytes of area " + std::to_string(id)});
   auto memory = ports.back()->queue->translator().allocate_area((bytes + kRounding - 1) / kRounding * kRounding);
   if (!memory) return std::unexpected(std::move(memory.error()));
   area.memory = memory->memory.first(bytes);
@@ -55,6 +61,11 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
 
 Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory, const Access& access) {
   if (auto sound = check_new(id, access); !sound) return sound;
+  if (memory.data() == nullptr && !memory.empty())
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "area " + std::to_string(id) + " is to have " + std::to_string(memory.size()) +
+                                         " bytes behind a null pointer",
+                                 .remedy = "give memory that exists, or no bytes"});
   const auto ports = ground_.host.ports();
   OwnArea area{.memory = memory, .access = access, .granted = {}};
   area.places.resize(ports.size());

@@ -36,7 +36,7 @@ class Primitives {
   // At once, where nothing has to be waited for. False: nothing has happened, and the general form is to be used.
   [[nodiscard]] bool push_now(const Place& to, std::span<const std::byte> data) {
     const KnownArea* area = reach(to, data.size());
-    if (area == nullptr || !area->window.enter()) [[unlikely]]
+    if (area == nullptr || data.data() == nullptr || !area->window.enter()) [[unlikely]]
       return false;
     base::store_in_order(area->window.memory + to.offset, data.data(), data.size());
     area->window.leave();
@@ -44,7 +44,7 @@ class Primitives {
   }
   [[nodiscard]] bool pull_now(const Place& from, std::span<std::byte> into) {
     const KnownArea* area = reach(from, into.size());
-    if (area == nullptr || !area->window.enter()) [[unlikely]]
+    if (area == nullptr || into.data() == nullptr || !area->window.enter()) [[unlikely]]
       return false;
     base::copy_bytes(into.data(), area->window.memory + from.offset, into.size());
     area->window.leave();

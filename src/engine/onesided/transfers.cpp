@@ -15,6 +15,12 @@ constexpr std::uint32_t kMostReads = 32;
 // Small puts that go without an event of their own where puts arrive in order: the next one's stands for them.
 constexpr std::uint32_t kMostUnsignalled = 32;
 
+// Bytes behind a null pointer.
+template <typename Item>
+bool is_null(std::span<Item> memory) {
+  return memory.data() == nullptr && !memory.empty();
+}
+
 } // namespace
 
 Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
@@ -68,6 +74,9 @@ void Transfers::run(Transfer& transfer) {
 
 ErrorCode Transfers::prepare(Transfer& transfer) {
   const KnownArea& area = *transfer.area;
+  if (is_null(transfer.local) || is_null(transfer.twin) || is_null(transfer.selection.bits) ||
+      is_null(transfer.selection.twin))
+    return ErrorCode::bad_argument;
   const bool is_pull = transfer.kind == Transfer::Kind::pull;
   const auto reach = extent(transfer.selection, transfer.local.size());
   const bool twin_fits = transfer.twin.empty() || transfer.twin.size() == transfer.local.size();

@@ -1,5 +1,7 @@
 #include "translators/shm/segment.hpp"
 
+#include "base/free_memory.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,6 +21,8 @@ namespace heddle::translators {
 namespace {
 
 constexpr std::uint64_t kPieceAlignment = 64;
+// Asking costs less than taking from this size on.
+constexpr std::uint64_t kAskedFrom = 1U << 20U;
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 Error failure(ErrorCode code, std::string fact, std::string remedy) {
@@ -114,6 +118,11 @@ Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
   for (auto place = free_.begin(); possible && place != free_.end(); ++place) {
     const auto [offset, available] = *place;
     if (available < needed) continue;
+    // Where the machine has not so much, taking it would end other programs before it ended in an error.
+    if (needed >= kAskedFrom && !base::memory_suffices(needed)) {
+      errno = ENOMEM;
+      return std::unexpected(no_memory(needed));
+    }
     // Taken from the system now: later it would end in a SIGBUS instead of an error.
     if (!take_memory(file_.number(), offset, needed)) {
       give_back_memory(file_.number(), offset, needed);

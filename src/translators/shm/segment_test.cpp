@@ -221,5 +221,21 @@ TEST(Segment, AllocatesUnderASteadyStreamOfSignals) {
   ::sigaction(SIGALRM, &before, nullptr);
 }
 
+// Taken bit by bit, it would be the end of other programs first.
+TEST(Segment, TakesNothingWhereTheMachineHasNotEnough) {
+  constexpr std::size_t kHuge = std::size_t{1} << 44U;
+  auto segment = Segment::create(kHuge + (1U << 20U));
+  if (!segment) GTEST_SKIP() << segment.error().message(); // a limit of the address space
+  struct stat before{};
+  ::fstat(segment->descriptor(), &before);
+  const auto taken = segment->allocate(kHuge);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::out_of_memory);
+  struct stat after{};
+  ::fstat(segment->descriptor(), &after);
+  EXPECT_EQ(after.st_blocks, before.st_blocks);
+  EXPECT_TRUE(segment->allocate(4096));
+}
+
 } // namespace
 } // namespace heddle::translators
