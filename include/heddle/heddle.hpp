@@ -1,5 +1,6 @@
 // Heddle: tagged and unsolicited messages between the processes of a job, with completion by request or by event.
 // This is all that a program includes. One Context is used by one thread at a time; different contexts are independent.
+// Nothing throws: a call that finds no memory says out_of_memory and has done nothing.
 // Calls that can be wrong return a Result; what becomes of a message arrives later in a Completion or an Event.
 #pragma once
 

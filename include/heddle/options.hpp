@@ -29,15 +29,16 @@ enum class LogLevel : std::uint8_t { silent, error, warning, info, debug };
 // A member left empty takes its value from the file, the environment or the default, in that order.
 // The default, the unit and the range of each are in docs/options.md and shown by `heddle info`.
 struct Options {
-  std::optional<std::string> file;          // TOML file with further options; also HEDDLE_FILE
-  std::optional<bool> single;               // join as a job of one process when no launcher is there
-  std::optional<std::string> store;         // address of the key-value store, set by the launcher: unix:PATH
-  std::optional<std::string> translators;   // comma-separated names that may be used, in order of preference
-  std::optional<std::uint64_t> eager_limit; // bytes: messages up to this size travel in one ring record
-  std::optional<std::uint64_t> ring_bytes;  // bytes of one ring (one direction, one peer)
-  std::optional<std::uint64_t> ring_memory; // bytes of all rings of this process together
-  std::optional<std::uint64_t> chunk_bytes; // bytes moved at a time in a rendezvous
-  std::optional<bool> assist;               // let the sender copy part of a large message where the processor copies
+  std::optional<std::string> file;                 // TOML file with further options; also HEDDLE_FILE
+  std::optional<bool> single;                      // join as a job of one process when no launcher is there
+  std::optional<std::string> store;                // address of the key-value store, set by the launcher: unix:PATH
+  std::optional<std::string> translators;          // comma-separated names that may be used, in order of preference
+  std::optional<std::uint64_t> eager_limit;        // bytes: messages up to this size travel in one ring record
+  std::optional<std::uint64_t> ring_bytes;         // bytes of one ring (one direction, one peer)
+  std::optional<std::uint64_t> ring_memory;        // bytes of all rings of this process together
+  std::optional<std::uint64_t> unsolicited_memory; // bytes of unsolicited messages that are held or being fetched
+  std::optional<std::uint64_t> chunk_bytes;        // bytes moved at a time in a rendezvous
+  std::optional<bool> assist; // let the sender copy part of a large message where the processor copies
   std::optional<CrossMemory> cross_memory;
   std::optional<Waiting> waiting;
   std::optional<std::uint64_t> spin_us;        // microseconds of spinning before the core is given away

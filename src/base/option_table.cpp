@@ -167,6 +167,9 @@ constexpr std::array kTable{
                                                   "size of one ring: one direction, one peer"),
     number<&O::ring_memory, &S::ring_memory, kMemory>("ring_memory", "bytes", "a size from 4KiB to 256TiB",
                                                       "size of all rings of this process together"),
+    number<&O::unsolicited_memory, &S::unsolicited_memory, kMemory>(
+        "unsolicited_memory", "bytes", "a size from 4KiB to 256TiB",
+        "unsolicited messages that this process holds; beyond it senders wait"),
     number<&O::chunk_bytes, &S::chunk_bytes, kChunk>("chunk_bytes", "bytes", "a size from 4KiB to 1GiB",
                                                      "moved at a time in a rendezvous"),
     word<&O::assist, &S::assist>("assist", kTruth, "let the sender copy part of a large message"),

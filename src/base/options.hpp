@@ -21,10 +21,11 @@ struct Settings {
   bool single = false;
   std::string store;
   std::string translators = "shm";
-  std::uint64_t eager_limit = 64 << 10;  // up to here two copies, overlapped, beat one through the kernel
-  std::uint64_t ring_bytes = 512 << 10;  // holds 8 of the largest eager messages, and stays in a level-2 cache
-  std::uint64_t ring_memory = 64 << 20;  // 128 rings of the default size
-  std::uint64_t chunk_bytes = 128 << 10; // large enough to hide the cost of one kernel call per chunk
+  std::uint64_t eager_limit = 64 << 10;       // up to here two copies, overlapped, beat one through the kernel
+  std::uint64_t ring_bytes = 512 << 10;       // holds 8 of the largest eager messages, and stays in a level-2 cache
+  std::uint64_t ring_memory = 64 << 20;       // 128 rings of the default size
+  std::uint64_t unsolicited_memory = 1 << 30; // a bound for floods, far above what a program that keeps up holds
+  std::uint64_t chunk_bytes = 128 << 10;      // large enough to hide the cost of one kernel call per chunk
   bool assist = true;
   CrossMemory cross_memory = CrossMemory::automatic;
   Waiting waiting = Waiting::automatic;

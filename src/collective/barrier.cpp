@@ -23,13 +23,15 @@ constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
 } // namespace
 
 Request Barriers::start(Notify notify) {
+  running_.reserve(running_.size() + 1); // whatever fails for lack of memory does so before anything has happened
+  spare_.reserve(running_.size() + spare_.size() + 2);
+  if (spare_.empty()) spare_.push_back(std::make_unique<Plan>());
   const Request request = engine_.begin_collective(notify);
   ++number_;
   if (failed_) {
     engine_.finish_collective(request, ErrorCode::peer_failed);
     return request;
   }
-  if (spare_.empty()) spare_.push_back(std::make_unique<Plan>());
   auto plan = std::move(spare_.back());
   spare_.pop_back();
   *plan = {.request = request, .number = number_};
@@ -46,26 +48,43 @@ void Barriers::begin_round(Plan& plan) {
   const Rank to{(engine_.rank() + distance) % size};
   const Rank from{(engine_.rank() + size - distance) % size};
   const Tag tag = tag_of(plan.number, plan.round);
-  plan.news_out = plan.code;
+  if ((plan.to_begin & kSend) != 0) plan.news_out = plan.code;
   // A neighbour that is gone is news like any other: the round goes on with those that live, so that all learn of it.
-  const auto sent =
-      engine_.send({.to = to, .tag = tag, .channel = engine::Channel::collective}, ConstLayout(&plan.news_out, 1));
-  const auto received =
-      engine_.receive({.source = from, .tag = tag}, Layout(&plan.news_in, 1), {}, engine::Channel::collective);
-  if (!sent) plan.code = engine::graver(plan.code, sent.error().code);
-  if (!received) plan.code = engine::graver(plan.code, received.error().code);
-  plan.send = sent.value_or(Request{});
-  plan.receive = received.value_or(Request{});
+  // What there is no memory for now is tried again: the others wait for it.
+  const auto begin = [&plan](Part part, const auto& start, Request& request) {
+    if ((plan.to_begin & part) == 0) return;
+    const Result<Request> begun = start();
+    if (!begun && begun.error().code == ErrorCode::out_of_memory) return;
+    plan.to_begin &= ~part;
+    if (!begun) plan.code = engine::graver(plan.code, begun.error().code);
+    request = begun.value_or(Request{});
+  };
+  begin(
+      kSend,
+      [&] {
+        return engine_.send({.to = to, .tag = tag, .channel = engine::Channel::collective},
+                            ConstLayout(&plan.news_out, 1));
+      },
+      plan.send);
+  begin(
+      kReceive,
+      [&] {
+        return engine_.receive({.source = from, .tag = tag}, Layout(&plan.news_in, 1), {}, engine::Channel::collective);
+      },
+      plan.receive);
 }
 
 bool Barriers::advance(Plan& plan) {
   if ((std::uint32_t{1} << plan.round) >= engine_.size()) return false;
+  if (plan.to_begin != 0) begin_round(plan);
+  if (plan.to_begin != 0) return false;
   if (!engine_.ended(plan.send) || !engine_.ended(plan.receive)) return false;
   const auto sent = engine_.take_completion(plan.send);
   const auto received = engine_.take_completion(plan.receive);
   for (const ErrorCode news : {sent->code, received->code, sound(std::exchange(plan.news_in, ErrorCode::ok))})
     plan.code = engine::graver(plan.code, news);
   ++plan.round;
+  plan.to_begin = kSend | kReceive;
   begin_round(plan);
   return true;
 }

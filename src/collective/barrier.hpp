@@ -25,12 +25,16 @@ class Barriers {
   void peer_failed();
 
  private:
+  using Part = unsigned;
+  static constexpr Part kSend = 1;
+  static constexpr Part kReceive = 2;
   struct Plan {
     Request request;
     std::uint64_t number = 0;
     std::uint32_t round = 0;
-    ErrorCode code{};  // the gravest that this process knows of
-    bool over = false; // its request has ended; only its messages have not
+    Part to_begin = kSend | kReceive; // of the round
+    ErrorCode code{};                 // the gravest that this process knows of
+    bool over = false;                // its request has ended; only its messages have not
     Request send;
     Request receive;
     ErrorCode news_out{}; // `code`, told to the next

@@ -81,13 +81,16 @@ Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notif
 
 template <typename Make>
 Request Exchanges::begin(Notify notify, Make&& make) {
+  // Whatever fails for lack of memory does so before anything has happened.
+  running_.reserve(running_.size() + 1);
+  std::unique_ptr<ExchangePlan> plan = failed_ ? nullptr : make(Tag{kExchangeMark | (number_ + 1)});
   const Request request = engine_.begin_collective(notify, engine::OperationKind::exchange);
-  const Tag tag{kExchangeMark | ++number_};
+  ++number_;
   if (failed_) {
     engine_.finish_collective(request, ErrorCode::peer_failed);
     return request;
   }
-  running_.push_back({.request = request, .plan = make(tag)});
+  running_.push_back({.request = request, .plan = std::move(plan)});
   idle_ = false;
   advance_all();
   return request;

@@ -11,7 +11,7 @@ namespace heddle::collective {
 
 class Transfers {
  public:
-  Transfers(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) {}
+  Transfers(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) { under_way_.reserve(kMostMessages + 2); }
 
   // A partner that is known to have failed is an outcome like any other: the plan goes on with those that live.
   void send(std::uint32_t to, std::span<const std::byte> data);

@@ -3,6 +3,7 @@
 
 #include <heddle/heddle.hpp>
 
+#include <new>
 #include <utility>
 
 namespace heddle {
@@ -19,9 +20,11 @@ Context& Context::operator=(Context&& other) noexcept {
 }
 
 Result<Context> Context::join(const Options& options) {
-  auto state = State::create(options);
-  if (!state) return std::unexpected(std::move(state.error()));
-  return Context(std::move(*state));
+  return unless_out_of_memory([&]() -> Result<Context> {
+    auto state = State::create(options);
+    if (!state) return std::unexpected(std::move(state.error()));
+    return Context(std::move(*state));
+  });
 }
 
 Rank Context::rank() const {
@@ -47,20 +50,20 @@ Result<std::optional<Envelope>> Context::probe(const Match& match) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_in_child();
   state_->progress();
-  return state_->engine().probe(match);
+  return unless_out_of_memory([&] { return state_->engine().probe(match); });
 }
 
 Result<std::optional<Message>> Context::matched_probe(const Match& match) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_in_child();
   state_->progress();
-  return state_->engine().matched_probe(match);
+  return unless_out_of_memory([&] { return state_->engine().matched_probe(match); });
 }
 
 Result<Request> Context::receive_matched(const Message& message, const Layout& into, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_in_child();
-  return state_->engine().receive_matched(message, into, notify);
+  return unless_out_of_memory([&] { return state_->engine().receive_matched(message, into, notify); });
 }
 
 bool Context::cancel(Request request) {
@@ -131,7 +134,7 @@ ErrorCode Context::wait_all(std::span<const Request> requests) {
 Result<Request> Context::start_barrier(Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_in_child();
-  return state_->barriers().start(notify);
+  return unless_out_of_memory([&]() -> Result<Request> { return state_->barriers().start(notify); });
 }
 
 Result<void> Context::barrier() {
@@ -141,13 +144,13 @@ Result<void> Context::barrier() {
 Result<Request> Context::start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_in_child();
-  return state_->exchanges().start(out, in, notify);
+  return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 
 Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_in_child();
-  return state_->exchanges().start(out, in, notify);
+  return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 
 Result<void> Context::alltoall(std::span<const std::byte> out, std::span<std::byte> in) {
@@ -174,13 +177,21 @@ Result<void> Context::wait_together(const Result<Request>& request, const char* 
 }
 
 Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {
-  return state_->why(to, bytes);
+  return unless_out_of_memory([&] { return state_->why(to, bytes); });
 }
 std::string Context::waiting_for() const {
-  return state_->waiting_for();
+  try {
+    return state_->waiting_for();
+  } catch (const std::bad_alloc&) {
+    return "no memory";
+  }
 }
 std::vector<Context::Figure> Context::figures() const {
-  return state_->engine().figures();
+  try {
+    return state_->engine().figures();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
 }
 
 } // namespace heddle

@@ -91,6 +91,7 @@ engine::Limits limits_of(const base::Settings& settings) {
   return {.eager_limit = settings.eager_limit,
           .ring_bytes = settings.ring_bytes,
           .ring_memory = settings.ring_memory,
+          .unsolicited_memory = settings.unsolicited_memory,
           .chunk_bytes = settings.chunk_bytes,
           .assist = settings.assist};
 }

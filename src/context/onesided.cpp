@@ -33,17 +33,17 @@ OneSided& Context::one_sided() {
 Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return state_.engine().primitives().allocate(id, bytes, access);
+  return unless_out_of_memory([&] { return state_.engine().primitives().allocate(id, bytes, access); });
 }
 Result<void> OneSided::expose(AreaId id, std::span<std::byte> memory, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return state_.engine().primitives().expose(id, memory, access);
+  return unless_out_of_memory([&] { return state_.engine().primitives().expose(id, memory, access); });
 }
 Result<void> OneSided::close(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return state_.engine().primitives().close(id);
+  return unless_out_of_memory([&] { return state_.engine().primitives().close(id); });
 }
 
 // --- push, pull, mcast ---
@@ -171,7 +171,7 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
 Result<void> OneSided::create_lock(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return state_.engine().primitives().create_lock(id);
+  return unless_out_of_memory([&] { return state_.engine().primitives().create_lock(id); });
 }
 
 void OneSided::lock(Rank home, AreaId id, Status& status) {

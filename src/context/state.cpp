@@ -283,6 +283,13 @@ void Context::State::look_around() {
     patience_.restart(now);
   }
   watch(now);
+  if (engine_->refused() != refused_seen_) {
+    log_.warning(
+        std::to_string(engine_->refused() - refused_seen_) +
+        " unsolicited messages were refused for lack of memory: their senders are told; option unsolicited_memory is " +
+        std::to_string(options_.settings.unsolicited_memory) + " bytes");
+    refused_seen_ = engine_->refused();
+  }
   if (store_lost_) return;
   // What has waited long may wait for one that has left in good order, of which nobody tells unasked.
   if (engine_->awaits_news()) {

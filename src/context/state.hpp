@@ -22,11 +22,22 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace heddle {
+
+// Errors are values: where memory is short, that is one, too.
+template <typename Call>
+auto unless_out_of_memory(Call&& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(engine::Engine::no_memory());
+  }
+}
 
 class Context::State {
  public:
@@ -49,9 +60,13 @@ class Context::State {
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
 
   // One round of work. Returns how much was done.
+  // Where memory is short, what needs it is left to the next.
   std::size_t progress() {
-    const std::size_t done =
-        engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+    std::size_t done = 0;
+    try {
+      done = engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+    } catch (const std::bad_alloc&) {
+    }
     if (done > 0) last_progress_ns_ = 0;
     if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
       look_around();
@@ -192,6 +207,7 @@ class Context::State {
   std::uint64_t last_count_ns_ = 0; // when the engine's progress was last counted, and
   std::uint64_t last_count_ = 0;    // how far it was
   std::uint64_t news_awaited_ns_ = 0;
+  std::uint64_t refused_seen_ = 0;
   bool watches_departures_ = false;
   bool store_lost_ = false;
   OneSided one_sided_{*this};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 
 namespace heddle::engine {
 
@@ -55,8 +56,8 @@ std::size_t Engine::read_ring(Link& link) {
       else if (done > 0)
         __builtin_prefetch(record + kReadAhead);
       if (!receiver_.whole(link, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
-        lost(link, "no memory for its messages");
-        return done + 1;
+        hold_back(link);
+        break;
       }
       link.reader.advance(span);
       // After a single message the next is not looked for across a cache line: it is not there yet, and the look would
@@ -72,7 +73,12 @@ std::size_t Engine::read_ring(Link& link) {
       link.reader.wrap();
       continue;
     }
-    if (!dispatch(link, lead, link.reader.record())) {
+    const Taken taken = dispatch(link, lead, link.reader.record());
+    if (taken == Taken::later) {
+      hold_back(link);
+      break;
+    }
+    if (taken == Taken::senseless) {
       lost(link, "it sent a record that makes no sense");
       return done + 1;
     }
@@ -109,8 +115,13 @@ std::size_t Engine::read_shared_ring(Port& port) {
     std::memcpy(&word, reader.record(), sizeof word);
     const Lead lead = Lead::unpack(word);
     const bool sound = Lead::plausible(word) && lead.kind != RecordKind::wrap &&
-                       kRecordHeadBytes + lead.bytes <= reader.record_bytes() && dispatch(*link, lead, reader.record());
-    if (!sound) lost(*link, "it sent a record that makes no sense");
+                       kRecordHeadBytes + lead.bytes <= reader.record_bytes();
+    const Taken taken = sound ? dispatch(*link, lead, reader.record()) : Taken::senseless;
+    if (taken == Taken::later) {
+      hold_back(*link);
+      break;
+    }
+    if (taken == Taken::senseless) lost(*link, "it sent a record that makes no sense");
     reader.advance();
     pump_later(*link);
     ++done;
@@ -118,20 +129,22 @@ std::size_t Engine::read_shared_ring(Port& port) {
   return done;
 }
 
-bool Engine::dispatch(Link& link, Lead lead, const std::byte* record) {
+// Where memory is short the record stays in its ring: what it does, it does after it has all that it needs.
+Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
+  const auto sound = [](bool makes_sense) { return makes_sense ? Taken::yes : Taken::senseless; };
   const std::byte* content = record + kRecordHeadBytes;
   const std::uint64_t tag = load_tag(record);
   switch (lead.kind) {
-    case RecordKind::eager: return receiver_.whole(link, lead, tag, content);
+    case RecordKind::eager: return receiver_.whole(link, lead, tag, content) ? Taken::yes : Taken::later;
     case RecordKind::eager_synchronous: return receiver_.synchronous(link, lead, tag, content);
     case RecordKind::unsolicited: return receiver_.unsolicited(link, lead, tag, content);
     case RecordKind::announce: return receiver_.announced(link, lead, tag, content);
     case RecordKind::announce_unsolicited: return receiver_.announced_unsolicited(link, lead, tag, content);
-    case RecordKind::fragment: return receiver_.fragment(link, lead, tag, content);
+    case RecordKind::fragment: return sound(receiver_.fragment(link, lead, tag, content));
     case RecordKind::finished:
     case RecordKind::clear_to_send:
     case RecordKind::assist:
-    case RecordKind::assist_done: return dispatch_control(link, lead, content);
+    case RecordKind::assist_done: return sound(dispatch_control(link, lead, content));
     case RecordKind::area_ask:
     case RecordKind::area_grant:
     case RecordKind::area_revoked:
@@ -140,11 +153,13 @@ bool Engine::dispatch(Link& link, Lead lead, const std::byte* record) {
     case RecordKind::area_scattered:
     case RecordKind::area_relay:
     case RecordKind::area_relayed:
-    case RecordKind::lock_passed: return primitives_.record(link, lead, content);
+    case RecordKind::lock_passed: return sound(primitives_.record(link, lead, content));
     case RecordKind::none:
-    case RecordKind::wrap: return false;
+    case RecordKind::wrap: return Taken::senseless;
   }
-  return false;
+  return Taken::senseless;
+} catch (const std::bad_alloc&) {
+  return Taken::later;
 }
 
 bool Engine::dispatch_control(Link& link, Lead lead, const std::byte* content) {

@@ -1,5 +1,7 @@
 #include "engine/core.hpp"
 
+#include <new>
+
 namespace heddle::engine {
 
 namespace {
@@ -37,37 +39,61 @@ Core::~Core() {
 }
 
 void Core::deliver_event(Operation& operation) {
-  if (operation.kind == OperationKind::unsolicited_receive) {
-    const BufferPool::Buffer buffer{.data = operation.buffer, .capacity = operation.buffer_bytes};
-    if (operation.completion.code == ErrorCode::ok)
-      deliver_arrival(static_cast<std::uint32_t>(operation.completion.peer),
-                      static_cast<std::uint64_t>(operation.completion.tag), buffer, operation.completion.bytes);
-    else
-      buffers.give_back(buffer); // the sender failed midway: there is no message
-  } else {
-    events.push({.kind = event_kind(operation.kind),
-                 .cookie = operation.cookie,
-                 .completion = operation.completion,
-                 .arrival = {}});
+  const bool unsolicited_end = operation.kind == OperationKind::unsolicited_receive;
+  if (unsolicited_end && operation.completion.code != ErrorCode::ok) { // the sender failed midway: there is no message
+    --promised_;
+    unsolicited.give_back(operation.buffer_bytes);
+    buffers.give_back({.data = operation.buffer, .capacity = operation.buffer_bytes});
+    operations.give_back(operation);
+    return;
   }
+  if (!undelivered_.empty() || !events.make_room()) { // the operation itself keeps it until it is asked for
+    OperationPool::retire(operation);
+    undelivered_.push_back(operation);
+    return;
+  }
+  events.push_now(event_of(operation));
   operations.give_back(operation);
 }
 
+Event Core::event_of(const Operation& operation) {
+  if (operation.kind == OperationKind::unsolicited_receive)
+    return arrival_event(static_cast<std::uint32_t>(operation.completion.peer),
+                         static_cast<std::uint64_t>(operation.completion.tag),
+                         {.data = operation.buffer, .capacity = operation.buffer_bytes}, operation.completion.bytes);
+  return {.kind = event_kind(operation.kind),
+          .cookie = operation.cookie,
+          .completion = operation.completion,
+          .arrival = {}};
+}
+
+std::size_t Core::take_events(std::span<Event> to) {
+  std::size_t count = events.pop(to);
+  while (count < to.size() && !undelivered_.empty()) {
+    Operation& operation = *undelivered_.pop_front();
+    to[count++] = event_of(operation);
+    operations.give_back(operation);
+  }
+  return count;
+}
+
 Arrived& Core::take_arrived() {
-  if (free_arrived_.empty()) {
+  if (free_arrived_ == nullptr) {
     Arrived& fresh = arrived_.emplace_back();
     fresh.generation = (std::uint64_t{1} << 32U) | (arrived_.size() - 1);
     return fresh;
   }
-  Arrived& message = *free_arrived_.back();
-  free_arrived_.pop_back();
+  Arrived& message = *free_arrived_;
+  free_arrived_ = message.in_order.next;
+  message.in_order = {};
   return message;
 }
 
 void Core::give_back(Arrived& message) {
   buffers.give_back({.data = message.data, .capacity = message.capacity});
   message = {.generation = message.generation + (std::uint64_t{1} << 32U)};
-  free_arrived_.push_back(&message);
+  message.in_order.next = free_arrived_;
+  free_arrived_ = &message;
 }
 
 Arrived* Core::find_reserved(std::uint64_t handle) {
@@ -76,29 +102,49 @@ Arrived* Core::find_reserved(std::uint64_t handle) {
   return message.reserved && message.generation == handle ? &message : nullptr;
 }
 
-void Core::deliver_arrival(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes) {
-  if (free_arrivals_.empty()) {
-    free_arrivals_.push_back(static_cast<std::uint32_t>(arrivals_.size()));
-    arrivals_.emplace_back();
+bool Core::promise_arrival() {
+  if (free_arrivals_.size() <= promised_) {
+    try {
+      arrivals_.emplace_back();
+      try {
+        if (free_arrivals_.capacity() < arrivals_.size()) free_arrivals_.reserve(2 * arrivals_.size());
+      } catch (const std::bad_alloc&) {
+        arrivals_.pop_back();
+        throw;
+      }
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    free_arrivals_.push_back(static_cast<std::uint32_t>(arrivals_.size() - 1));
   }
+  ++promised_;
+  return true;
+}
+
+Event Core::arrival_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes) {
+  --promised_;
   const std::uint32_t index = free_arrivals_.back();
   free_arrivals_.pop_back();
   ArrivalSlot& slot = arrivals_[index];
   slot.buffer = buffer;
   slot.taken = true;
   const std::uint64_t handle = (static_cast<std::uint64_t>(slot.generation) << 32U) | index;
-  events.push(
-      {.kind = Event::Kind::unsolicited_arrived,
-       .cookie = 0,
-       .completion =
-           {.code = ErrorCode::ok, .peer = Rank{source}, .tag = Tag{label}, .bytes = bytes, .message_bytes = bytes},
-       .arrival = {.data = buffer.data, .bytes = bytes, .handle = handle}});
+  return {.kind = Event::Kind::unsolicited_arrived,
+          .cookie = 0,
+          .completion =
+              {.code = ErrorCode::ok, .peer = Rank{source}, .tag = Tag{label}, .bytes = bytes, .message_bytes = bytes},
+          .arrival = {.data = buffer.data, .bytes = bytes, .handle = handle}};
+}
+
+void Core::deliver_arrival(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes) {
+  events.push_now(arrival_event(source, label, buffer, bytes));
 }
 
 void Core::release(std::uint64_t handle) {
   if (low(handle) >= arrivals_.size()) return;
   ArrivalSlot& slot = arrivals_[low(handle)];
   if (!slot.taken || slot.generation != high(handle)) return;
+  unsolicited.give_back(slot.buffer.capacity);
   buffers.give_back(slot.buffer);
   slot.buffer = {};
   slot.taken = false;

@@ -10,6 +10,8 @@
 
 #include <array>
 #include <deque>
+#include <span>
+#include <vector>
 
 namespace heddle::engine {
 
@@ -17,6 +19,7 @@ struct Limits {
   std::uint64_t eager_limit = 0;
   std::uint64_t ring_bytes = 0;
   std::uint64_t ring_memory = 0;
+  std::uint64_t unsolicited_memory = std::uint64_t{1} << 30U;
   std::uint64_t chunk_bytes = 0;
   bool assist = false;
 };
@@ -58,7 +61,9 @@ class Core {
         size(job_size),
         limits(limit_values),
         rings(limits.ring_memory, limits.ring_bytes),
-        recorder(flight_recorder) {}
+        recorder(flight_recorder),
+        events(kEndsOfAPeer * std::size_t{job_size}),
+        unsolicited(limits.unsolicited_memory) {}
   // Messages that were never received or released go with it.
   ~Core();
   Core(const Core&) = delete;
@@ -111,9 +116,8 @@ class Core {
       deliver_event(receive);
   }
 
-  // The operation of a send that has left already: only its completion is of use.
-  Request completed_send(Rank to, Tag tag, std::uint64_t bytes, Notify notify) {
-    Operation& operation = operations.take();
+  // The operation, just taken, of a send that has left: only its completion is of use.
+  Request completed_send(Operation& operation, Rank to, Tag tag, std::uint64_t bytes, Notify notify) {
     operation.kind = OperationKind::send;
     operation.stage = Stage::done;
     operation.completion = {.code = ErrorCode::ok, .peer = to, .tag = tag, .bytes = bytes, .message_bytes = bytes};
@@ -130,9 +134,45 @@ class Core {
   [[nodiscard]] Arrived* find_reserved(std::uint64_t handle);
   static std::uint64_t handle_of(const Arrived& message) { return message.generation; }
 
-  // Hands an unsolicited message to the caller. The buffer is the pool's until released.
+  // Makes sure that one more unsolicited message can be delivered, whenever that is. False: there is no memory for it.
+  [[nodiscard]] bool promise_arrival();
+  // Whether an event would be told at once, and in its turn.
+  [[nodiscard]] bool may_deliver() { return undelivered_.empty() && events.make_room(); }
+  // Hands an unsolicited message that was promised to the caller. The buffer is the pool's until released.
   void deliver_arrival(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
+
+  std::size_t take_events(std::span<Event> to);
+  [[nodiscard]] bool has_events() const { return !events.empty() || !undelivered_.empty(); }
   void release(std::uint64_t handle);
+
+  // What unsolicited messages cost: those that have arrived and are not released, and those that are being fetched.
+  class Unsolicited {
+   public:
+    explicit Unsolicited(std::uint64_t limit) : limit_(limit) {}
+    // Whether one of that size may be taken now. One that comes alone always may: whole in a record, it is small.
+    [[nodiscard]] bool has_room(std::uint64_t bytes) const {
+      return held_ == 0 || draining_ || (held_ < limit_ && cost(BufferPool::capacity_for(bytes)) <= limit_ - held_);
+    }
+    // One that could never be held beside anything else is not even waited for.
+    [[nodiscard]] bool exceeds(std::uint64_t bytes) const { return bytes > limit_; }
+    void take(std::uint64_t capacity) { held_ += cost(capacity); }
+    void give_back(std::uint64_t capacity) { held_ -= cost(capacity); }
+    void refuse() { ++refused_; }
+    // What a dead peer has left in its ring is taken whatever it costs: it is no more than a ring.
+    void drain(bool on) { draining_ = on; }
+    [[nodiscard]] std::uint64_t held() const { return held_; }
+    [[nodiscard]] std::uint64_t limit() const { return limit_; }
+    [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+   private:
+    static constexpr std::uint64_t kEach = 128; // event and slot, so that empty ones are bounded as well
+    static constexpr std::uint64_t cost(std::uint64_t capacity) { return capacity + kEach; }
+    std::uint64_t limit_;
+    std::uint64_t held_ = 0;
+    std::uint64_t refused_ = 0; // with out_of_memory
+    bool draining_ = false;
+  };
+  Unsolicited unsolicited;
 
  private:
   void deliver_event(Operation& operation);
@@ -143,8 +183,15 @@ class Core {
     bool taken = false;
   };
 
+  // At most, for each peer: lost, and then dead or gone.
+  static constexpr std::size_t kEndsOfAPeer = 2;
+  Event event_of(const Operation& operation);
+  Event arrival_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
+
   std::deque<Arrived> arrived_;
-  std::vector<Arrived*> free_arrived_;
+  Arrived* free_arrived_ = nullptr; // chained by in_order.next
+  OperationList undelivered_;       // ended, with an event that there was no memory for
+  std::size_t promised_ = 0;        // arrivals
   std::vector<ArrivalSlot> arrivals_;
   std::vector<std::uint32_t> free_arrivals_;
 };

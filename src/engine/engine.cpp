@@ -56,7 +56,7 @@ void Engine::set_contacts(std::vector<Contact> contacts) {
 Link* Engine::link_for(std::uint32_t rank) {
   if (rank >= core_.size) return nullptr;
   if (links_[rank] != nullptr) return links_[rank];
-  auto link = std::make_unique<Link>();
+  auto link = make_link();
   link->rank = rank;
   link->port = ports_[contacts_[rank].port].get();
   auto area = link->queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
@@ -84,6 +84,15 @@ Link* Engine::link_for(std::uint32_t rank) {
   return &made;
 }
 
+// With room for it in every list that it may come to stand in, so that nothing there fails for lack of memory.
+std::unique_ptr<Link> Engine::make_link() {
+  const std::size_t count = owned_links_.size() + 1;
+  for (std::vector<Link*>* list : {&readable_, &to_pump_, &absent_})
+    if (list->capacity() < count) list->reserve(2 * count);
+  if (owned_links_.capacity() < count) owned_links_.reserve(2 * count);
+  return std::make_unique<Link>();
+}
+
 void Engine::give_up_news() {
   for (Link* link : std::exchange(absent_, {}))
     if (!link->failed()) fail(*link, End::connection_lost);
@@ -108,6 +117,7 @@ void Engine::fail(Link& link, End how) {
   tell_end(link, how);
   link.state = connection::State::failed;
   link.window = {};
+  link.held_back = false;
   if (link.absent) std::erase(absent_, &link);
   connector_.forget(link);
   std::erase(readable_, &link);
@@ -136,7 +146,7 @@ void Engine::tell_end(Link& link, End how) {
   link.fate = event.completion.code;
   gravest_fate_ = graver(gravest_fate_, link.fate);
   event.completion.peer = Rank{link.rank};
-  core_.events.push(event);
+  core_.events.push_now(event);
 }
 
 void Engine::take_back(Link& link) {
@@ -157,7 +167,7 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
   if (rank >= core_.size || rank == core_.rank) return;
   Link* link = links_[rank];
   if (link == nullptr) {
-    links_[rank] = link = owned_links_.emplace_back(std::make_unique<Link>()).get();
+    links_[rank] = link = owned_links_.emplace_back(make_link()).get();
     link->rank = rank;
     link->port = ports_[contacts_[rank].port].get();
   }
@@ -174,10 +184,12 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     return;
   }
   // What had arrived before the end is delivered.
+  core_.unsolicited.drain(true);
   while (!link->failed() && link->reader.exists() && read_ring(*link) > 0) {
   }
   while (!link->failed() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
   }
+  core_.unsolicited.drain(false);
   if (!link->failed()) fail(*link, how);
 }
 
@@ -195,13 +207,16 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
   if (!link.connected()) open(link);
-  if (kind == OperationKind::send && link.connected() && sends_whole(link, arguments, data) &&
-      outbox_.write(link, {.kind = RecordKind::eager,
-                           .channel = arguments.channel,
-                           .tag = static_cast<std::uint64_t>(arguments.tag),
-                           .payload = data.data(),
-                           .payload_bytes = data.bytes()}))
-    return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
+  if (kind == OperationKind::send && link.connected() && sends_whole(link, arguments, data)) {
+    Operation& operation = core_.operations.take();
+    if (outbox_.write(link, {.kind = RecordKind::eager,
+                             .channel = arguments.channel,
+                             .tag = static_cast<std::uint64_t>(arguments.tag),
+                             .payload = data.data(),
+                             .payload_bytes = data.bytes()}))
+      return core_.completed_send(operation, arguments.to, arguments.tag, data.bytes(), arguments.notify);
+    core_.operations.give_back(operation);
+  }
   Operation& operation = begin_send(kind, link, arguments, data);
   const Request request = operation.request();
   submit(operation, data);
@@ -320,15 +335,25 @@ std::size_t Engine::work_off(bool everything) {
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
   done += allocation_.progress() + fetcher_.progress() + primitives_.progress();
-  if (!to_pump_.empty()) pump_all();
+  if (!to_pump_.empty()) done += pump_all();
   return done;
 }
 
-void Engine::pump_all() {
+std::size_t Engine::pump_all() {
+  std::size_t done = 0;
   for (std::size_t i = 0; i < to_pump_.size();) {
     Link& link = *to_pump_[i];
-    if (!link.connected() && !link.failed()) open(link); // it has control records, and was only read from until now
-    if (link.failed() || sender_.pump(link)) {
+    if (link.held_back) {
+      link.held_back = false;
+      if (link.ring.grant.type == RingType::shared)
+        done += read_shared_ring(*link.port);
+      else
+        done += read_whole_ring(&link);
+    }
+    if (!link.connected() && !link.failed() && has_words(link))
+      open(link); // it has control records, and was only read from until now
+    const bool idle = link.connected() ? sender_.pump(link) : !has_words(link);
+    if (link.failed() || (idle && !link.held_back)) {
       link.pumped = false;
       to_pump_[i] = to_pump_.back();
       to_pump_.pop_back();
@@ -336,6 +361,7 @@ void Engine::pump_all() {
       ++i;
     }
   }
+  return done;
 }
 
 } // namespace heddle::engine

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,13 +54,17 @@ class Engine final : private LinkHost, private OneSidedHost {
     Notify notify;
     Channel channel = Channel::program;
   };
-  Result<Request> send(const SendArguments& arguments, const ConstLayout& data) {
+  // Every call that starts something says out_of_memory where there is none, and then nothing has happened.
+  Result<Request> send(const SendArguments& arguments, const ConstLayout& data) try {
     const auto rank = static_cast<std::uint32_t>(arguments.to);
     Link* link = rank < core_.size ? links_[rank] : nullptr;
-    if (link != nullptr && data.usable() && sends_whole(*link, arguments, data) &&
-        Outbox::store_message(*link, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
-                              {data.data(), data.bytes()})) [[likely]]
-      return core_.completed_send(arguments.to, arguments.tag, data.bytes(), arguments.notify);
+    if (link != nullptr && data.usable() && sends_whole(*link, arguments, data)) [[likely]] {
+      Operation& operation = core_.operations.take(); // before the message leaves: there may be no memory for it
+      if (Outbox::store_message(*link, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
+                                {data.data(), data.bytes()})) [[likely]]
+        return core_.completed_send(operation, arguments.to, arguments.tag, data.bytes(), arguments.notify);
+      core_.operations.give_back(operation);
+    }
     // Member by member and by value, so that the quick way may keep the arguments in registers.
     return send_slowly(OperationKind::send,
                        {.to = arguments.to,
@@ -68,12 +73,17 @@ class Engine final : private LinkHost, private OneSidedHost {
                         .notify = {.by_event = arguments.notify.by_event, .cookie = arguments.notify.cookie},
                         .channel = arguments.channel},
                        data);
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(no_memory());
   }
-  Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) {
+  Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) try {
     return send_slowly(OperationKind::unsolicited_send, arguments, data);
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(no_memory());
   }
 
-  Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program) {
+  Result<Request> receive(const Match& match, const Layout& into, Notify notify,
+                          Channel channel = Channel::program) try {
     if (wrong(match)) [[unlikely]]
       return std::unexpected(complaint(match));
     if (!into.usable()) [[unlikely]]
@@ -98,6 +108,8 @@ class Engine final : private LinkHost, private OneSidedHost {
       pump_later(link);
     }
     return request;
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(no_memory());
   }
   Result<std::optional<Envelope>> probe(const Match& match);
   Result<std::optional<Message>> matched_probe(const Match& match);
@@ -122,6 +134,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] std::uint64_t progress_count() const { return core_.progress_count; }
   // Whether something that began before that count has not ended yet. Looks at all operations.
   [[nodiscard]] bool waits_since(std::uint64_t count);
+  // So short that it needs no memory itself.
+  [[nodiscard]] static Error no_memory() { return {.code = ErrorCode::out_of_memory, .fact = "out of memory"}; }
   // What every call says that was given a layout it cannot use.
   [[nodiscard]] static Error unusable_layout();
 
@@ -220,8 +234,8 @@ class Engine final : private LinkHost, private OneSidedHost {
     const Operation* operation = core_.operations.find(request.name);
     return operation == nullptr || operation->stage == Stage::done;
   }
-  std::size_t take_events(std::span<Event> events) { return core_.events.pop(events); }
-  [[nodiscard]] bool has_events() const { return !core_.events.empty(); }
+  std::size_t take_events(std::span<Event> events) { return core_.take_events(events); }
+  [[nodiscard]] bool has_events() const { return core_.has_events(); }
 
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends. Also of one that had
   // left before: its exit status told.
@@ -252,6 +266,9 @@ class Engine final : private LinkHost, private OneSidedHost {
 
   // Areas, push, pull, atomics, locks.
   [[nodiscard]] Primitives& primitives() { return primitives_; }
+
+  // Unsolicited messages that there was no memory for.
+  [[nodiscard]] std::uint64_t refused() const { return core_.unsolicited.refused(); }
 
   // For the curious and for the watchdog.
   // With ages, where the caller has noted when progress_count stood where.
@@ -319,8 +336,9 @@ class Engine final : private LinkHost, private OneSidedHost {
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
-    return primitives_.tries_again() ||
-           std::any_of(to_pump_.begin(), to_pump_.end(), [](const Link* link) { return link->writes_shared; });
+    return primitives_.tries_again() || std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Link* link) {
+             return link->held_back ? core_.unsolicited.has_room(0) : link->writes_shared;
+           });
   }
   // Whether, beside the rings, everything rests: a look at some words.
   [[nodiscard]] bool nothing_else_to_do() const {
@@ -354,13 +372,23 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Until nothing is left in it. No link, or one without a ring of its own, has nothing.
   std::size_t read_whole_ring(Link* link) {
     std::size_t done = 0;
-    while (link != nullptr && !link->failed() && link->reader.exists() && link->reader.peek() != 0)
-      done += read_ring(*link);
+    while (link != nullptr && !link->failed() && link->reader.exists() && link->reader.peek() != 0) {
+      const std::size_t count = read_ring(*link);
+      if (count == 0) break; // held back
+      done += count;
+    }
     return done;
   }
+  // There is no memory for the next record of this link's ring now. It stays there, and the link among those that are pumped, so
+  // that it is tried again once there is.
+  void hold_back(Link& link) {
+    link.held_back = true;
+    if (link.pumped) return;
+    link.pumped = true;
+    to_pump_.push_back(&link);
+  }
   std::size_t read_shared_ring(Port& port);
-  // One record; false: it makes no sense.
-  bool dispatch(Link& link, Lead lead, const std::byte* record);
+  Taken dispatch(Link& link, Lead lead, const std::byte* record);
   bool dispatch_control(Link& link, Lead lead, const std::byte* content);
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
@@ -375,13 +403,17 @@ class Engine final : private LinkHost, private OneSidedHost {
     else
       connector_.start(link);
   }
+  static bool has_words(const Link& link) {
+    return !link.waiting.empty() || !link.control.empty() || !link.streams.empty();
+  }
+  std::unique_ptr<Link> make_link();
   void pump_later(Link& link) override {
-    if (link.pumped || (link.waiting.empty() && link.control.empty() && link.streams.empty())) [[likely]]
+    if (link.pumped || !has_words(link)) [[likely]]
       return;
     link.pumped = true;
     to_pump_.push_back(&link);
   }
-  void pump_all();
+  std::size_t pump_all();
   enum class End : std::uint8_t { connection_lost, died, left };
   void fail(Link& link, End how);
   // Counts it, and tells the program.

@@ -1,10 +1,13 @@
-// Events for the caller, oldest first. Grows when it must, allocates nothing otherwise.
+// Events for the caller, oldest first. Grows when it must, allocates nothing otherwise. Some room is kept for events that cannot wait
+// until there is memory.
 #pragma once
 
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -12,11 +15,20 @@ namespace heddle::engine {
 
 class EventQueue {
  public:
-  EventQueue() : ring_(kFirstCapacity) {}
+  explicit EventQueue(std::size_t kept_back)
+      : kept_back_(kept_back), ring_(std::bit_ceil(kFirstCapacity + kept_back)) {}
 
-  void push(const Event& event) {
-    if (written_ - read_ == ring_.size()) grow();
-    ring_[written_++ & (ring_.size() - 1)] = event;
+  // False: there is no memory for it.
+  [[nodiscard]] bool push(const Event& event) {
+    if (!make_room()) return false;
+    put(event);
+    return true;
+  }
+  [[nodiscard]] bool make_room() { return written_ - read_ + kept_back_ < ring_.size() || grow(); }
+  // For the few that cannot wait: goes into what is kept back, if need be.
+  void push_now(const Event& event) {
+    static_cast<void>(make_room());
+    if (written_ - read_ < ring_.size()) put(event);
   }
   std::size_t pop(std::span<Event> events) {
     const std::size_t count = std::min(events.size(), written_ - read_);
@@ -27,14 +39,22 @@ class EventQueue {
 
  private:
   static constexpr std::size_t kFirstCapacity = 256;
-  void grow() {
-    std::vector<Event> larger(ring_.size() * 2);
+  void put(const Event& event) { ring_[written_++ & (ring_.size() - 1)] = event; }
+  bool grow() {
+    std::vector<Event> larger;
+    try {
+      larger.resize(ring_.size() * 2);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     const std::size_t count = pop(larger);
     ring_.swap(larger);
     read_ = 0;
     written_ = count;
+    return true;
   }
 
+  std::size_t kept_back_;
   std::vector<Event> ring_; // a power of two
   std::size_t read_ = 0;
   std::size_t written_ = 0;

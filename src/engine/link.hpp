@@ -98,11 +98,12 @@ struct Link {
   ControlQueue control;
   OperationList waiting; // sends, in order
   OperationList streams; // sends whose fragments are being written
-  bool pumped = false;   // stands among the links that have something to write
+  bool pumped = false;   // stands among the links that have something to write, or are held back
 
   // Reading.
   RingBudget::Ring ring;
   RingReader reader;
+  bool held_back = false;        // there was no memory for its next record
   ir::RemotePlace peer_consumed; // where to report to
 
   // It can be written to.

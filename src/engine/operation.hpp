@@ -143,6 +143,8 @@ class OperationPool {
     operation.next = free_;
     free_ = &operation;
   }
+  // Its names are stale from here on, but what it holds is still needed.
+  static void retire(Operation& operation) { operation.name += kGeneration; }
   // The operation of that name, or null when it is stale or never was.
   [[nodiscard]] Operation* find(OperationName name) const {
     const auto index = static_cast<std::uint32_t>(name);

@@ -93,6 +93,7 @@ struct Announcement {
 struct Finished {
   OperationName sender = 0;
   std::uint64_t bytes = 0; // of the message that the receiver took: fewer than sent when it was truncated
+  std::uint64_t code = 0;  // an ErrorCode: ok, or out_of_memory where the receiver had none for the message
 };
 struct ClearToSend {
   OperationName sender = 0;

@@ -89,6 +89,11 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
     if (ages != nullptr) text += ", for " + base::seconds_text(ages->of(operation.started, now_ns));
     text += '\n';
   });
+  for (const Link* link : to_pump_)
+    if (link->held_back)
+      text += "messages of rank " + std::to_string(link->rank) + ": wait for memory; " +
+              std::to_string(core_.unsolicited.held()) + " bytes of unsolicited ones are held, of at most " +
+              std::to_string(core_.unsolicited.limit()) + ": poll and release them\n";
   return text + primitives_.waiting_for();
 }
 
@@ -136,7 +141,10 @@ std::vector<Context::Figure> Engine::figures() const {
           {"operations under way", under_way},
           {"receives posted", core_.matching[0].posted()},
           {"messages not received", core_.matching[0].arrived()},
-          {"bytes of messages not received", core_.buffers.bytes_in_use()}};
+          {"bytes of messages not received", core_.buffers.bytes_in_use()},
+          {"unsolicited memory bytes", core_.unsolicited.held()},
+          {"unsolicited memory limit bytes", core_.unsolicited.limit()},
+          {"unsolicited messages refused", core_.unsolicited.refused()}};
 }
 
 } // namespace heddle::engine

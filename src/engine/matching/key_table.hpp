@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace heddle::engine {
@@ -82,7 +83,13 @@ class KeyTable {
     bucket.tail = &item;
   }
   [[gnu::noinline]] void grow() {
-    std::vector<Bucket> old(buckets_.size() * 2);
+    std::vector<Bucket> old;
+    try {
+      old.resize(buckets_.size() * 2);
+    } catch (const std::bad_alloc&) { // longer chains do as well, only slower
+      most_ *= 2;
+      return;
+    }
     old.swap(buckets_);
     most_ = buckets_.size() * kChain;
     --shift_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace heddle::engine {
 
@@ -12,7 +13,14 @@ bool Receiver::keep(Link& link, Lead lead, std::uint64_t tag, const Announcement
   const bool is_announced = lead.kind == RecordKind::announce;
   const auto buffer = is_announced ? BufferPool::Buffer{} : core_.buffers.take(bytes);
   if (!is_announced && bytes > 0 && buffer.data == nullptr) return false;
-  Arrived& message = core_.take_arrived();
+  Arrived* place = nullptr;
+  try {
+    place = &core_.take_arrived();
+  } catch (const std::bad_alloc&) {
+    core_.buffers.give_back(buffer);
+    return false;
+  }
+  Arrived& message = *place;
   message.source = link.rank;
   message.channel = lead.channel;
   message.tag = tag;
@@ -27,53 +35,87 @@ bool Receiver::keep(Link& link, Lead lead, std::uint64_t tag, const Announcement
   return true;
 }
 
-bool Receiver::synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+Taken Receiver::synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   SynchronousHead head;
-  if (lead.bytes < sizeof head) return false;
+  if (lead.bytes < sizeof head) return Taken::senseless;
   std::memcpy(&head, content, sizeof head);
   const std::byte* payload = content + sizeof head;
   const std::uint64_t bytes = lead.bytes - sizeof head;
   Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
-  if (receive == nullptr) return keep(link, lead, tag, {.sender = head.sender}, payload, bytes);
+  if (receive == nullptr)
+    return keep(link, lead, tag, {.sender = head.sender}, payload, bytes) ? Taken::yes : Taken::later;
   tell_matched(link, head.sender, bytes);
   deliver(*receive, link.rank, tag, payload, bytes);
-  return true;
+  return Taken::yes;
 }
 
 void Receiver::tell_matched(Link& link, OperationName sender, std::uint64_t bytes) {
   outbox_.write_control(link, RecordKind::finished, Finished{.sender = sender, .bytes = bytes});
 }
 
-bool Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+Taken Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+  if (!core_.unsolicited.has_room(lead.bytes) || !core_.may_deliver()) return Taken::later;
   const BufferPool::Buffer buffer = core_.buffers.take(lead.bytes);
-  if (lead.bytes > 0 && buffer.data == nullptr) return false;
+  if (lead.bytes > 0 && buffer.data == nullptr) return Taken::later;
+  if (!core_.promise_arrival()) {
+    core_.buffers.give_back(buffer);
+    return Taken::later;
+  }
   if (lead.bytes > 0) base::copy_bytes(buffer.data, content, lead.bytes);
+  core_.unsolicited.take(buffer.capacity);
   core_.deliver_arrival(link.rank, tag, buffer, lead.bytes);
-  return true;
+  return Taken::yes;
 }
 
-bool Receiver::announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+Taken Receiver::announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   Announcement announcement;
-  if (lead.bytes != sizeof announcement) return false;
+  if (lead.bytes != sizeof announcement) return Taken::senseless;
   std::memcpy(&announcement, content, sizeof announcement);
   Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
-  if (receive == nullptr) return keep(link, lead, tag, announcement, nullptr, 0);
+  if (receive == nullptr) return keep(link, lead, tag, announcement, nullptr, 0) ? Taken::yes : Taken::later;
   fetch(*receive, link, tag, announcement);
-  return true;
+  return Taken::yes;
 }
 
-bool Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+Taken Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
   Announcement announcement;
-  if (lead.bytes != sizeof announcement) return false;
+  if (lead.bytes != sizeof announcement) return Taken::senseless;
   std::memcpy(&announcement, content, sizeof announcement);
+  if (announcement.bytes == 0) return Taken::senseless;
+  // One that is too large for all there is would wait for ever: its sender is told. Others wait for what is released.
+  if (core_.unsolicited.exceeds(announcement.bytes)) return refuse(link, announcement);
+  if (!core_.unsolicited.has_room(announcement.bytes)) return Taken::later;
   const BufferPool::Buffer buffer = core_.buffers.take(announcement.bytes);
-  if (buffer.data == nullptr) return false;
-  Operation& receive = core_.begin(OperationKind::unsolicited_receive, Stage::posted, {});
+  if (buffer.data == nullptr) return refuse(link, announcement);
+  Operation* begun = nullptr;
+  try {
+    begun = &core_.begin(OperationKind::unsolicited_receive, Stage::posted, {});
+  } catch (const std::bad_alloc&) {
+    core_.buffers.give_back(buffer);
+    return Taken::later;
+  }
+  if (!core_.promise_arrival()) {
+    core_.operations.give_back(*begun);
+    core_.buffers.give_back(buffer);
+    return Taken::later;
+  }
+  core_.unsolicited.take(buffer.capacity);
+  Operation& receive = *begun;
   receive.buffer = buffer.data;
   receive.buffer_bytes = buffer.capacity;
   receive.target = Layout(buffer.data, announcement.bytes);
   fetch(receive, link, tag, announcement);
-  return true;
+  return Taken::yes;
+}
+
+Taken Receiver::refuse(Link& link, const Announcement& announcement) {
+  core_.unsolicited.refuse();
+  core_.recorder.record("no memory for an unsolicited message", link.rank, announcement.bytes);
+  outbox_.write_control(
+      link, RecordKind::finished,
+      Finished{
+          .sender = announcement.sender, .bytes = 0, .code = static_cast<std::uint64_t>(ErrorCode::out_of_memory)});
+  return Taken::yes;
 }
 
 void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement) {

@@ -10,12 +10,19 @@
 
 namespace heddle::engine {
 
+// What has become of a record.
+enum class Taken : std::uint8_t {
+  yes,
+  later,     // there is no memory for it now: it stays where it is, and is tried again
+  senseless, // the peer broke the protocol
+};
+
 class Receiver {
  public:
   Receiver(Core& core, Outbox& outbox, Fetcher& fetcher) : core_(core), outbox_(outbox), fetcher_(fetcher) {}
 
   // A record of one of the kinds that concern receiving has arrived. `content` is what follows lead word and tag.
-  // False: it makes no sense, and the peer is to be treated as failed.
+  // Of a whole message: false means later.
   bool whole(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
     Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
     if (receive == nullptr) [[unlikely]]
@@ -23,10 +30,11 @@ class Receiver {
     deliver(*receive, link.rank, tag, content, lead.bytes);
     return true;
   }
-  bool synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
-  bool unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
-  bool announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
-  bool announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  // False: it makes no sense.
   bool fragment(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
 
   // Gives a receive a message that has arrived before it. `link` leads to the message's source.
@@ -51,11 +59,13 @@ class Receiver {
                                      .bytes = taken,
                                      .message_bytes = bytes});
   }
-  // A message for which no receive is posted is kept.
+  // A message for which no receive is posted is kept. False: there is no memory for it.
   bool keep(Link& link, Lead lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
             std::uint64_t bytes);
   // Starts to fetch an announced message.
   void fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement);
+  // Ends an unsolicited message at its sender with out_of_memory.
+  Taken refuse(Link& link, const Announcement& announcement);
   void tell_matched(Link& link, OperationName sender, std::uint64_t bytes);
 
   Core& core_;

@@ -4,6 +4,7 @@
 #include "engine/messages/machines.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace heddle::engine {
 
@@ -64,7 +65,11 @@ bool Sender::write(Operation& send) {
 
 const std::byte* Sender::contiguous(const Operation& send, std::uint64_t from, std::uint64_t bytes) {
   if (is_contiguous(send.source)) return send.source.data() + from;
-  if (scratch_.size() < bytes) scratch_.resize(bytes);
+  try {
+    if (scratch_.size() < bytes) scratch_.resize(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr; // tried again when it is next its turn
+  }
   gather(send.source, from, scratch_.data(), bytes);
   return scratch_.data();
 }
@@ -78,6 +83,7 @@ bool Sender::write_whole(Operation& send) {
                   .tag = static_cast<std::uint64_t>(send.completion.tag),
                   .payload = contiguous(send, 0, bytes),
                   .payload_bytes = bytes};
+  if (bytes > 0 && record.payload == nullptr) return false;
   if (send.kind == OperationKind::unsolicited_send) record.kind = RecordKind::unsolicited;
   if (synchronous) {
     record.kind = RecordKind::eager_synchronous;
@@ -126,10 +132,10 @@ bool Sender::write_fragments(Operation& send) {
     // Room is looked for before anything is gathered for it.
     if (!link.writes_shared && link.writer.room_for(record_span(bytes)) == RingWriter::Room::none) return false;
     if (link.writes_shared && link.claim == ClaimState::asked) return false;
-    if (!outbox_.write(link, {.kind = RecordKind::fragment,
-                              .tag = send.partner,
-                              .payload = contiguous(send, send.moved, bytes),
-                              .payload_bytes = bytes}))
+    const std::byte* payload = contiguous(send, send.moved, bytes);
+    if (payload == nullptr ||
+        !outbox_.write(link,
+                       {.kind = RecordKind::fragment, .tag = send.partner, .payload = payload, .payload_bytes = bytes}))
       return false;
     send.moved += bytes;
   }
@@ -141,7 +147,8 @@ void Sender::finished(Link& link, const Finished& record) {
   if (send == nullptr || send->link != &link) return; // the operation was abandoned here
   if (!step(send->stage, SendInput::finished)) return;
   send->completion.bytes = std::min(record.bytes, send->source.bytes());
-  end(*send, ErrorCode::ok);
+  const bool refused = record.code == static_cast<std::uint64_t>(ErrorCode::out_of_memory);
+  end(*send, refused ? ErrorCode::out_of_memory : ErrorCode::ok);
 }
 
 bool Sender::clear_to_send(Link& link, const ClearToSend& record) {

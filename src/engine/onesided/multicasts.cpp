@@ -17,13 +17,18 @@ bool copied_by_processor(const KnownArea& area) {
 
 } // namespace
 
-Gathering& Multicasts::gather(std::size_t receivers) {
-  if (idle_.empty()) idle_.push_back(&gatherings_.emplace_back());
+Gathering& Multicasts::gather() {
+  if (idle_.empty()) {
+    Gathering& made = gatherings_.emplace_back();
+    idle_.reserve(gatherings_.size());
+    gathering_.reserve(gatherings_.size());
+    idle_.push_back(&made);
+  }
   Gathering& gathering = *idle_.back();
   idle_.pop_back();
   gathering_.push_back(&gathering);
   gathering.ready.clear();
-  gathering.awaited = static_cast<std::uint32_t>(receivers);
+  gathering.awaited = 1;
   return gathering;
 }
 

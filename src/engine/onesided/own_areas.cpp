@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace heddle::engine {
@@ -181,14 +182,16 @@ std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatt
 
 void OwnAreaTable::noticed(Link& link, const AreaNotice& notice) {
   if (opened_by(link, notice.id, notice.key) == nullptr) return;
-  ground_.core.events.push({.kind = Event::Kind::pushed,
-                            .cookie = notice.id,
-                            .completion = {.code = ErrorCode::ok,
-                                           .peer = Rank{link.rank},
-                                           .tag = Tag{notice.label},
-                                           .bytes = notice.bytes,
-                                           .message_bytes = notice.bytes},
-                            .arrival = {}});
+  const Event event{.kind = Event::Kind::pushed,
+                    .cookie = notice.id,
+                    .completion = {.code = ErrorCode::ok,
+                                   .peer = Rank{link.rank},
+                                   .tag = Tag{notice.label},
+                                   .bytes = notice.bytes,
+                                   .message_bytes = notice.bytes},
+                    .arrival = {}};
+  if (!ground_.core.may_deliver()) throw std::bad_alloc(); // the record stays in its ring
+  ground_.core.events.push_now(event);
 }
 
 } // namespace heddle::engine

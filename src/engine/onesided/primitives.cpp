@@ -1,6 +1,8 @@
 #include "engine/onesided/primitives.hpp"
 
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace heddle::engine {
 
@@ -45,45 +47,65 @@ Result<void> Primitives::create_lock(AreaId id) {
   return {};
 }
 
-void Primitives::start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering) {
+template <typename Fill>
+void Primitives::begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill) {
   status.begin();
-  Transfer& transfer = transfers_.take(kind, status);
-  transfer.offset = move.place.offset;
-  transfer.local = move.local;
-  transfer.selection = move.selection;
-  transfer.notice = move.notice;
-  transfer.twin = move.twin;
-  transfer.gathering = gathering;
-  admit(transfer, static_cast<std::uint32_t>(move.place.peer), static_cast<std::uint64_t>(move.place.area));
+  Transfer* transfer = nullptr;
+  try {
+    transfer = &transfers_.take(kind, status);
+    fill(*transfer);
+    admit(*transfer, static_cast<std::uint32_t>(rank), static_cast<std::uint64_t>(id));
+  } catch (const std::bad_alloc&) { // before anything was begun
+    if (transfer != nullptr)
+      transfers_.finish(*transfer, ErrorCode::out_of_memory);
+    else
+      status.end(ErrorCode::out_of_memory);
+  }
+}
+
+void Primitives::start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering) {
+  if (gathering != nullptr) ++gathering->awaited;
+  begin(kind, move.place.peer, move.place.area, status, [&](Transfer& transfer) {
+    transfer.offset = move.place.offset;
+    transfer.local = move.local;
+    transfer.selection = move.selection;
+    transfer.notice = move.notice;
+    transfer.twin = move.twin;
+    transfer.gathering = std::exchange(gathering, nullptr);
+  });
+  if (gathering != nullptr) --gathering->awaited; // there was no memory for it
 }
 
 void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
   const bool plain = move.selection.kind == Selection::Kind::all && !move.notice.wanted;
   status.begin(); // so that it does not end between two receivers
-  Gathering& gathering = multicasts_.gather(peers.size());
+  Gathering* gathered = nullptr;
+  try {
+    gathered = &multicasts_.gather();
+  } catch (const std::bad_alloc&) {
+    status.end(ErrorCode::out_of_memory);
+    return;
+  }
+  Gathering& gathering = *gathered;
   for (const Rank peer : peers) {
     Move one = move;
     one.place.peer = peer;
-    if (plain && push_now(one.place, one.local))
-      --gathering.awaited;
-    else
-      start(Transfer::Kind::push, one, status, &gathering);
+    if (!plain || !push_now(one.place, one.local)) start(Transfer::Kind::push, one, status, &gathering);
   }
+  --gathering.awaited; // all have been named
   follow_up();
   status.end(ErrorCode::ok);
 }
 
 void Primitives::atomic(const Place& at, const Atomic& operation, Status& status) {
-  status.begin();
-  Transfer& transfer = transfers_.take(Transfer::Kind::atomic, status);
-  transfer.offset = at.offset;
-  transfer.atomic = operation;
-  admit(transfer, static_cast<std::uint32_t>(at.peer), static_cast<std::uint64_t>(at.area));
+  begin(Transfer::Kind::atomic, at.peer, at.area, status, [&](Transfer& transfer) {
+    transfer.offset = at.offset;
+    transfer.atomic = operation;
+  });
 }
 
 void Primitives::start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status) {
-  status.begin();
-  admit(transfers_.take(kind, status), static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
+  begin(kind, home, id, status, [](Transfer&) {});
 }
 
 void Primitives::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
@@ -155,8 +177,8 @@ ErrorCode Primitives::ask(KnownArea& area) {
   if (link->failed()) return link->fate;
   area.link = link;
   if (area.rank == ground_.core.rank) return open_own(area);
-  area.state = KnownArea::State::asked;
   ground_.tell(*link, RecordKind::area_ask, AreaAsk{.id = area.id});
+  area.state = KnownArea::State::asked;
   return ErrorCode::ok;
 }
 

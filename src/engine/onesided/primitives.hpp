@@ -113,6 +113,9 @@ class Primitives {
       return nullptr;
     return area;
   }
+  // Ends with out_of_memory where there is none to begin it.
+  template <typename Fill>
+  void begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill);
   void start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering = nullptr);
   void start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status);
   // Finds the area, and runs the transfer or lets it wait for the key.

@@ -26,6 +26,7 @@ bool is_null(std::span<Item> memory) {
 Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
   if (free_.empty()) {
     const auto index = static_cast<std::uint32_t>(pool_.size());
+    if (free_.capacity() <= pool_.size()) free_.reserve(2 * pool_.size() + 8); // so that giving back needs no memory
     free_.push_back(&pool_.emplace_back());
     free_.back()->index = index;
   }
