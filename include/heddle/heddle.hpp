@@ -170,7 +170,9 @@ class Context {
   // `label` comes out as completion.tag of the event at the target, for the program's own use. Those of one sender arrive in
   // the order sent, but one above eager_limit, or too large for a small ring, may be overtaken by later ones while it is fetched.
   Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
-  // Gives the buffer of an unsolicited_arrived event back. Each arrival is released exactly once; a second release is
+  // Gives the buffer of an unsolicited_arrived event back. Whoever holds as much as option unsolicited_memory says gets no
+  // further messages of peers that have sent more, tagged ones included, before it has released some.
+  // Each arrival is released exactly once; a second release is
   // ignored.
   void release(const Arrival& arrival);
 

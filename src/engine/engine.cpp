@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -75,13 +76,26 @@ Link* Engine::link_for(std::uint32_t rank) {
     else
       fail(made, End::connection_lost);
   } else if (rank == core_.rank) {
-    lonely_ = nullptr;
-    if (connector_.connect_to_self(made))
-      established(made);
-    else
-      lost(made, "no memory for its ring");
+    connect_to_self(made);
   }
   return &made;
+}
+
+// Where there is no memory for it, the next call may find some: there is no link then.
+void Engine::connect_to_self(Link& link) {
+  bool connected = false;
+  try {
+    connected = connector_.connect_to_self(link);
+  } catch (const std::bad_alloc&) {
+  }
+  if (!connected) {
+    take_back(link);
+    links_[link.rank] = nullptr;
+    owned_links_.pop_back();
+    throw std::bad_alloc();
+  }
+  lonely_ = nullptr;
+  established(link);
 }
 
 // With room for it in every list that it may come to stand in, so that nothing there fails for lack of memory.

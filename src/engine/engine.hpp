@@ -407,6 +407,7 @@ class Engine final : private LinkHost, private OneSidedHost {
     return !link.waiting.empty() || !link.control.empty() || !link.streams.empty();
   }
   std::unique_ptr<Link> make_link();
+  void connect_to_self(Link& link);
   void pump_later(Link& link) override {
     if (link.pumped || !has_words(link)) [[likely]]
       return;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,17 @@ namespace heddle::translators {
 class EventList {
  public:
   void push(const ir::Event& event) { events_.push_back(event); }
+  // Whether the next push needs no memory. Asked before a command is carried out, which cannot be taken back.
+  [[nodiscard]] bool make_room() {
+    if (events_.size() < events_.capacity()) [[likely]]
+      return true;
+    try {
+      events_.reserve(std::max<std::size_t>(16, 2 * events_.size()));
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
 
   std::size_t pop(std::span<ir::Event> to) {
     const std::size_t count = std::min(to.size(), events_.size() - next_);

@@ -17,7 +17,8 @@ bool copied_by_processor(const KnownArea& area) {
 
 } // namespace
 
-Gathering& Multicasts::gather() {
+// Has all the memory that it needs until it is launched.
+Gathering& Multicasts::gather(std::size_t receivers) {
   if (idle_.empty()) {
     Gathering& made = gatherings_.emplace_back();
     idle_.reserve(gatherings_.size());
@@ -25,6 +26,8 @@ Gathering& Multicasts::gather() {
     idle_.push_back(&made);
   }
   Gathering& gathering = *idle_.back();
+  gathering.ready.reserve(receivers);
+  shared_.reserve(receivers);
   idle_.pop_back();
   gathering_.push_back(&gathering);
   gathering.ready.clear();

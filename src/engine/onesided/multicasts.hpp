@@ -21,7 +21,7 @@ class Multicasts {
   Multicasts(Transfers& transfers, Relays& relays) : transfers_(transfers), relays_(relays) {}
 
   // For the transfers of one mcast, which are then admitted one by one.
-  Gathering& gather();
+  Gathering& gather(std::size_t receivers);
   // The key of one of them is here.
   static void joined(Transfer& transfer);
   // Starts those that wait for no key any more.

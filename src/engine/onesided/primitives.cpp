@@ -81,7 +81,7 @@ void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& st
   status.begin(); // so that it does not end between two receivers
   Gathering* gathered = nullptr;
   try {
-    gathered = &multicasts_.gather();
+    gathered = &multicasts_.gather(peers.size());
   } catch (const std::bad_alloc&) {
     status.end(ErrorCode::out_of_memory);
     return;

@@ -129,6 +129,8 @@ void Loopback::announce(const ir::Command& command) {
 
 std::size_t Loopback::submit(std::span<const ir::Command> commands) {
   for (const ir::Command& command : commands) {
+    if (!events_.make_room()) [[unlikely]] // back-pressure, until there is memory
+      return static_cast<std::size_t>(&command - commands.data());
     std::uint64_t value = 0;
     const ir::Status status = execute(command, value);
     if (status == ir::Status::ok && ir::has(command.flags, ir::Flags::announced)) announce(command);

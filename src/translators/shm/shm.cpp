@@ -278,6 +278,8 @@ void Shm::wake(ir::Peer peer) {
 
 std::size_t Shm::submit(std::span<const ir::Command> commands) {
   for (const ir::Command& command : commands) {
+    if (!events_.make_room()) [[unlikely]] // back-pressure, until there is memory
+      return static_cast<std::size_t>(&command - commands.data());
     Attached* peer = find(command.peer);
     if (peer == nullptr) [[unlikely]] {
       report(command, {.status = ir::Status::peer_lost});
