@@ -158,12 +158,14 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
     status.note(ErrorCode::would_block);
   }
   if (status.code() == ErrorCode::ok) return status.value();
-  return std::unexpected(Error{.code = status.code(),
-                               .fact = "an atomic operation at offset " + std::to_string(at.offset) + " of area " +
-                                       std::to_string(static_cast<std::uint64_t>(at.area)) + " of rank " +
-                                       std::to_string(static_cast<std::uint32_t>(at.peer)) + " was not done",
-                               .remedy = {},
-                               .peer = static_cast<std::int64_t>(at.peer)});
+  return unless_out_of_memory([&]() -> Result<std::uint64_t> {
+    return std::unexpected(Error{.code = status.code(),
+                                 .fact = "an atomic operation at offset " + std::to_string(at.offset) + " of area " +
+                                         std::to_string(static_cast<std::uint64_t>(at.area)) + " of rank " +
+                                         std::to_string(static_cast<std::uint32_t>(at.peer)) + " was not done",
+                                 .remedy = {},
+                                 .peer = static_cast<std::int64_t>(at.peer)});
+  });
 }
 
 // --- locks ---

@@ -272,7 +272,7 @@ void Context::State::sleep(std::uint64_t end) {
   look_around();
 }
 
-void Context::State::look_around() {
+void Context::State::look_around() try {
   if (store_ == nullptr) return; // simulated
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
@@ -305,6 +305,7 @@ void Context::State::look_around() {
     last_count_ = engine_->progress_count();
   }
   take_notices();
+} catch (const std::bad_alloc&) { // the next look has another try
 }
 
 void Context::State::watch_departures() {
