@@ -64,13 +64,14 @@ TEST(OperationList, IsFirstInFirstOutAndLetsGoOfAny) {
 }
 
 TEST(EventQueue, KeepsOrderAsItGrowsAndGoesRound) {
-  EventQueue queue;
+  EventQueue queue(0);
   std::uint64_t pushed = 0;
   std::uint64_t popped = 0;
   std::vector<Event> events(700);
   for (const std::size_t burst : {100U, 200U, 300U, 1000U, 5U, 5000U})
     for (int round = 0; round < 3; ++round) {
-      for (std::size_t i = 0; i < burst; ++i) queue.push({.cookie = pushed++, .completion = {}, .arrival = {}});
+      for (std::size_t i = 0; i < burst; ++i)
+        ASSERT_TRUE(queue.push({.cookie = pushed++, .completion = {}, .arrival = {}}));
       const std::size_t count = queue.pop(std::span(events).first(std::min<std::size_t>(events.size(), burst / 2 + 1)));
       for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(events[i].cookie, popped++);
     }
