@@ -58,7 +58,7 @@ void use(store::Client& client, std::uint32_t call, base::Deadline deadline) {
       return;
     case 4: static_cast<void>(client.take_notices(notices)); return;
     case 5: static_cast<void>(client.watch_departures()); return;
-    default: static_cast<void>(client.leave(deadline));
+    default: static_cast<void>(client.leave());
   }
 }
 

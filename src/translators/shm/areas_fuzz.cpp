@@ -25,13 +25,15 @@ void scribble(Peer& peer, Input& input, std::uint64_t key) {
   header.asleep.store(bits & 1U);
   auto* entries = reinterpret_cast<AreaEntry*>(peer.main.mapping().data() + peer.table);
   AreaEntry& entry = entries[key & 1023U];
+  translators::AreaContent content;
   entry.key.store((bits & 2U) != 0 ? input.word() : key);
-  entry.bytes = input.word();
-  entry.segment = {.process = (bits & 4U) != 0 ? static_cast<std::int32_t>(input.word()) : ::getpid(),
-                   .descriptor = (bits & 8U) != 0 ? static_cast<std::int32_t>(input.word()) : peer.area.descriptor(),
-                   .bytes = (bits & 16U) != 0 ? input.word() : peer.area.mapping().bytes(),
-                   .inode = (bits & 32U) != 0 ? input.word() : peer.area.inode()};
-  entry.address = input.word();
+  content.bytes = input.word();
+  content.segment = {.process = (bits & 4U) != 0 ? static_cast<std::int32_t>(input.word()) : ::getpid(),
+                     .descriptor = (bits & 8U) != 0 ? static_cast<std::int32_t>(input.word()) : peer.area.descriptor(),
+                     .bytes = (bits & 16U) != 0 ? input.word() : peer.area.mapping().bytes(),
+                     .inode = (bits & 32U) != 0 ? input.word() : peer.area.inode()};
+  content.address = input.word();
+  entry.words = std::bit_cast<translators::AreaWords>(content);
 }
 
 } // namespace

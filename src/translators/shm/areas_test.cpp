@@ -8,7 +8,7 @@ namespace {
 TEST(Areas, FindsNoneWhereThePeersTableCannotBe) {
   auto segment = Segment::create(std::size_t{1} << 20U);
   ASSERT_TRUE(segment);
-  OwnAreas own(*segment, 2, nullptr);
+  OwnAreas own(*segment, 2, false);
   const auto made = own.allocate(100);
   ASSERT_TRUE(made) << made.error().message();
   std::atomic<std::uint64_t>& table = segment->mapping().header().areas;
@@ -25,7 +25,7 @@ TEST(Areas, FindsNoneWhereThePeersTableCannotBe) {
 TEST(Areas, DoesNotBelieveAPeerWhereItsOwnTableIs) {
   auto segment = Segment::create(std::size_t{1} << 20U);
   ASSERT_TRUE(segment);
-  OwnAreas own(*segment, 2, nullptr);
+  OwnAreas own(*segment, 2, false);
   const auto first = own.allocate(100);
   ASSERT_TRUE(first) << first.error().message();
   segment->mapping().header().areas.store(~std::uint64_t{63}); // as any process that maps the segment can
