@@ -116,11 +116,13 @@ struct CoreTest : testing::Test {
 };
 
 TEST_F(CoreTest, IgnoresASecondReleaseOfAnArrival) {
+  ASSERT_TRUE(core.promise_arrival());
   core.deliver_arrival(1, 7, core.buffers.take(100), 100);
   Event event;
   ASSERT_EQ(core.events.pop({&event, 1}), 1U);
   core.release(event.arrival.handle);
   EXPECT_EQ(core.buffers.bytes_in_use(), 0U);
+  ASSERT_TRUE(core.promise_arrival());
   core.deliver_arrival(1, 8, core.buffers.take(100), 100);
   core.release(event.arrival.handle); // of the first
   EXPECT_GT(core.buffers.bytes_in_use(), 0U);

@@ -4,6 +4,8 @@
 
 #include "ir/command.hpp"
 
+#include <heddle/error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -90,10 +92,20 @@ struct Announcement {
   std::uint64_t offset = 0;
   std::uint64_t readable = 0;
 };
-struct Finished {
+struct Finished { // one word more would make the record half a line longer, on every network
   OperationName sender = 0;
-  std::uint64_t bytes = 0; // of the message that the receiver took: fewer than sent when it was truncated
-  std::uint64_t code = 0;  // an ErrorCode: ok, or out_of_memory where the receiver had none for the message
+  std::uint64_t outcome = 0; // bytes in bits 0-55, code in 56-63
+
+  static constexpr unsigned kCodeBit = 56;
+  // `bytes` of the message that the receiver took: fewer than sent when it was truncated. ok, or out_of_memory where the
+  // receiver had none for the message.
+  static constexpr Finished of(OperationName sender, std::uint64_t bytes, ErrorCode code = ErrorCode::ok) {
+    return {.sender = sender, .outcome = bytes | static_cast<std::uint64_t>(code) << kCodeBit};
+  }
+  [[nodiscard]] constexpr std::uint64_t bytes() const { return outcome & ((std::uint64_t{1} << kCodeBit) - 1); }
+  [[nodiscard]] constexpr bool refused() const {
+    return outcome >> kCodeBit == static_cast<std::uint64_t>(ErrorCode::out_of_memory);
+  }
 };
 struct ClearToSend {
   OperationName sender = 0;

@@ -173,7 +173,6 @@ TEST(Engine, EndsWhatOnlyOneThatLeftCouldComplete) {
   EXPECT_FALSE(cluster[0].ended(from_anyone));
   std::array<Event, 4> events;
   cluster[0].peer_left(1); // told once
-  cluster[0].peer_failed(1);
   ASSERT_EQ(cluster[0].take_events(events), 1U);
   EXPECT_EQ(events[0].kind, Event::Kind::peer_left);
   EXPECT_EQ(events[0].completion.peer, Rank{1});

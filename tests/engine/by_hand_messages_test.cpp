@@ -44,7 +44,7 @@ TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
 
 TEST_F(ByHand, WordsAboutOperationsThatAreGoneAreIgnored) {
   std::byte* ring = connect_as_responder();
-  std::uint64_t at = lay(ring, 0, RecordKind::finished, 0, engine::Finished{.sender = 0x7'0000'0001, .bytes = 5});
+  std::uint64_t at = lay(ring, 0, RecordKind::finished, 0, engine::Finished::of(0x7'0000'0001, 5));
   at = lay(ring, at, RecordKind::clear_to_send, 0, engine::ClearToSend{.sender = ~std::uint64_t{0}});
   lay(ring, at, RecordKind::assist, 0, engine::AssistRequest{.sender = 12, .cell = 3, .chunk = 1});
   progress();

@@ -46,7 +46,7 @@ class HostilePartner : public testing::Test {
   // The partner has matched all that is sent synchronously: the names are among the words that were written to it.
   void match_all() {
     for (std::size_t i = 0; i < 32; ++i) {
-      const engine::Finished finished{.sender = job_.network().seen(i), .bytes = 1};
+      const auto finished = engine::Finished::of(job_.network().seen(i), 1);
       job_.say(kPartner, engine::RecordKind::finished, engine::Channel::program, 0,
                std::as_bytes(std::span(&finished, 1)));
       job_.progress();

@@ -133,7 +133,7 @@ class HostilePatterns {
   void match_all() {
     const std::uint32_t from = job_.peer();
     for (std::size_t i = 0; i < 32; ++i) {
-      const engine::Finished finished{.sender = job_.network().seen(i), .bytes = 1};
+      const auto finished = engine::Finished::of(job_.network().seen(i), 1);
       job_.say(from, engine::RecordKind::finished, engine::Channel::program, 0, std::as_bytes(std::span(&finished, 1)));
       if (i % 8 == 7) job_.progress();
     }

@@ -164,8 +164,7 @@ void Fetcher::leave_cell(Operation& receive) {
 }
 
 void Fetcher::finish(Operation& receive) {
-  outbox_.write_control(*receive.link, RecordKind::finished,
-                        Finished{.sender = receive.partner, .bytes = receive.wanted});
+  outbox_.write_control(*receive.link, RecordKind::finished, Finished::of(receive.partner, receive.wanted));
   const bool cut = receive.completion.message_bytes > receive.completion.bytes;
   core_.complete(receive, cut ? ErrorCode::truncated : ErrorCode::ok);
 }
@@ -176,7 +175,7 @@ void Fetcher::refused(Operation& receive) {
   if (receive.in_flight > 0) return; // the last of its reads decides
   if (receive.moved > 0 || receive.cell >= 0) {
     // Some of it could be read, so the memory changed under way. The sender's part ends here too.
-    outbox_.write_control(*receive.link, RecordKind::finished, Finished{.sender = receive.partner, .bytes = 0});
+    outbox_.write_control(*receive.link, RecordKind::finished, Finished::of(receive.partner, 0));
     fail(receive);
     return;
   }

@@ -50,7 +50,7 @@ Taken Receiver::synchronous(Link& link, Lead lead, std::uint64_t tag, const std:
 }
 
 void Receiver::tell_matched(Link& link, OperationName sender, std::uint64_t bytes) {
-  outbox_.write_control(link, RecordKind::finished, Finished{.sender = sender, .bytes = bytes});
+  outbox_.write_control(link, RecordKind::finished, Finished::of(sender, bytes));
 }
 
 Taken Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
@@ -111,10 +111,7 @@ Taken Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, 
 Taken Receiver::refuse(Link& link, const Announcement& announcement) {
   core_.unsolicited.refuse();
   core_.recorder.record("no memory for an unsolicited message", link.rank, announcement.bytes);
-  outbox_.write_control(
-      link, RecordKind::finished,
-      Finished{
-          .sender = announcement.sender, .bytes = 0, .code = static_cast<std::uint64_t>(ErrorCode::out_of_memory)});
+  outbox_.write_control(link, RecordKind::finished, Finished::of(announcement.sender, 0, ErrorCode::out_of_memory));
   return Taken::yes;
 }
 

@@ -146,8 +146,8 @@ void Sender::finished(Link& link, const Finished& record) {
   Operation* send = core_.operations.find(record.sender);
   if (send == nullptr || send->link != &link) return; // the operation was abandoned here
   if (!step(send->stage, SendInput::finished)) return;
-  send->completion.bytes = std::min(record.bytes, send->source.bytes());
-  const bool refused = record.code == static_cast<std::uint64_t>(ErrorCode::out_of_memory);
+  send->completion.bytes = std::min(record.bytes(), send->source.bytes());
+  const bool refused = record.refused();
   end(*send, refused ? ErrorCode::out_of_memory : ErrorCode::ok);
 }
 
