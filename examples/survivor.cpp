@@ -1,5 +1,5 @@
 // A job that goes on when a process of it dies: heddle run -n 4 --survive survivor
-// Rank 0 hands out numbers to be squared. The last rank dies with one of them in hand; the event that tells of it gives the
+// Rank 0 hands out numbers to be squared. The last rank dies with the first one that it gets in hand; the event that tells of it gives the
 // number to another, and the sum is right all the same.
 #include <heddle/heddle.hpp>
 
@@ -104,13 +104,13 @@ class Farm {
 };
 
 int work(heddle::Context& job) {
-  for (int done = 0;; ++done) {
+  for (;;) {
     std::uint64_t number = 0;
     const auto task = job.receive({.source = Rank{0}, .tag = kTask}, heddle::Layout(&number, sizeof number));
     // Without rank 0 there is nothing to survive for.
     if (!task || job.wait(*task).code != ErrorCode::ok) return 1;
     if (number == kNoMore) return 0;
-    if (done == 3 && static_cast<std::uint32_t>(job.rank()) == job.size() - 1) std::raise(SIGKILL);
+    if (static_cast<std::uint32_t>(job.rank()) == job.size() - 1) std::raise(SIGKILL);
     const std::uint64_t square = number * number;
     const auto sent = job.send(Rank{0}, kResult, layout_of(square));
     if (!sent || job.wait(*sent).code != ErrorCode::ok) return 1;

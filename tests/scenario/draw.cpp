@@ -92,7 +92,7 @@ void draw_faults(Drawing& drawing) {
     setup.cables.push_back({.cable = cable, .at = nanoseconds(cut), .plugged = false});
     setup.cables.push_back({.cable = cable, .at = nanoseconds(cut + 200'000 + lot.below(2'000'000)), .plugged = true});
   }
-  std::ranges::stable_sort(setup.cables, {}, &simulation::Setup::CableChange::at);
+  std::ranges::sort(setup.cables, {}, &simulation::Setup::CableChange::at);
 }
 
 void draw_meetings(Drawing& drawing) {
