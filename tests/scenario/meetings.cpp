@@ -43,7 +43,7 @@ Result<Request> Meetings::start(Running& running, Notify notify) {
       running.out.resize(size * bytes);
       running.in.resize(size * bytes);
       for (std::uint32_t to = 0; to < size; ++to)
-        std::memcpy(running.out.data() + to * bytes, content(running, role_.rank, to, bytes), bytes);
+        put_bytes(running.out.data() + to * bytes, content(running, role_.rank, to, bytes), bytes);
       return role_.context.start_alltoall(running.out, running.in, notify);
     case Meeting::Kind::alltoallv: return start_alltoallv(running, notify);
     case Meeting::Kind::pattern:
@@ -75,8 +75,8 @@ Result<Request> Meetings::start_alltoallv(Running& running, Notify notify) {
   running.out.resize(out);
   running.in.resize(in);
   for (std::uint32_t to = 0; to < role_.scenario.peers(); ++to)
-    std::memcpy(running.out.data() + running.out_offsets[to], content(running, role_.rank, to, running.out_bytes[to]),
-                running.out_bytes[to]);
+    put_bytes(running.out.data() + running.out_offsets[to], content(running, role_.rank, to, running.out_bytes[to]),
+              running.out_bytes[to]);
   return role_.context.start_alltoallv(
       {.memory = running.out, .bytes = running.out_bytes, .offsets = running.out_offsets},
       {.memory = running.in, .bytes = running.in_bytes, .offsets = running.in_offsets}, notify);
@@ -104,7 +104,7 @@ Result<Request> Meetings::start_compile(Running& running, Notify notify) {
 }
 
 void Meetings::fill_round(Running& running) const {
-  std::memcpy(running.out.data(), content(running, role_.rank, 0, running.out.size()), running.out.size());
+  put_bytes(running.out.data(), content(running, role_.rank, 0, running.out.size()), running.out.size());
 }
 
 void Meetings::ended(std::uint64_t cookie, const Completion& completion) {
@@ -149,7 +149,7 @@ void Meetings::check_blocks(const Running& running) const {
   std::uint64_t at = 0;
   for (std::uint32_t from = 0; from < role_.scenario.peers(); ++from) {
     const std::uint64_t bytes = block_bytes(running, from, role_.rank);
-    role_.demand(std::memcmp(running.in.data() + at, content(running, from, role_.rank, bytes), bytes) == 0,
+    role_.demand(same_bytes(running.in.data() + at, content(running, from, role_.rank, bytes), bytes),
                  [&] { return name_of(running) + ": the block of rank " + std::to_string(from) + " is wrong"; });
     at += bytes;
   }
@@ -159,7 +159,7 @@ void Meetings::end_round(Running& running) {
   const std::uint32_t size = role_.scenario.peers();
   const auto from = static_cast<std::uint32_t>((role_.rank + size - running.meeting.distance % size) % size);
   if (running.round > 0)
-    role_.demand(std::memcmp(running.in.data(), content(running, from, 0, running.in.size()), running.in.size()) == 0,
+    role_.demand(same_bytes(running.in.data(), content(running, from, 0, running.in.size()), running.in.size()),
                  [&] { return name_of(running) + ": what rank " + std::to_string(from) + " sent is wrong"; });
   if (running.round < running.meeting.rounds) {
     ++running.round;

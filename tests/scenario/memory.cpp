@@ -37,7 +37,7 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   std::uint64_t hash = bytes.size();
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
     std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
+    put_bytes(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
     hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15U;
     hash ^= hash >> 29U;
   }
@@ -46,7 +46,7 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
 
 std::uint64_t load(const std::byte* at) {
   std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof word);
+  put_bytes(&word, at, sizeof word);
   return word;
 }
 
@@ -63,7 +63,7 @@ Memory::Memory(Role& role)
       signals_(role.scenario.peers(), 0),
       atomic_under_way_(role.scenario.peers(), 0) {
   room_ = role.scenario.peers() <= 16 ? 1024 : 128;
-  std::memcpy(readable_.data(), pattern_bytes(role.rank + 1, kReadableBytes), kReadableBytes);
+  put_bytes(readable_.data(), pattern_bytes(role.rank + 1, kReadableBytes), kReadableBytes);
   const auto memory = calls().allocate(kShared, part_of(role.scenario.peers()));
   role.demand(memory.has_value(), "an area cannot be allocated");
   shared_ = *memory;
@@ -136,7 +136,7 @@ void Memory::push(const Action& action) {
     }
     selection = Selection::strided(block, count, block + 2, block + 3);
     for (std::uint64_t i = 0; i < count; ++i)
-      std::memcpy(into + i * (block + 3), transfer.data.data() + i * (block + 2), block);
+      put_bytes(into + i * (block + 3), transfer.data.data() + i * (block + 2), block);
     // Bytes are counted from the first to the last that the selection names.
     transfer.data.resize((count - 1) * (block + 2) + block);
   } else if (kind == 2) {
@@ -144,16 +144,16 @@ void Memory::push(const Action& action) {
     selection = Selection::bitmap(transfer.bits, kWordBytes);
     for (std::uint64_t word = 0; word < bytes / kWordBytes; ++word)
       if ((transfer.bits[word / 64] >> (word % 64) & 1U) != 0)
-        std::memcpy(into + word * kWordBytes, transfer.data.data() + word * kWordBytes, kWordBytes);
+        put_bytes(into + word * kWordBytes, transfer.data.data() + word * kWordBytes, kWordBytes);
   } else if (kind == 3) {
     transfer.twin = transfer.data;
     for (std::uint64_t word = action.offset % 3; word < bytes / kWordBytes; word += 1 + action.offset % 5) {
       transfer.twin[word * kWordBytes] ^= std::byte{1};
-      std::memcpy(into + word * kWordBytes, transfer.data.data() + word * kWordBytes, kWordBytes);
+      put_bytes(into + word * kWordBytes, transfer.data.data() + word * kWordBytes, kWordBytes);
     }
     selection = Selection::changed(transfer.twin);
   } else if (!closing) {
-    std::memcpy(into, transfer.data.data(), bytes);
+    put_bytes(into, transfer.data.data(), bytes);
   }
   const Place to = closing ? Place{Rank{peer}, kClosing, action.offset % (kClosingBytes - room_)}
                            : Place{Rank{peer}, kShared, part_of(role_.rank) + offset};
@@ -198,7 +198,7 @@ void Memory::mcast(const Action& action) {
   const std::byte* content = pattern_bytes(role_.rank * 104729 + mcast_used_, bytes);
   transfer.data.assign(content, content + bytes);
   for (const std::uint32_t peer : peers) {
-    std::memcpy(shadow(peer).data() + offset, content, bytes);
+    put_bytes(shadow(peer).data() + offset, content, bytes);
     if (signal) ++own_[peer].signals;
   }
   role_.note([&] { return "multicasts " + std::to_string(bytes) + " bytes to " + std::to_string(peers.size()); });
@@ -279,7 +279,7 @@ void Memory::end(Transfer& transfer) {
 
 void Memory::end_pull(const Transfer& transfer) {
   const std::byte* right = pattern_bytes(transfer.action.peer + 1, kReadableBytes) + transfer.action.offset;
-  role_.demand(std::memcmp(transfer.data.data(), right, transfer.data.size()) == 0, "a pull brought other bytes");
+  role_.demand(same_bytes(transfer.data.data(), right, transfer.data.size()), "a pull brought other bytes");
   role_.demand(transfer.twin.empty() || transfer.twin == transfer.data, "a pull's twin differs");
 }
 

@@ -25,7 +25,7 @@ std::string describe(const Sent& sent) {
 std::vector<std::byte> Sent::content() const {
   const std::byte* pattern = pattern_bytes(number * 31 + from * 7 + to * 3 + 1, bytes);
   std::vector<std::byte> all(pattern, pattern + bytes);
-  std::memcpy(all.data(), &number, std::min<std::uint64_t>(bytes, sizeof number));
+  put_bytes(all.data(), &number, std::min<std::uint64_t>(bytes, sizeof number));
   return all;
 }
 
@@ -33,8 +33,7 @@ bool Sent::begins_with(std::span<const std::byte> got) const {
   if (got.size() > bytes) return false;
   const std::size_t head = std::min<std::size_t>(got.size(), sizeof number);
   const std::byte* pattern = pattern_bytes(number * 31 + from * 7 + to * 3 + 1, bytes);
-  return std::memcmp(got.data(), &number, head) == 0 &&
-         std::memcmp(got.data() + head, pattern + head, got.size() - head) == 0;
+  return same_bytes(got.data(), &number, head) && same_bytes(got.data() + head, pattern + head, got.size() - head);
 }
 
 void Operation::end(const Completion& how) {
