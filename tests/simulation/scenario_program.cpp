@@ -8,6 +8,7 @@
 #include "tests/scenario/play.hpp"
 #include "tests/scenario/shrink.hpp"
 #include "tests/scenario/text.hpp"
+#include "tests/traffic/slowdown.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ std::int64_t blocks = 0; // of memory that are in use: this program has one thre
 
 } // namespace
 
+#if !HEDDLE_TESTS_SANITIZED // a sanitizer finds leaks by itself
 void* operator new(std::size_t bytes) {
   if (void* memory = std::malloc(bytes != 0 ? bytes : 1)) {
     ++blocks;
@@ -43,6 +45,7 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   operator delete(memory);
 }
+#endif
 
 namespace heddle::tests {
 namespace {
