@@ -59,11 +59,11 @@ class Engine final : private LinkHost, private OneSidedHost {
     const auto rank = static_cast<std::uint32_t>(arguments.to);
     Link* link = rank < core_.size ? links_[rank] : nullptr;
     if (link != nullptr && data.usable() && sends_whole(*link, arguments, data)) [[likely]] {
-      Operation& operation = core_.operations.take(); // before the message leaves: there may be no memory for it
+      core_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
       if (Outbox::store_message(*link, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
                                 {data.data(), data.bytes()})) [[likely]]
-        return core_.completed_send(operation, arguments.to, arguments.tag, data.bytes(), arguments.notify);
-      core_.operations.give_back(operation);
+        return core_.completed_send(core_.operations.take(), arguments.to, arguments.tag, data.bytes(),
+                                    arguments.notify);
     }
     // Member by member and by value, so that the quick way may keep the arguments in registers.
     return send_slowly(OperationKind::send,

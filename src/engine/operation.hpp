@@ -130,9 +130,13 @@ class OperationList {
 // Operations never move and are reused; the pool grows by whole blocks and allocates nothing while it need not grow.
 class OperationPool {
  public:
-  Operation& take() {
+  // The next take does not fail.
+  void make_sure() {
     if (free_ == nullptr) [[unlikely]]
       grow();
+  }
+  Operation& take() {
+    make_sure();
     Operation& operation = *free_;
     free_ = operation.next;
     return operation;
