@@ -36,13 +36,13 @@ std::uint32_t Context::size() const {
 
 Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMode mode, Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return state_->engine().send({.to = to, .tag = tag, .mode = mode, .notify = notify}, data);
 }
 
 Result<Request> Context::receive(const Match& match, const Layout& into, Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return state_->engine().receive(match, into, notify);
 }
 
@@ -62,7 +62,7 @@ Result<std::optional<Message>> Context::matched_probe(const Match& match) {
 
 Result<Request> Context::receive_matched(const Message& message, const Layout& into, Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return unless_out_of_memory([&] { return state_->engine().receive_matched(message, into, notify); });
 }
 
@@ -74,7 +74,7 @@ bool Context::cancel(Request request) {
 
 Result<Request> Context::send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return state_->engine().send_unsolicited({.to = to, .tag = label, .notify = notify}, data);
 }
 
@@ -133,7 +133,7 @@ ErrorCode Context::wait_all(std::span<const Request> requests) {
 
 Result<Request> Context::start_barrier(Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return unless_out_of_memory([&]() -> Result<Request> { return state_->barriers().start(notify); });
 }
 
@@ -143,13 +143,13 @@ Result<void> Context::barrier() {
 
 Result<Request> Context::start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 
 Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+    return state_->refuse_request_in_child();
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 

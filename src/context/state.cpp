@@ -194,6 +194,10 @@ void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
   kept.push_back(state.release());
 }
 
+Result<Request> Context::State::refuse_request_in_child() const {
+  return refuse_in_child();
+}
+
 std::unexpected<Error> Context::State::refuse_in_child() const {
   return std::unexpected(Error{
       .code = ErrorCode::bad_argument,

@@ -51,6 +51,8 @@ class Context::State {
   // Whether this is a child of fork, whose calls are refused: it shares the parent's rings and would disturb it.
   [[nodiscard]] bool in_child() const { return fork_mark_.in_child(); }
   [[nodiscard]] std::unexpected<Error> refuse_in_child() const;
+  // The same for the quick calls, which need neither stack nor registers for it.
+  [[nodiscard, gnu::cold, gnu::noinline]] Result<Request> refuse_request_in_child() const;
   static constexpr Completion kRefusedInChild{.code = ErrorCode::bad_argument};
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
