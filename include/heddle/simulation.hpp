@@ -168,17 +168,6 @@ class Peer {
     Time until_;
   };
 
-  // As TimeWait, and the process makes no progress meanwhile: whatever arrives waits.
-  class ComputeWait final : public Wait {
-   public:
-    ComputeWait(Peer& peer, Time until);
-    [[nodiscard]] bool over() override;
-    void await_resume() {}
-
-   private:
-    Time until_;
-  };
-
   class StatusWait final : public Wait {
    public:
     StatusWait(Peer& peer, const Status& status) : Wait(peer), status_(status) {}
@@ -211,7 +200,10 @@ class Peer {
   // Until that much time has passed, while the library goes on serving peers.
   TimeWait sleep(Time time) { return {*this, later(time)}; }
   // Until that much time has passed without a call of the library, as a program computes.
-  ComputeWait compute(Time time) { return {*this, later(time)}; }
+  TimeWait compute(Time time) {
+    computes_until_ = later(time);
+    return {*this, computes_until_};
+  }
   // The process leaves the job in good order when its program returns, and its context is gone: what it has sent arrives, and
   // the others get peer_left. Without this, a process whose program has returned goes on serving its peers.
   void leave() { leaves_ = true; }

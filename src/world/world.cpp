@@ -39,15 +39,6 @@ bool Peer::TimeWait::over() {
   return peer_.now() >= until_;
 }
 
-Peer::ComputeWait::ComputeWait(Peer& peer, Time until) : Wait(peer), until_(until) {
-  peer.computes_until_ = until;
-  peer.world_.wake_at(peer, until);
-}
-
-bool Peer::ComputeWait::over() {
-  return peer_.now() >= until_;
-}
-
 World::World(std::unique_ptr<WorldState> state) : state_(std::move(state)) {}
 World::~World() = default;
 World::World(World&&) noexcept = default;

@@ -19,8 +19,7 @@ Member::Member(Context& context, const Scenario& scenario, Witness& witness, Jou
             .scenario = scenario,
             .rank = static_cast<std::uint32_t>(context.rank()),
             .witness = witness,
-            .journal = journal,
-            .gone = std::vector<bool>(scenario.peers(), false)},
+            .journal = journal},
       messages_(role_),
       memory_(role_),
       meetings_(role_),
@@ -117,7 +116,6 @@ void Member::told(std::uint32_t rank, bool died) {
   role_.demand(died ? role_.scenario.dies(rank) : role_.scenario.goes(rank) && !role_.scenario.dies(rank),
                [&] { return "rank " + std::to_string(rank) + " is said to have " + (died ? "died" : "left"); });
   role_.demand(++told_[rank] == 1, [&] { return "rank " + std::to_string(rank) + " is said twice to be gone"; });
-  role_.gone[rank] = true;
 }
 
 bool Member::completed() {

@@ -54,7 +54,6 @@ class Memory {
     std::vector<std::byte> data;
     std::vector<std::byte> twin;
     std::vector<std::uint64_t> bits;
-    bool ended = false;
   };
   enum class LockStep : std::uint8_t { idle, locking, reading, writing_first, writing_second, unlocking };
   struct LockUse {

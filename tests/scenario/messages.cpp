@@ -1,7 +1,5 @@
 #include "tests/scenario/messages.hpp"
 
-#include "tests/scenario/content.hpp"
-
 #include <algorithm>
 
 namespace heddle::tests {

@@ -31,7 +31,6 @@ struct Role {
   std::uint32_t rank;
   Witness& witness;
   Journal* journal;                // null: nothing is written down
-  std::vector<bool> gone = {};     // by rank: it was told that this one is
   mutable std::uint64_t noted = 0; // things worth a line: more may follow from each at once
 
   void demand(bool condition, const char* what) const {
