@@ -185,26 +185,27 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     link->rank = rank;
     link->port = ports_[contacts_[rank].port].get();
   }
-  if (link->failed()) {
-    if (link->dead) {
-      // It had left, but came to a bad end: nothing is left to end with it, but the program is told.
-      if (how == End::died && link->fate == ErrorCode::peer_left) tell_end(*link, how);
-      return;
-    }
+  if (!link->failed()) deliver_the_last(*link);
+  if (!link->failed()) {
+    fail(*link, how);
+  } else if (!link->dead) { // the connection was lost before, or by what came last
     --cut_off_;
-    tell_end(*link, how); // beside the lost connection
+    tell_end(*link, how);
     take_back(*link);
     primitives_.peer_died();
-    return;
+  } else if (how == End::died && link->fate == ErrorCode::peer_left) {
+    tell_end(*link, how); // it had left, but came to a bad end: nothing is left to end with it
   }
-  // What had arrived before the end is delivered.
+}
+
+// What had arrived before the end.
+void Engine::deliver_the_last(Link& link) {
   core_.unsolicited.drain(true);
-  while (!link->failed() && link->reader.exists() && read_ring(*link) > 0) {
+  while (!link.failed() && link.reader.exists() && read_ring(link) > 0) {
   }
-  while (!link->failed() && link->ring.grant.type == RingType::shared && read_shared_ring(*link->port) > 0) {
+  while (!link.failed() && link.ring.grant.type == RingType::shared && read_shared_ring(*link.port) > 0) {
   }
   core_.unsolicited.drain(false);
-  if (!link->failed()) fail(*link, how);
 }
 
 // --- sending ---

@@ -420,6 +420,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Counts it, and tells the program.
   void tell_end(Link& link, End how);
   void peer_gone(std::uint32_t rank, End how);
+  void deliver_the_last(Link& link);
   // The peer is dead: what it could reach here serves others again.
   void take_back(Link& link);
 

@@ -42,6 +42,19 @@ TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
   }
 }
 
+TEST_F(ByHand, ADeathIsToldThoughTheLastWordsAreRubbish) {
+  std::byte* ring = connect_as_responder();
+  lay(ring, 0, RecordKind::finished, 0, engine::Finished{}, 8);
+  engine_->peer_failed(kPeer); // reads the ring first, which loses the connection
+  const auto told = events();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].kind, Event::Kind::connection_lost);
+  EXPECT_EQ(told[1].kind, Event::Kind::peer_failed);
+  EXPECT_EQ(engine_->deaths(), 1U);
+  engine_->peer_failed(kPeer);
+  EXPECT_TRUE(events().empty());
+}
+
 TEST_F(ByHand, WordsAboutOperationsThatAreGoneAreIgnored) {
   std::byte* ring = connect_as_responder();
   std::uint64_t at = lay(ring, 0, RecordKind::finished, 0, engine::Finished::of(0x7'0000'0001, 5));
