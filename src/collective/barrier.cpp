@@ -23,6 +23,7 @@ constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
 } // namespace
 
 Request Barriers::start(Notify notify) {
+  if (!base::Reserve::may_begin()) throw std::bad_alloc();
   running_.reserve(running_.size() + 1); // whatever fails for lack of memory does so before anything has happened
   spare_.reserve(running_.size() + spare_.size() + 2);
   if (spare_.empty()) spare_.push_back(std::make_unique<Plan>());

@@ -81,6 +81,7 @@ Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notif
 
 template <typename Make>
 Request Exchanges::begin(Notify notify, Make&& make) {
+  if (!base::Reserve::may_begin()) throw std::bad_alloc();
   // Whatever fails for lack of memory does so before anything has happened.
   running_.reserve(running_.size() + 1);
   std::unique_ptr<ExchangePlan> plan = failed_ ? nullptr : make(Tag{kExchangeMark | (number_ + 1)});
@@ -134,7 +135,8 @@ std::size_t Exchanges::swallow() {
     }
     const auto next = engine_.receive({.source = kAnySource, .tag = Tag{kExchangeMark}, .mask = kExchangeMark}, {}, {},
                                       engine::Channel::collective);
-    swallowing_ = *next; // a receive from anybody is always taken
+    swallowing_ = next.value_or(Request{});
+    if (!next) break; // no memory for it now: tried again
   }
   return swallowed;
 }

@@ -3,22 +3,30 @@
 namespace heddle::collective {
 
 void Transfers::send(std::uint32_t to, std::span<const std::byte> data) {
-  add(engine_.send({.to = Rank{to}, .tag = tag_, .channel = engine::Channel::collective}, ConstLayout(data)),
-      data.size(), false);
+  add({.peer = to, .memory = {const_cast<std::byte*>(data.data()), data.size()}}); // a send only reads it
 }
 
 void Transfers::receive(std::uint32_t from, std::span<std::byte> into) {
-  add(engine_.receive({.source = Rank{from}, .tag = tag_}, Layout(into), {}, engine::Channel::collective), into.size(),
-      true);
+  add({.peer = from, .receives = true, .memory = into});
 }
 
-void Transfers::add(const Result<Request>& request, std::uint64_t bytes, bool receives) {
-  if (!request) {
+void Transfers::add(const Message& message) {
+  under_way_.push_back(message);
+  bytes_under_way_ += message.memory.size();
+  begin(under_way_.back());
+}
+
+void Transfers::begin(Message& message) {
+  const auto request =
+      message.receives ? engine_.receive({.source = Rank{message.peer}, .tag = tag_}, Layout(message.memory), {},
+                                         engine::Channel::collective)
+                       : engine_.send({.to = Rank{message.peer}, .tag = tag_, .channel = engine::Channel::collective},
+                                      ConstLayout(message.memory.data(), message.memory.size()));
+  message.begun = request || request.error().code != ErrorCode::out_of_memory;
+  if (request)
+    message.request = *request;
+  else if (message.begun)
     note(request.error().code);
-    return;
-  }
-  under_way_.push_back({.request = *request, .bytes = bytes, .receives = receives});
-  bytes_under_way_ += bytes;
 }
 
 bool Transfers::room() const {
@@ -28,20 +36,22 @@ bool Transfers::room() const {
 std::size_t Transfers::settle() {
   std::size_t ended = 0;
   for (std::size_t i = 0; i < under_way_.size();) {
-    const Message message = under_way_[i];
-    const auto completion = engine_.take_completion(message.request);
-    if (!completion) {
+    Message& message = under_way_[i];
+    if (!message.begun) begin(message);
+    const auto completion = message.request.name != 0 ? engine_.take_completion(message.request) : std::nullopt;
+    if (!completion && (!message.begun || message.request.name != 0)) {
       ++i;
       continue;
     }
-    note(completion->code);
-    if (message.receives) {
+    if (completion) note(completion->code);
+    if (completion && message.receives) {
       bytes_ += completion->bytes;
       // Longer than expected is `truncated`; shorter is no less wrong.
-      if (completion->code == ErrorCode::ok && completion->bytes != message.bytes) note(ErrorCode::bad_argument);
+      if (completion->code == ErrorCode::ok && completion->bytes != message.memory.size())
+        note(ErrorCode::bad_argument);
     }
-    bytes_under_way_ -= message.bytes;
-    under_way_[i] = under_way_.back();
+    bytes_under_way_ -= message.memory.size();
+    message = under_way_.back();
     under_way_.pop_back();
     ++ended;
   }
@@ -49,8 +59,10 @@ std::size_t Transfers::settle() {
 }
 
 void Transfers::give_up() {
-  for (const Message& message : under_way_)
+  for (Message& message : under_way_) {
+    message.begun = true;
     if (message.receives) engine_.cancel(message.request);
+  }
 }
 
 } // namespace heddle::collective

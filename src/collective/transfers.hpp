@@ -13,7 +13,8 @@ class Transfers {
  public:
   Transfers(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) { under_way_.reserve(kMostMessages + 2); }
 
-  // A partner that is known to have failed is an outcome like any other: the plan goes on with those that live.
+  // A partner that is known to have failed is an outcome like any other: the plan goes on with those that live. What there is no
+  // memory for now is tried again by settle: the others wait for it.
   void send(std::uint32_t to, std::span<const std::byte> data);
   void receive(std::uint32_t from, std::span<std::byte> into);
 
@@ -38,11 +39,14 @@ class Transfers {
   static constexpr std::uint64_t kMostBytes = 128 << 10;
 
   struct Message {
-    Request request;
-    std::uint64_t bytes = 0;
+    std::uint32_t peer = 0;
     bool receives = false;
+    std::span<std::byte> memory;
+    bool begun = false;
+    Request request; // names nothing where the beginning was the end
   };
-  void add(const Result<Request>& request, std::uint64_t bytes, bool receives);
+  void add(const Message& message);
+  void begin(Message& message);
 
   engine::Engine& engine_;
   Tag tag_;

@@ -107,15 +107,15 @@ pattern::Hint hint_of(const std::vector<int>& offset, const Places& places, std:
 
 class Pattern::Handle {
  public:
-  Handle(Context::State& state, pattern::One& one) : state_(state), one_(one) {}
+  explicit Handle(Context::State& state) : state_(state) {}
   ~Handle() {
-    if (!state_.in_child()) one_.abandon();
+    if (one_ != nullptr && !state_.in_child()) one_->abandon();
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
   Context::State& state_;
-  pattern::One& one_;
+  pattern::One* one_ = nullptr;
 };
 
 Pattern::Pattern(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
@@ -126,14 +126,18 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Result<Pattern> Pattern::create(Context& context, const PatternOptions& options) {
   if (context.state_->in_child()) [[unlikely]]
     return context.state_->refuse_in_child();
-  auto one = context.state_->patterns().create(options);
-  if (!one) return std::unexpected(std::move(one.error()));
-  return Pattern(std::make_unique<Handle>(*context.state_, **one));
+  return unless_out_of_memory([&]() -> Result<Pattern> {
+    auto handle = std::make_unique<Handle>(*context.state_); // first, so that it lets go of what is made
+    auto one = context.state_->patterns().create(options);
+    if (!one) return std::unexpected(std::move(one.error()));
+    handle->one_ = *one;
+    return Pattern(std::move(handle));
+  });
 }
 
 Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
                                             std::span<const NeighbourExchange> exchanges,
-                                            const PatternOptions& options) {
+                                            const PatternOptions& options) try {
   const auto places = Places::of(grid, context.size());
   if (!places) return std::unexpected(places.error());
   auto made = create(context, options);
@@ -151,7 +155,7 @@ Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
     // The neighbour sees this process at the opposite offset.
     const std::uint64_t sent_as = ordinal << 32U | code_of(exchange.offset, 1);
     const std::uint64_t received_as = ordinal << 32U | code_of(exchange.offset, -1);
-    pattern::One& one = made->handle_->one_;
+    pattern::One& one = *made->handle_->one_;
     auto out = one.declare({.kind = options.barriers ? Kind::put : Kind::send,
                             .rank = *neighbour,
                             .tag = sent_as,
@@ -165,41 +169,43 @@ Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
     if (!in) return std::unexpected(std::move(in.error()));
   }
   return made;
+} catch (const std::bad_alloc&) {
+  return std::unexpected(engine::Engine::no_memory());
 }
 
 Result<Pattern::Item> Pattern::send(Rank to, Tag tag, const ConstLayout& data) {
-  return handle_->one_.declare({.kind = pattern::Declared::Kind::send,
-                                .rank = static_cast<std::uint32_t>(to),
-                                .tag = static_cast<std::uint64_t>(tag),
-                                .source = data});
+  return handle_->one_->declare({.kind = pattern::Declared::Kind::send,
+                                 .rank = static_cast<std::uint32_t>(to),
+                                 .tag = static_cast<std::uint64_t>(tag),
+                                 .source = data});
 }
 
 Result<Pattern::Item> Pattern::receive(Rank from, Tag tag, const Layout& into) {
-  return handle_->one_.declare({.kind = pattern::Declared::Kind::receive,
-                                .rank = static_cast<std::uint32_t>(from),
-                                .tag = static_cast<std::uint64_t>(tag),
-                                .target = into});
+  return handle_->one_->declare({.kind = pattern::Declared::Kind::receive,
+                                 .rank = static_cast<std::uint32_t>(from),
+                                 .tag = static_cast<std::uint64_t>(tag),
+                                 .target = into});
 }
 
 Result<Pattern::Item> Pattern::put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data) {
-  return handle_->one_.declare({.kind = pattern::Declared::Kind::put,
-                                .rank = static_cast<std::uint32_t>(to),
-                                .tag = static_cast<std::uint64_t>(area),
-                                .offset = offset,
-                                .source = data});
+  return handle_->one_->declare({.kind = pattern::Declared::Kind::put,
+                                 .rank = static_cast<std::uint32_t>(to),
+                                 .tag = static_cast<std::uint64_t>(area),
+                                 .offset = offset,
+                                 .source = data});
 }
 
 Result<Pattern::Item> Pattern::expose(Tag area, const Layout& memory) {
-  return handle_->one_.declare({.kind = pattern::Declared::Kind::expose,
-                                .rank = handle_->state_.engine().rank(),
-                                .tag = static_cast<std::uint64_t>(area),
-                                .target = memory});
+  return handle_->one_->declare({.kind = pattern::Declared::Kind::expose,
+                                 .rank = handle_->state_.engine().rank(),
+                                 .tag = static_cast<std::uint64_t>(area),
+                                 .target = memory});
 }
 
 Result<Request> Pattern::start_compile(Notify notify) {
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
-  return handle_->one_.compile(notify);
+  return unless_out_of_memory([&] { return handle_->one_->compile(notify); });
 }
 
 Result<void> Pattern::compile() {
@@ -209,41 +215,44 @@ Result<void> Pattern::compile() {
 }
 
 std::optional<Error> Pattern::error() const {
-  return handle_->one_.error();
+  return handle_->one_->error();
 }
 
 Result<Request> Pattern::start(Notify notify) {
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
-  return handle_->one_.start(notify);
+  return unless_out_of_memory([&] { return handle_->one_->start(notify); });
 }
 
 Result<void> Pattern::wait() {
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
-  const Completion completion = handle_->state_.wait(handle_->one_.request());
+  const Completion completion = handle_->state_.wait(handle_->one_->request());
   if (completion.code == ErrorCode::ok) return {};
   if (completion.code == ErrorCode::stale_request || completion.code == ErrorCode::would_block)
     return std::unexpected(Error{.code = completion.code, .fact = "no start of the pattern can be waited for here"});
-  return std::unexpected(handle_->one_.error().value_or(Error{.code = completion.code, .fact = "the pattern failed"}));
+  return unless_out_of_memory([&]() -> Result<void> {
+    return std::unexpected(
+        handle_->one_->error().value_or(Error{.code = completion.code, .fact = "the pattern failed"}));
+  });
 }
 
 bool Pattern::running() const {
-  return handle_->one_.running();
+  return handle_->one_->running();
 }
 
 std::vector<Pattern::Item> Pattern::incomplete() const {
-  return handle_->one_.incomplete();
+  return handle_->one_->incomplete();
 }
 
 Result<void> Pattern::free() {
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
-  return handle_->one_.free();
+  return unless_out_of_memory([&] { return handle_->one_->free(); });
 }
 
 std::string Pattern::plan() const {
-  return handle_->one_.picture();
+  return handle_->one_->picture();
 }
 
 } // namespace heddle

@@ -212,16 +212,20 @@ Context::State::~State() {
   static_cast<void>(store_->leave());
 }
 
-std::size_t Context::State::progress_all() {
+std::size_t Context::State::progress_all() try {
   const std::size_t done = engine_->progress_all();
   note_deaths();
   return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+} catch (const std::bad_alloc&) {
+  return 0;
 }
 
-std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers) {
+std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers) try {
   const std::size_t done = engine_->progress_told(writers);
   note_deaths();
   return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+} catch (const std::bad_alloc&) {
+  return 0;
 }
 
 void Context::State::say_last_words() {

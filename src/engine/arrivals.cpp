@@ -32,6 +32,34 @@ std::uint64_t load_tag(const std::byte* record) {
   return tag;
 }
 
+// Records that more comes of than an end.
+bool begins_something(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::eager_synchronous:
+    case RecordKind::announce:
+    case RecordKind::announce_unsolicited:
+    case RecordKind::assist:
+    case RecordKind::area_ask:
+    case RecordKind::area_scatter:
+    case RecordKind::area_relay: return true;
+    case RecordKind::none:
+    case RecordKind::wrap:
+    case RecordKind::eager:
+    case RecordKind::unsolicited:
+    case RecordKind::finished:
+    case RecordKind::clear_to_send:
+    case RecordKind::fragment:
+    case RecordKind::assist_done:
+    case RecordKind::area_grant:
+    case RecordKind::area_revoked:
+    case RecordKind::area_notice:
+    case RecordKind::area_scattered:
+    case RecordKind::area_relayed:
+    case RecordKind::lock_passed: return false;
+  }
+  return false;
+}
+
 // Reads a control record's body; false when its size is wrong.
 template <typename Body>
 bool load_body(Body& body, Lead lead, const std::byte* content) {
@@ -131,6 +159,7 @@ std::size_t Engine::read_shared_ring(Port& port) {
 
 // Where memory is short the record stays in its ring: what it does, it does after it has all that it needs.
 Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
+  if (begins_something(lead.kind) && !base::Reserve::may_begin()) return Taken::later;
   const auto sound = [](bool makes_sense) { return makes_sense ? Taken::yes : Taken::senseless; };
   const std::byte* content = record + kRecordHeadBytes;
   const std::uint64_t tag = load_tag(record);

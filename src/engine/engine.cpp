@@ -28,6 +28,7 @@ Engine::~Engine() = default;
 Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t size, const Limits& limits,
                                                std::span<schedule::Queue* const> queues,
                                                base::FlightRecorder& recorder) {
+  if (!base::Reserve::keep()) return std::unexpected(no_memory());
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->core_.rings.share_between(queues.size());
   for (schedule::Queue* queue : queues) {
@@ -57,17 +58,12 @@ void Engine::set_contacts(std::vector<Contact> contacts) {
 Link* Engine::link_for(std::uint32_t rank) {
   if (rank >= core_.size) return nullptr;
   if (links_[rank] != nullptr) return links_[rank];
-  auto link = make_link();
-  link->rank = rank;
-  link->port = ports_[contacts_[rank].port].get();
-  auto area = link->queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
+  Link& made = make_link(rank);
+  auto area = made.queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
   if (area) {
-    link->attached = true;
-    link->peer_area = *area;
-  }
-  links_[rank] = owned_links_.emplace_back(std::move(link)).get();
-  Link& made = *links_[rank];
-  if (!area) {
+    made.attached = true;
+    made.peer_area = *area;
+  } else {
     core_.recorder.record("attach failed", rank, static_cast<std::uint64_t>(area.error().system_code));
     unreachable_.emplace(rank, std::move(area.error()));
     made.absent = news_expected_ && unreachable_.at(rank).code == ErrorCode::unreachable;
@@ -75,9 +71,8 @@ Link* Engine::link_for(std::uint32_t rank) {
       absent_.push_back(&made);
     else
       fail(made, End::connection_lost);
-  } else if (rank == core_.rank) {
-    connect_to_self(made);
   }
+  if (area && rank == core_.rank) connect_to_self(made);
   return &made;
 }
 
@@ -98,13 +93,12 @@ void Engine::connect_to_self(Link& link) {
   established(link);
 }
 
-// With room for it in every list that it may come to stand in, so that nothing there fails for lack of memory.
-std::unique_ptr<Link> Engine::make_link() {
-  const std::size_t count = owned_links_.size() + 1;
-  for (std::vector<Link*>* list : {&readable_, &to_pump_, &absent_})
-    if (list->capacity() < count) list->reserve(2 * count);
-  if (owned_links_.capacity() < count) owned_links_.reserve(2 * count);
-  return std::make_unique<Link>();
+Link& Engine::make_link(std::uint32_t rank) {
+  Link& link = owned_links_.emplace_back();
+  link.rank = rank;
+  link.port = ports_[contacts_[rank].port].get();
+  links_[rank] = &link;
+  return link;
 }
 
 void Engine::give_up_news() {
@@ -151,6 +145,7 @@ void Engine::tell_end(Link& link, End how) {
   switch (how) {
     case End::died: ++deaths_; break;
     case End::left: event = {.kind = Event::Kind::peer_left, .completion = {.code = ErrorCode::peer_left}}; break;
+    case End::none: break;
     case End::connection_lost:
       ++cut_off_;
       event = {.kind = Event::Kind::connection_lost, .completion = {.code = ErrorCode::connection_lost}};
@@ -179,13 +174,11 @@ void Engine::take_back(Link& link) {
 
 void Engine::peer_gone(std::uint32_t rank, End how) {
   if (rank >= core_.size || rank == core_.rank) return;
-  Link* link = links_[rank];
-  if (link == nullptr) {
-    links_[rank] = link = owned_links_.emplace_back(make_link()).get();
-    link->rank = rank;
-    link->port = ports_[contacts_[rank].port].get();
+  Link* link = links_[rank] != nullptr ? links_[rank] : &make_link(rank);
+  if (!link->failed() && !deliver_the_last(*link)) {
+    link->ending = how; // what it has left comes first
+    return;
   }
-  if (!link->failed()) deliver_the_last(*link);
   if (!link->failed()) {
     fail(*link, how);
   } else if (!link->dead) { // the connection was lost before, or by what came last
@@ -198,14 +191,20 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
   }
 }
 
-// What had arrived before the end.
-void Engine::deliver_the_last(Link& link) {
+bool Engine::deliver_the_last(Link& link) {
+  link.held_back = false;
   core_.unsolicited.drain(true);
-  while (!link.failed() && link.reader.exists() && read_ring(link) > 0) {
-  }
-  while (!link.failed() && link.ring.grant.type == RingType::shared && read_shared_ring(*link.port) > 0) {
+  read_whole_ring(&link);
+  if (!link.failed() && link.ring.grant.type == RingType::shared) {
+    SharedRing& shared = link.port->shared;
+    while (read_shared_ring(*link.port) > 0) {
+    }
+    // Its records may stand behind another's that there is no memory for.
+    const Claim next = shared.reader.peek();
+    if (next.owner != 0 && shared.reader.current(next) && next.ready) hold_back(link);
   }
   core_.unsolicited.drain(false);
+  return link.failed() || !link.held_back;
 }
 
 // --- sending ---
@@ -219,6 +218,7 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
         .remedy = "use a rank from 0 to " + std::to_string(core_.size - 1),
         .peer = kNoPeer});
   if (!data.usable()) return std::unexpected(unusable_layout());
+  if (!base::Reserve::may_begin()) return std::unexpected(no_memory());
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));
   if (!link.connected()) open(link);
@@ -306,6 +306,7 @@ Result<Request> Engine::receive_matched(const Message& message, const Layout& in
                                  .fact = "the message was received before, or never reserved",
                                  .remedy = "receive each message of matched_probe exactly once"});
   if (!into.usable()) return std::unexpected(unusable_layout()); // the message stays reserved
+  if (!base::Reserve::may_begin()) return std::unexpected(no_memory());
   Operation& operation = core_.begin(OperationKind::receive, Stage::posted, notify);
   operation.channel = Channel::program;
   operation.target = into;
@@ -358,7 +359,9 @@ std::size_t Engine::pump_all() {
   std::size_t done = 0;
   for (std::size_t i = 0; i < to_pump_.size();) {
     Link& link = *to_pump_[i];
-    if (link.held_back) {
+    if (link.ending != End::none) {
+      peer_gone(link.rank, std::exchange(link.ending, End::none));
+    } else if (link.held_back) {
       link.held_back = false;
       if (link.ring.grant.type == RingType::shared)
         done += read_shared_ring(*link.port);

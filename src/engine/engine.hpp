@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/ages.hpp"
+#include "base/reserve.hpp"
 #include "engine/connection/connector.hpp"
 #include "engine/core.hpp"
 #include "engine/messages/assistant.hpp"
@@ -92,6 +93,8 @@ class Engine final : private LinkHost, private OneSidedHost {
     Arrived* message = matching.find(match);
     if (message == nullptr && source_failed(match)) [[unlikely]]
       return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
+    if (message != nullptr && !base::Reserve::may_begin()) [[unlikely]]
+      return std::unexpected(no_memory());
     Operation& operation = core_.begin_bare(OperationKind::receive, Stage::posted, notify);
     operation.channel = channel;
     operation.match = {.source = match.source, .tag = match.tag, .mask = match.mask};
@@ -406,7 +409,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   static bool has_words(const Link& link) {
     return !link.waiting.empty() || !link.control.empty() || !link.streams.empty();
   }
-  std::unique_ptr<Link> make_link();
+  Link& make_link(std::uint32_t rank);
   void connect_to_self(Link& link);
   void pump_later(Link& link) override {
     if (link.pumped || !has_words(link)) [[likely]]
@@ -415,12 +418,12 @@ class Engine final : private LinkHost, private OneSidedHost {
     to_pump_.push_back(&link);
   }
   std::size_t pump_all();
-  enum class End : std::uint8_t { connection_lost, died, left };
   void fail(Link& link, End how);
   // Counts it, and tells the program.
   void tell_end(Link& link, End how);
   void peer_gone(std::uint32_t rank, End how);
-  void deliver_the_last(Link& link);
+  // What had arrived before the end. False: there is no memory for some of it, which is tried again.
+  bool deliver_the_last(Link& link);
   // The peer is dead: what it could reach here serves others again.
   void take_back(Link& link);
 
@@ -437,11 +440,11 @@ class Engine final : private LinkHost, private OneSidedHost {
   const Port* lonely_ = nullptr;  // serves this process alone, which has no link to itself
   std::vector<Contact> contacts_;
   std::vector<Link*> links_; // by rank; null: never talked to
-  std::vector<std::unique_ptr<Link>> owned_links_;
-  std::map<std::uint32_t, Error> unreachable_; // why, by rank
-  std::vector<Link*> readable_;                // links with an exclusive ring to read
-  std::vector<Link*> to_pump_;
-  std::vector<Link*> absent_;
+  base::BackedList<Link> owned_links_;
+  base::BackedMap<std::uint32_t, Error> unreachable_; // why, by rank
+  base::BackedVector<Link*> readable_;                // links with an exclusive ring to read
+  base::BackedVector<Link*> to_pump_;
+  base::BackedVector<Link*> absent_;
   bool news_expected_ = false;
   PreparedHost* prepared_host_ = nullptr;
   std::size_t next_ring_ = 0;

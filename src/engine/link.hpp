@@ -2,6 +2,7 @@
 // what waits for room. Peers never talked to have none.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/bootstrap/area.hpp"
 #include "engine/connection/machine.hpp"
 #include "engine/operation.hpp"
@@ -39,9 +40,12 @@ class ControlQueue {
   }
 
  private:
-  std::vector<ControlRecord> records_;
+  base::BackedVector<ControlRecord> records_;
   std::size_t first_ = 0;
 };
+
+// How a peer goes out of sight.
+enum class End : std::uint8_t { none, connection_lost, died, left };
 
 // The claim on a slot of a shared ring that a write needs first.
 enum class ClaimState : std::uint8_t { none, asked, held };
@@ -104,6 +108,7 @@ struct Link {
   RingBudget::Ring ring;
   RingReader reader;
   bool held_back = false;        // there was no memory for its next record
+  End ending = End::none;        // its process has ended so, but what it had written before is held back
   ir::RemotePlace peer_consumed; // where to report to
 
   // It can be written to.

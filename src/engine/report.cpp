@@ -79,7 +79,9 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
           " from " + rank_text(operation.match.source) + " tag " + hex(static_cast<std::uint64_t>(operation.match.tag));
       if (operation.match.mask != kWholeTag) text += " mask " + hex(operation.match.mask);
     } else if (operation.stage != Stage::running) {
-      text += operation.kind == OperationKind::receive ? " from " : " to ";
+      const bool comes =
+          operation.kind == OperationKind::receive || operation.kind == OperationKind::unsolicited_receive;
+      text += comes ? " from " : " to ";
       text += rank_text(operation.completion.peer) + " tag " +
               hex(static_cast<std::uint64_t>(operation.completion.tag)) + ", " +
               std::to_string(operation.completion.message_bytes) + " bytes";
@@ -91,9 +93,12 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
   });
   for (const Link* link : to_pump_)
     if (link->held_back)
-      text += "messages of rank " + std::to_string(link->rank) + ": wait for memory; " +
-              std::to_string(core_.unsolicited.held()) + " bytes of unsolicited ones are held, of at most " +
-              std::to_string(core_.unsolicited.limit()) + ": poll and release them\n";
+      text +=
+          "messages of rank " + std::to_string(link->rank) + ": wait for memory" +
+          (core_.unsolicited.held() == 0
+               ? "\n"
+               : "; " + std::to_string(core_.unsolicited.held()) + " bytes of unsolicited ones are held, of at most " +
+                     std::to_string(core_.unsolicited.limit()) + ": poll and release them\n");
   return text + primitives_.waiting_for();
 }
 
@@ -122,12 +127,12 @@ std::vector<Context::Figure> Engine::figures() const {
   std::uint64_t died = 0;
   std::uint64_t left = 0;
   std::uint64_t lost = 0;
-  for (const auto& link : owned_links_) {
-    connected += link->connected() ? 1U : 0U;
-    shared += link->connected() && link->ring.grant.type == RingType::shared ? 1U : 0U;
-    died += link->fate == ErrorCode::peer_failed ? 1U : 0U;
-    left += link->fate == ErrorCode::peer_left ? 1U : 0U;
-    lost += link->fate == ErrorCode::connection_lost ? 1U : 0U;
+  for (const Link& link : owned_links_) {
+    connected += link.connected() ? 1U : 0U;
+    shared += link.connected() && link.ring.grant.type == RingType::shared ? 1U : 0U;
+    died += link.fate == ErrorCode::peer_failed ? 1U : 0U;
+    left += link.fate == ErrorCode::peer_left ? 1U : 0U;
+    lost += link.fate == ErrorCode::connection_lost ? 1U : 0U;
   }
   std::uint64_t under_way = 0;
   core_.operations.visit_all([&](const Operation& operation) { under_way += stands_by(operation) ? 0U : 1U; });

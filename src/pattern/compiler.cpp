@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace heddle::pattern {
@@ -35,18 +36,18 @@ bool plausible(const Answer& answer, const Declared& item) {
 }
 
 Error senseless(std::uint32_t rank) {
-  return {.code = ErrorCode::peer_failed,
+  return {.code = ErrorCode::connection_lost,
           .fact = "rank " + std::to_string(rank) + " said something of the pattern that makes no sense",
           .peer = rank};
 }
 
 template <typename Content>
-void append(std::vector<std::byte>& bytes, const Content& content) {
+void append(base::BackedVector<std::byte>& bytes, const Content& content) {
   const auto* from = reinterpret_cast<const std::byte*>(&content);
   bytes.insert(bytes.end(), from, from + sizeof content);
 }
 template <typename Content>
-Content content_at(const std::vector<std::byte>& bytes, std::size_t at) {
+Content content_at(const base::BackedVector<std::byte>& bytes, std::size_t at) {
   Content content;
   std::memcpy(&content, bytes.data() + at, sizeof content);
   return content;
@@ -66,9 +67,11 @@ Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, con
 
 void Compiler::begin() {
   if (engine_.failures() != 0)
-    wrong({.code = engine_.gravest_fate(),
-           .fact = "a process of the job has died or lost its connection to this one",
-           .remedy = "compile patterns before, or start a job without it"});
+    wrong([&] {
+      return Error{.code = engine_.gravest_fate(),
+                   .fact = "a process of the job has died or lost its connection to this one",
+                   .remedy = "compile patterns before, or start a job without it"};
+    });
   if (engine_.deaths() != 0) { // all are told of it, and give up likewise
     give_up();
     return;
@@ -115,28 +118,34 @@ void Compiler::pair_up_within() {
       paired_[in] = true;
       plan_.within.push_back({.out = out, .in = in, .bytes = item.source.bytes(), .offset = item.offset});
     }
-    if (verdict != Verdict::fine) wrong(refusal(item, verdict));
+    if (verdict != Verdict::fine) wrong([&] { return refusal(item, verdict); });
   }
 }
 
-Request Compiler::post(std::uint32_t rank, Topic topic, std::vector<std::byte> bytes, SendMode mode) {
-  Message& message = sent_.emplace_back(Message{.request = {}, .bytes = std::move(bytes)});
-  auto request = engine_.send(
-      {.to = Rank{rank}, .tag = tag_of(serial_, 0, topic), .mode = mode, .channel = engine::Channel::pattern},
-      ConstLayout(message.bytes));
-  if (!request) {
-    wrong(std::move(request.error()));
-    sent_.pop_back();
-    return {};
-  }
-  return message.request = *request;
+void Compiler::post(std::uint32_t rank, Topic topic, base::BackedVector<std::byte> bytes, SendMode mode) {
+  begin(sent_.emplace_back(Message{.rank = rank,
+                                   .topic = topic,
+                                   .synchronous = mode == SendMode::synchronous,
+                                   .bytes = std::move(bytes),
+                                   .request = {}}));
 }
 
-void Compiler::tell(std::uint32_t rank, const std::vector<std::uint32_t>& items) {
+void Compiler::begin(Message& message) {
+  auto request = engine_.send({.to = Rank{message.rank},
+                               .tag = tag_of(serial_, 0, message.topic),
+                               .mode = message.synchronous ? SendMode::synchronous : SendMode::standard,
+                               .channel = engine::Channel::pattern},
+                              ConstLayout(message.bytes.data(), message.bytes.size()));
+  message.begun = request || request.error().code != ErrorCode::out_of_memory;
+  message.request = request.value_or(Request{});
+  if (message.begun && !request) wrong(std::move(request.error()));
+}
+
+void Compiler::tell(std::uint32_t rank, const base::BackedVector<std::uint32_t>& items) {
   const Partner& partner = plan_.partners[partner_with(rank)];
-  std::vector<std::byte> header;
+  base::BackedVector<std::byte> header;
   append(header, Header{.count = items.size(), .line = partner.memory.place});
-  std::vector<std::byte> content;
+  base::BackedVector<std::byte> content;
   for (const std::uint32_t index : items) {
     const Declared& item = plan_.items[index];
     append(content, Want{.tag = item.tag,
@@ -144,25 +153,41 @@ void Compiler::tell(std::uint32_t rank, const std::vector<std::uint32_t>& items)
                          .bytes = item.source.bytes(),
                          .is_put = item.kind == Kind::put ? 1U : 0U});
   }
-  const Request told = post(rank, Topic::header, std::move(header), SendMode::synchronous);
-  if (told.name != 0) told_.push_back(told);
+  post(rank, Topic::header, std::move(header), SendMode::synchronous);
   post(rank, Topic::content, std::move(content), SendMode::standard);
   await(answers_, rank, Topic::answer, sizeof(Header) + items.size() * sizeof(Answer));
 }
 
-void Compiler::await(std::deque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes) {
-  Incoming& incoming = list.emplace_back(Incoming{.rank = rank, .request = {}, .bytes = std::vector<std::byte>(bytes)});
-  auto request = engine_.receive({.source = Rank{rank}, .tag = tag_of(serial_, 0, topic)}, Layout(incoming.bytes), {},
-                                 engine::Channel::pattern);
-  if (request)
-    incoming.request = *request;
-  else
-    wrong(std::move(request.error()));
+void Compiler::await(base::BackedDeque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes) {
+  begin(list.emplace_back(Incoming{.rank = rank, .topic = topic, .size = bytes, .bytes = {}, .request = {}}));
+}
+
+void Compiler::begin(Incoming& incoming) {
+  try {
+    incoming.bytes.resize(incoming.size);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  auto request = engine_.receive({.source = Rank{incoming.rank}, .tag = tag_of(serial_, 0, incoming.topic)},
+                                 Layout(incoming.bytes.data(), incoming.bytes.size()), {}, engine::Channel::pattern);
+  incoming.begun = request || request.error().code != ErrorCode::out_of_memory;
+  incoming.request = request.value_or(Request{});
+  if (incoming.begun && !request) wrong(std::move(request.error()));
+}
+
+void Compiler::begin_what_waits() {
+  for (Message& message : sent_)
+    if (!message.begun) begin(message);
+  for (auto* list : {&wants_, &answers_})
+    for (Incoming& incoming : *list)
+      if (!incoming.begun) begin(incoming);
+  if (listening_ && header_.name == 0) await_header();
 }
 
 // --- what others want ---
 
 void Compiler::await_header() {
+  listening_ = true;
   const auto request = engine_.receive({.source = kAnySource, .tag = tag_of(serial_, 0, Topic::header)},
                                        Layout(&header_in_, sizeof header_in_), {}, engine::Channel::pattern);
   header_ = request.value_or(Request{});
@@ -172,11 +197,12 @@ void Compiler::take_header() {
   while (header_.name != 0 && engine_.ended(header_)) {
     const auto completion = engine_.take_completion(header_);
     header_ = {};
-    if (completion->code != ErrorCode::ok) return;
+    listening_ = completion->code == ErrorCode::ok;
+    if (!listening_) return;
     const auto rank = static_cast<std::uint32_t>(completion->peer);
     const bool again = std::ranges::find(wants_, rank, &Incoming::rank) != wants_.end();
     if (again || completion->bytes != sizeof header_in_ || header_in_.count > kMostItems) {
-      wrong(senseless(rank));
+      wrong([&] { return senseless(rank); });
       await_header();
       continue;
     }
@@ -186,25 +212,34 @@ void Compiler::take_header() {
   }
 }
 
-// True when it has just come, and is sound.
+bool Compiler::has_come(const Incoming& incoming) const {
+  return !incoming.taken && incoming.request.name != 0 && engine_.ended(incoming.request);
+}
+
+// Of one that has come. False: it is not sound.
 bool Compiler::take(Incoming& incoming) {
-  if (incoming.taken || incoming.request.name == 0 || !engine_.ended(incoming.request)) return false;
   incoming.taken = true;
   const auto completion = engine_.take_completion(incoming.request);
   if (completion->code == ErrorCode::ok && completion->bytes == incoming.bytes.size()) return true;
-  wrong({.code = completion->code == ErrorCode::ok ? ErrorCode::connection_lost : completion->code,
-         .fact = "rank " + std::to_string(incoming.rank) + " did not say how its part of the pattern is to be done",
-         .peer = incoming.rank});
+  wrong([&] {
+    return Error{
+        .code = completion->code == ErrorCode::ok ? ErrorCode::connection_lost : completion->code,
+        .fact = "rank " + std::to_string(incoming.rank) + " did not say how its part of the pattern is to be done",
+        .peer = incoming.rank};
+  });
   return false;
 }
 
 void Compiler::take_wants() {
   for (Incoming& incoming : wants_) {
+    if (!has_come(incoming)) continue;
+    const std::size_t count = incoming.size / sizeof(Want);
+    base::BackedVector<std::byte> bytes;
+    bytes.reserve(sizeof(Header) +
+                  count * sizeof(Answer)); // if there is no memory for it, the wants are left for later
     if (!take(incoming)) continue;
     const std::uint32_t index = partner_with(incoming.rank);
     Partner& partner = plan_.partners[index];
-    const std::size_t count = incoming.bytes.size() / sizeof(Want);
-    std::vector<std::byte> bytes;
     append(bytes, Header{.count = count, .line = partner.memory.place});
     for (std::size_t i = 0; i < count; ++i)
       append(bytes, answer(partner, index, content_at<Want>(incoming.bytes, i * sizeof(Want))));
@@ -282,10 +317,10 @@ Answer Compiler::land(Partner& partner, std::uint32_t index, In in, const Declar
 
 void Compiler::take_answers() {
   for (Incoming& incoming : answers_) {
-    if (!take(incoming)) continue;
+    if (!has_come(incoming) || !take(incoming)) continue;
     Partner& partner = plan_.partners[partner_with(incoming.rank)];
     partner.remote_line = content_at<Header>(incoming.bytes, 0).line;
-    const std::vector<std::uint32_t>& items = targets_[incoming.rank];
+    const base::BackedVector<std::uint32_t>& items = targets_[incoming.rank];
     for (std::size_t i = 0; i < items.size(); ++i)
       adopt(partner, items[i], content_at<Answer>(incoming.bytes, sizeof(Header) + i * sizeof(Answer)));
   }
@@ -293,8 +328,8 @@ void Compiler::take_answers() {
 
 void Compiler::adopt(Partner& partner, std::uint32_t item, const Answer& answer) {
   const Declared& declared = plan_.items[item];
-  if (answer.way == Way::refused) return wrong(refusal(declared, answer.verdict));
-  if (!plausible(answer, declared)) return wrong(senseless(partner.rank));
+  if (answer.way == Way::refused) return wrong([&] { return refusal(declared, answer.verdict); });
+  if (!plausible(answer, declared)) return wrong([&] { return senseless(partner.rank); });
   Out& out = plan_.outs.emplace_back();
   out.item = item;
   out.partner = static_cast<std::uint32_t>(&partner - plan_.partners.data());
@@ -304,7 +339,11 @@ void Compiler::adopt(Partner& partner, std::uint32_t item, const Answer& answer)
   if (declared.source.shape() == ConstLayout::Shape::contiguous)
     out.local = declared.source.data();
   else
-    out.staging.resize(out.bytes);
+    try {
+      out.staging.resize(out.bytes);
+    } catch (const std::bad_alloc&) {
+      wrong(engine::Engine::no_memory());
+    }
   out.place = answer.place;
   out.flag = answer.flag;
   out.slot = answer.slot;
@@ -339,10 +378,12 @@ void Compiler::check_receives() {
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item) {
     const Declared& declared = plan_.items[item];
     if (declared.kind != Kind::receive || paired_[item]) continue;
-    wrong({.code = ErrorCode::bad_argument,
-           .fact = "rank " + std::to_string(declared.rank) + " sends nothing for the receive of tag " +
-                   std::to_string(declared.tag),
-           .peer = declared.rank});
+    wrong([&] {
+      return Error{.code = ErrorCode::bad_argument,
+                   .fact = "rank " + std::to_string(declared.rank) + " sends nothing for the receive of tag " +
+                           std::to_string(declared.tag),
+                   .peer = declared.rank};
+    });
   }
 }
 
@@ -358,6 +399,17 @@ void Compiler::open_windows() {
   }
 }
 
+void Compiler::make_plan() {
+  plan_.picture.clear();
+  const bool in_order = AxisOrder::from_news(meeting_.news()).is_one();
+  try {
+    if (auto planned = plan_outs_onto_engines(plan_, options_.algorithm, in_order); !planned)
+      wrong(std::move(planned.error()));
+  } catch (const std::bad_alloc&) {
+    wrong(engine::Engine::no_memory());
+  }
+}
+
 // --- the whole ---
 
 bool Compiler::progress() {
@@ -366,47 +418,49 @@ bool Compiler::progress() {
     give_up();
     return true;
   }
-  std::erase_if(sent_, [this](Message& message) {
-    if (std::ranges::find(told_, message.request.name, &Request::name) != told_.end()) return false;
-    return engine_.take_completion(message.request).has_value();
-  });
+  begin_what_waits();
+  std::erase_if(sent_, [this](Message& message) { return message.begun && wind_up(engine_, message.request); });
   take_header();
   take_wants();
   take_answers();
   if (stage_ == Stage::telling) {
-    if (!std::ranges::all_of(told_, [this](Request told) { return engine_.ended(told); })) return false;
-    told_.clear(); // their completions are taken with their messages
+    if (std::ranges::any_of(sent_, &Message::synchronous)) return false;
+    meeting_.begin(AxisOrder::seen_in(plan_.items, engine_).news()); // of which lack of memory may make another try
     stage_ = Stage::meeting;
-    meeting_.begin(AxisOrder::seen_in(plan_.items, engine_).news());
   }
   if (stage_ == Stage::meeting) {
     if (meeting_.progress() == Meeting::State::running) return false;
     engine_.cancel(header_);
     static_cast<void>(engine_.take_completion(header_));
     header_ = {};
+    listening_ = false;
     stage_ = Stage::answers;
   }
   if (stage_ == Stage::answers) {
-    const auto taken = [](const Incoming& incoming) { return incoming.taken || incoming.request.name == 0; };
+    const auto taken = [](const Incoming& incoming) {
+      return incoming.taken || (incoming.begun && incoming.request.name == 0);
+    };
     if (!std::ranges::all_of(wants_, taken) || !std::ranges::all_of(answers_, taken) || !sent_.empty()) return false;
     check_receives();
     if (!error_) {
       open_windows();
-      const bool in_order = AxisOrder::from_news(meeting_.news()).is_one();
-      if (auto planned = plan_outs_onto_engines(plan_, options_.algorithm, in_order); !planned)
-        wrong(std::move(planned.error()));
+      make_plan();
     }
-    stage_ = Stage::agreeing;
     agreement_.begin(static_cast<std::uint8_t>(CommonOptions(options_).news() | (error_ ? Meeting::kWrong : 0)));
+    stage_ = Stage::agreeing;
   }
   if (agreement_.progress() == Meeting::State::running) return false;
   if (agreement_.state() == Meeting::State::failed)
-    wrong({.code = engine_.gravest_fate() != ErrorCode::ok ? engine_.gravest_fate() : ErrorCode::bad_argument,
-           .fact = "the pattern does not fit together at another process, which says why"});
+    wrong([&] {
+      return Error{.code = engine_.gravest_fate() != ErrorCode::ok ? engine_.gravest_fate() : ErrorCode::bad_argument,
+                   .fact = "the pattern does not fit together at another process, which says why"};
+    });
   else if (!CommonOptions::are_one(agreement_.news()))
-    wrong({.code = ErrorCode::bad_argument,
-           .fact = "processes have made the pattern with different options, this one " + text_of(options_),
-           .remedy = "give it the same options everywhere"});
+    wrong([&] {
+      return Error{.code = ErrorCode::bad_argument,
+                   .fact = "processes have made the pattern with different options, this one " + text_of(options_),
+                   .remedy = "give it the same options everywhere"};
+    });
   agreed_ = true;
   stage_ = Stage::over;
   return true;
@@ -414,9 +468,12 @@ bool Compiler::progress() {
 
 void Compiler::give_up() {
   const ErrorCode code = engine_.gravest_fate();
-  wrong({.code = code,
-         .fact = "a process has died or lost its connection while the pattern was compiled",
-         .remedy = "poll for " + std::string(to_string(code)) + " events to learn which"});
+  wrong([&] {
+    return Error{.code = code,
+                 .fact = "a process has died or lost its connection while the pattern was compiled",
+                 .remedy = "poll for " + std::string(to_string(code)) + " events to learn which"};
+  });
+  std::erase_if(sent_, [](const Message& message) { return !message.begun; });
   // Others may have agreed before the death, and would wait for this process's part.
   if (stage_ == Stage::agreeing)
     for (const Partner& partner : plan_.partners)
@@ -431,7 +488,10 @@ void Compiler::give_up() {
 }
 
 bool Compiler::wound_up() {
-  std::erase_if(sent_, [this](Message& message) { return wind_up(engine_, message.request); });
+  std::erase_if(sent_, [this](Message& message) {
+    if (!message.begun) begin(message);
+    return message.begun && wind_up(engine_, message.request);
+  });
   bool all = wind_up(engine_, header_) && sent_.empty();
   for (auto* list : {&wants_, &answers_})
     for (Incoming& incoming : *list) all = wind_up(engine_, incoming.request) && all;

@@ -7,14 +7,16 @@
 //     so that all fail or none
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/engine.hpp"
 #include "pattern/meeting.hpp"
 #include "pattern/plan.hpp"
 
-#include <deque>
-#include <map>
+#include <cstddef>
+#include <cstdint>
+#include <new>
 #include <optional>
-#include <vector>
+#include <type_traits>
 
 namespace heddle::pattern {
 
@@ -41,27 +43,48 @@ class Compiler {
   enum class Stage : std::uint8_t { telling, meeting, answers, agreeing, over };
 
   struct Message {
+    std::uint32_t rank = 0;
+    Topic topic{};
+    bool synchronous = false; // until the peer has it, the telling is not over
+    base::BackedVector<std::byte> bytes;
+    bool begun = false; // not while there is no memory for it: it is tried again
     Request request;
-    std::vector<std::byte> bytes;
   };
   struct Incoming { // wants of one peer, or answers of one
     std::uint32_t rank = 0;
-    Request request;
-    std::vector<std::byte> bytes;
+    Topic topic{};
+    std::size_t size = 0;
+    base::BackedVector<std::byte> bytes; // that many, once begun
+    bool begun = false;                  // as above
     bool taken = false;
+    Request request;
   };
 
   void wrong(Error error) {
     if (!error_) error_ = std::move(error);
   }
+  // The same, of an error that needs memory for its words. Without any it is still one.
+  template <typename Make>
+    requires std::is_invocable_r_v<Error, Make>
+  void wrong(const Make& make) {
+    try {
+      if (!error_) error_ = make();
+    } catch (const std::bad_alloc&) {
+      error_ = engine::Engine::no_memory();
+    }
+  }
   void pair_up_within();
-  void tell(std::uint32_t rank, const std::vector<std::uint32_t>& items);
-  Request post(std::uint32_t rank, Topic topic, std::vector<std::byte> bytes, SendMode mode);
-  void await(std::deque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes);
+  void tell(std::uint32_t rank, const base::BackedVector<std::uint32_t>& items);
+  void post(std::uint32_t rank, Topic topic, base::BackedVector<std::byte> bytes, SendMode mode);
+  void begin(Message& message);
+  void await(base::BackedDeque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes);
+  void begin(Incoming& incoming);
   void await_header();
+  void begin_what_waits();
   void take_header();
   void take_wants();
   void take_answers();
+  [[nodiscard]] bool has_come(const Incoming& incoming) const;
   bool take(Incoming& incoming);
   Answer answer(Partner& partner, std::uint32_t index, const Want& want);
   Answer answer_put(Partner& partner, const Want& want);
@@ -70,6 +93,7 @@ class Compiler {
   Error refusal(const Declared& item, Verdict verdict) const;
   void check_receives();
   void open_windows();
+  void make_plan();
   void give_up();
   [[nodiscard]] std::uint32_t partner_with(std::uint32_t rank);
 
@@ -81,14 +105,14 @@ class Compiler {
   Stage stage_ = Stage::telling;
   Meeting meeting_;
   Meeting agreement_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> targets_; // rank -> items, in order
-  std::vector<bool> paired_;                                    // by item
-  std::deque<Message> sent_;
-  std::vector<Request> told_; // synchronous
+  base::BackedMap<std::uint32_t, base::BackedVector<std::uint32_t>> targets_; // rank -> items, in order
+  base::BackedVector<bool> paired_;                                           // by item
+  base::BackedDeque<Message> sent_;
   Header header_in_;
   Request header_;
-  std::deque<Incoming> wants_;
-  std::deque<Incoming> answers_;
+  bool listening_ = false; // for it; where header_ names nothing, there is no memory for that yet
+  base::BackedDeque<Incoming> wants_;
+  base::BackedDeque<Incoming> answers_;
   std::optional<Error> error_;
   bool agreed_ = false;
 };

@@ -17,20 +17,36 @@ void Meeting::begin_round() {
     state_ = (news_ & kWrong) != 0 ? State::failed : State::passed;
     return;
   }
-  const Tag tag = tag_of(serial_, number_, Topic::meeting, round_);
   news_out_ = news_;
-  const auto sent =
-      engine_.send({.to = Rank{(engine_.rank() + distance) % size}, .tag = tag, .channel = engine::Channel::pattern},
-                   ConstLayout(&news_out_, 1));
-  const auto received = engine_.receive({.source = Rank{(engine_.rank() + size - distance) % size}, .tag = tag},
-                                        Layout(&news_in_, 1), {}, engine::Channel::pattern);
-  if (!sent || !received) news_ |= kWrong;
-  send_ = sent.value_or(Request{});
-  receive_ = received.value_or(Request{});
+  to_send_ = to_receive_ = true;
+  begin_messages();
+}
+
+void Meeting::begin_messages() {
+  const std::uint32_t size = engine_.size();
+  const std::uint32_t distance = std::uint32_t{1} << round_;
+  const Tag tag = tag_of(serial_, number_, Topic::meeting, round_);
+  const auto begun = [this](const Result<Request>& result, Request& request) {
+    request = result.value_or(Request{});
+    if (!result && result.error().code == ErrorCode::out_of_memory) return false;
+    if (!result) news_ |= kWrong;
+    return true;
+  };
+  if (to_send_)
+    to_send_ = !begun(
+        engine_.send({.to = Rank{(engine_.rank() + distance) % size}, .tag = tag, .channel = engine::Channel::pattern},
+                     ConstLayout(&news_out_, 1)),
+        send_);
+  if (to_receive_)
+    to_receive_ = !begun(engine_.receive({.source = Rank{(engine_.rank() + size - distance) % size}, .tag = tag},
+                                         Layout(&news_in_, 1), {}, engine::Channel::pattern),
+                         receive_);
 }
 
 Meeting::State Meeting::progress() {
-  while (state_ == State::running && engine_.ended(send_) && engine_.ended(receive_)) {
+  while (state_ == State::running) {
+    if (to_send_ || to_receive_) begin_messages();
+    if (to_send_ || to_receive_ || !engine_.ended(send_) || !engine_.ended(receive_)) break;
     const auto sent = engine_.take_completion(send_);
     const auto received = engine_.take_completion(receive_);
     if (received->code == ErrorCode::ok) news_ |= news_in_;
@@ -56,6 +72,7 @@ ErrorCode Meeting::reason(std::uint8_t news) {
 void Meeting::abandon() {
   if (state_ != State::running) return;
   engine_.cancel(receive_);
+  to_send_ = to_receive_ = false;
   state_ = State::failed;
   abandoned_ = true;
 }

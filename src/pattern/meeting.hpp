@@ -54,6 +54,8 @@ class Meeting {
 
  private:
   void begin_round();
+  // What there is no memory for now is tried again: the others wait for it.
+  void begin_messages();
 
   engine::Engine& engine_;
   std::uint32_t serial_;
@@ -61,6 +63,8 @@ class Meeting {
   std::uint32_t round_ = 0;
   State state_ = State::idle;
   bool abandoned_ = false;
+  bool to_send_ = false;
+  bool to_receive_ = false;
   Request send_;
   Request receive_;
   std::uint8_t news_ = 0;

@@ -6,6 +6,7 @@
 #include "schedule/algorithms.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace heddle::pattern {
@@ -22,7 +23,7 @@ std::string what_became_of_it(ErrorCode code) {
 
 // --- one ---
 
-Result<Pattern::Item> One::declare(Declared item) {
+Result<Pattern::Item> One::declare(Declared item) try {
   if (stage_ != Stage::building)
     return refuse("the pattern is changed after its compile", "declare all requests before, or make another pattern");
   if (item.rank >= owner_.engine_.size())
@@ -37,6 +38,8 @@ Result<Pattern::Item> One::declare(Declared item) {
     if (auto sound = check_exposure(item); !sound) return std::unexpected(std::move(sound.error()));
   plan_.items.push_back(std::move(item));
   return static_cast<Pattern::Item>(plan_.items.size() - 1);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(engine::Engine::no_memory());
 }
 
 Result<void> One::check_exposure(const Declared& item) const {
@@ -57,12 +60,20 @@ Result<void> One::check_exposure(const Declared& item) const {
 Result<Request> One::compile(Notify notify) {
   if (stage_ == Stage::leaving || stage_ == Stage::gone) return refuse("the pattern is compiled after it was freed");
   if (stage_ != Stage::building) return refuse("the pattern is compiled twice");
+  if (!base::Reserve::may_begin()) return std::unexpected(engine::Engine::no_memory());
+  // Whatever fails for lack of memory does so before anything has happened.
+  compiler_.emplace(owner_.engine_, plan_, owner_.serial_to_come(), options_);
+  try {
+    request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+  } catch (const std::bad_alloc&) {
+    compiler_.reset();
+    throw;
+  }
+  // Both are drawn here: compiles begin in the same order everywhere, but end in any.
+  owner_.next_serial();
+  round_serial_ = owner_.next_serial();
   error_.reset();
   stage_ = Stage::compiling;
-  request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
-  // Both are drawn here: compiles begin in the same order everywhere, but end in any.
-  compiler_.emplace(owner_.engine_, plan_, owner_.next_serial(), options_);
-  round_serial_ = owner_.next_serial();
   compiler_->begin();
   owner_.make_busy(*this);
   return request_;
@@ -87,11 +98,12 @@ Result<Request> One::start(Notify notify) {
                .remedy = "make a pattern without it"});
     return std::unexpected(*error_);
   }
+  if (!base::Reserve::may_begin()) return std::unexpected(engine::Engine::no_memory());
+  const Request request = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+  request_ = request;
   error_.reset();
   incomplete_.clear();
   stage_ = Stage::running;
-  request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
-  const Request request = request_;
   runner_->start();
   owner_.make_busy(*this);
   return request;

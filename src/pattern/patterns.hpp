@@ -1,6 +1,7 @@
 // All patterns of a context, from the first declaration until the last partner has let go.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/engine.hpp"
 #include "pattern/compiler.hpp"
 #include "pattern/plan.hpp"
@@ -82,16 +83,17 @@ class Patterns final : private engine::PreparedHost {
   void swallow(std::uint32_t serial);
   void take_swallowed();
   std::uint32_t next_serial() { return ++serials_; }
+  [[nodiscard]] std::uint32_t serial_to_come() const { return serials_ + 1; }
 
   engine::Engine& engine_;
-  std::vector<std::unique_ptr<One>> all_; // by number; null: free
-  std::vector<One*> busy_;                // compiling, running, leaving, or with messages under way; each once
+  base::BackedVector<std::unique_ptr<One>> all_; // by number; null: free
+  base::BackedVector<One*> busy_;                // compiling, running, leaving, or with messages under way; each once
   std::uint32_t serials_ = 0;
   struct Swallow {
     std::uint32_t serial = 0;
     Request request;
   };
-  std::vector<Swallow> swallows_;
+  base::BackedVector<Swallow> swallows_;
 };
 
 } // namespace heddle::pattern

@@ -2,6 +2,7 @@
 // it, runner.hpp works on it.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "ir/translator.hpp"
 #include "pattern/wire.hpp"
 #include "schedule/queue.hpp"
@@ -73,7 +74,7 @@ struct Out {
   ir::Window flag_window;
   std::uint64_t slot = 0;
   ConstLayout source;
-  std::vector<std::byte> staging; // gathered into, where the source is not contiguous
+  base::BackedVector<std::byte> staging; // gathered into, where the source is not contiguous
 };
 
 struct In {
@@ -100,12 +101,12 @@ struct Within {
 
 struct Plan {
   std::vector<Declared> items;
-  std::vector<Partner> partners;
-  std::vector<Out> outs; // in the order in which they are handed over
-  std::vector<In> ins;
-  std::vector<Within> within;
-  std::vector<ir::RemotePlace> exposures; // places of exposed areas, to be withdrawn
-  std::vector<schedule::Queue*> exposed_by;
+  base::BackedVector<Partner> partners;
+  base::BackedVector<Out> outs; // in the order in which they are handed over
+  base::BackedVector<In> ins;
+  base::BackedVector<Within> within;
+  base::BackedVector<ir::RemotePlace> exposures; // places of exposed areas, to be withdrawn
+  base::BackedVector<schedule::Queue*> exposed_by;
   std::string picture; // the schedule, a line for each out
 };
 

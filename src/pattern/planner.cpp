@@ -89,7 +89,7 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bo
   std::ranges::stable_sort(plan.outs, {}, &Out::item);
   std::map<schedule::Queue*, std::vector<std::size_t>> by_network;
   for (std::size_t i = 0; i < plan.outs.size(); ++i) by_network[plan.partners[plan.outs[i].partner].queue].push_back(i);
-  std::vector<Out> ordered;
+  base::BackedVector<Out> ordered;
   ordered.reserve(plan.outs.size());
   for (const auto& [queue, outs] : by_network) {
     Network network(queue->translator(), in_order);

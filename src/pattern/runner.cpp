@@ -294,6 +294,7 @@ void Runner::drop_the_lost() {
 }
 
 void Runner::listen() {
+  listening_ = true; // where there is no memory for it, it is tried again
   const auto request =
       engine_.receive({.source = kAnySource, .tag = tag_of(compiled_.serial, 0, Topic::given_up)},
                       Layout(&given_up_because_, sizeof given_up_because_), {}, engine::Channel::pattern);
@@ -301,6 +302,7 @@ void Runner::listen() {
 }
 
 void Runner::stop_listening() {
+  listening_ = false;
   if (given_up_.name == 0) return;
   engine_.cancel(given_up_);
   static_cast<void>(engine_.take_completion(given_up_));
@@ -309,10 +311,12 @@ void Runner::stop_listening() {
 
 bool Runner::hear_who_gave_up() {
   bool heard = false;
+  if (listening_ && given_up_.name == 0) listen();
   while (given_up_.name != 0 && engine_.ended(given_up_)) {
     const auto completion = engine_.take_completion(given_up_);
     given_up_ = {};
-    if (completion->code != ErrorCode::ok) break;
+    listening_ = completion->code == ErrorCode::ok;
+    if (!listening_) break;
     const auto partner =
         std::ranges::find(plan_.partners, static_cast<std::uint32_t>(completion->peer), &Partner::rank);
     if (partner != plan_.partners.end()) partner->lost = partner->never_began = heard = true;

@@ -7,6 +7,7 @@
 // Nothing here allocates, plans or matches.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/engine.hpp"
 #include "pattern/meeting.hpp"
 #include "pattern/plan.hpp"
@@ -86,12 +87,13 @@ class Runner {
   Phase phase_ = Phase::over;
   std::uint64_t round_ = 0;
   std::uint64_t failures_seen_;
+  bool listening_ = false;
   Request given_up_;             // listens for partners whose compile has failed, until the first round is whole
   ErrorCode given_up_because_{}; // what the last one said, and
   ErrorCode heard_{};            // the gravest of all
   bool failed_ = false;
   bool copied_within_ = false;
-  std::vector<std::uint32_t> waiting_; // outs, in order
+  base::BackedVector<std::uint32_t> waiting_; // outs, in order
 
   // What comes from one partner, in the order in which it was declared there. Only the first that is missing is looked at: a
   // look at a word that is about to be written takes its cache line from the writer.
@@ -101,8 +103,8 @@ class Runner {
     std::uint32_t end = 0;
     std::uint32_t begin = 0;
   };
-  std::vector<std::uint32_t> arrivals_; // ins, by partner
-  std::vector<Lane> lanes_;
+  base::BackedVector<std::uint32_t> arrivals_; // ins, by partner
+  base::BackedVector<Lane> lanes_;
   std::uint32_t coming_ = 0;    // ins that are missing
   std::uint32_t under_way_ = 0; // outs
 };

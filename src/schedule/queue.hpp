@@ -2,6 +2,7 @@
 // This one is `immediate`: a command goes down as soon as it comes, and back-pressure goes straight up.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "ir/translator.hpp"
 
 #include <cstddef>
@@ -77,7 +78,7 @@ class Queue {
   const ir::Capabilities capabilities_; // a copy: asked on the hot path, without a virtual call
   std::size_t outstanding_ = 0;
   std::size_t held_count_ = 0; // of held_: asked on the hot path
-  std::deque<ir::Command> held_;
+  base::BackedDeque<ir::Command> held_;
 };
 
 } // namespace heddle::schedule

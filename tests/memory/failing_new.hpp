@@ -1,33 +1,7 @@
-// Lets the n-th allocation of the program fail: replaces operator new, so one source file of a program may include it.
-// Not under TSan, which cannot do without its own operator new.
+// Lets allocations of the program fail: failing_new.cpp replaces operator new. Not under TSan, which cannot do without its own.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
-
-namespace heddle::tests {
-
-// Counts down while it is not 0; the allocation that brings it to 0 fails.
-inline std::uint64_t allocations_to_failure = 0;
-
-inline bool fails_now() {
-  return allocations_to_failure != 0 && --allocations_to_failure == 0;
-}
-inline void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (fails_now()) return nullptr;
-  return alignment <= alignof(std::max_align_t)
-             ? std::malloc(bytes == 0 ? 1 : bytes)
-             : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
-  void* memory = allocate(bytes, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-} // namespace heddle::tests
 
 #if defined(__has_feature)
 #define HEDDLE_TESTS_OWN_NEW (!__has_feature(thread_sanitizer))
@@ -35,32 +9,23 @@ inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 #define HEDDLE_TESTS_OWN_NEW 1
 #endif
 
-#if HEDDLE_TESTS_OWN_NEW
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-void* operator new(std::size_t bytes) {
-  return heddle::tests::allocate_or_throw(bytes, 1);
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return heddle::tests::allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return heddle::tests::allocate(bytes, 1);
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return heddle::tests::allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-#pragma GCC diagnostic pop
-#endif
+namespace heddle::tests {
+
+// Counts down while it is not 0; the allocation that brings it to 0 fails.
+inline std::uint64_t allocations_to_failure = 0;
+// While it is set, every allocation fails.
+inline bool no_memory = false;
+
+// What is done in its scope is not the library's, and does not fail.
+class Shelter {
+ public:
+  Shelter() { no_memory = false; }
+  ~Shelter() { no_memory = before_; }
+  Shelter(const Shelter&) = delete;
+  Shelter& operator=(const Shelter&) = delete;
+
+ private:
+  bool before_ = no_memory;
+};
+
+} // namespace heddle::tests

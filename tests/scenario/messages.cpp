@@ -193,8 +193,7 @@ void Messages::take_reserved(const Action& action) {
        .room = room,
        .match = reserved.match,
        .order = reserved.order});
-  // It is no longer one of those that wait for anything, which is what these are counted for.
-  if (reserved.match.source == kAnySource && reserved.match.mask == 0) ++catch_alls_;
+  if (reserved.match.source == kAnySource && reserved.match.mask == 0) ++catch_alls_; // its end counts one down
 }
 
 void Messages::cancel(const Action& action) {

@@ -288,6 +288,7 @@ void Traffic::end(Operation& operation, const Completion& completion) {
     demand(completion.message_bytes == sent.bytes, "a send ended with another size");
     return;
   }
+  // A reserved message counts here, too, though it was never counted up: the kept runs depend on it.
   if (operation.match.source == kAnySource && operation.match.mask == 0) --catch_alls_;
   if (completion.code == ErrorCode::ok || completion.code == ErrorCode::truncated)
     ++got_[static_cast<std::uint32_t>(completion.peer)];

@@ -1,6 +1,7 @@
 // Carries the connection machine out over bootstrap memory: locks, writes and reads slots, prepares rings and endpoints.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/connection/introduction.hpp"
 #include "engine/connection/machine.hpp"
 
@@ -69,7 +70,7 @@ class Connector {
   Core& core_;
   LinkHost& host_;
   Introduction introduction_;
-  std::vector<Link*> under_way_;
+  base::BackedVector<Link*> under_way_;
 };
 
 } // namespace heddle::engine

@@ -2,6 +2,7 @@
 // until none is left. See fetcher.hpp.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/core.hpp"
 #include "engine/messages/outbox.hpp"
 
@@ -36,7 +37,7 @@ class Assistant {
 
   Core& core_;
   Outbox& outbox_;
-  std::vector<Assist> assists_;
+  base::BackedVector<Assist> assists_;
 };
 
 } // namespace heddle::engine

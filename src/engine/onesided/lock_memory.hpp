@@ -10,6 +10,7 @@
 // Lamport's bakery and Mellor-Crummey and Scott's ticket lock, 1991, with the claims added for recovery.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "ir/area_window.hpp"
 
 #include <heddle/onesided.hpp>
@@ -124,10 +125,10 @@ struct LockSeat {
   std::uint32_t ticket = 0;
   std::uint32_t generation = 0; // of its use: answers to an earlier one are ignored
   Status* status = nullptr;
-  ir::AreaWindow window;              // onto an open lock's memory, where there is one
-  std::uint64_t word = 0;             // what a read brings; the state that try_lock or pass_over expects
-  std::vector<std::uint64_t> reading; // of the whole lock
-  std::vector<std::uint64_t> before;
+  ir::AreaWindow window;                     // onto an open lock's memory, where there is one
+  std::uint64_t word = 0;                    // what a read brings; the state that try_lock or pass_over expects
+  base::BackedVector<std::uint64_t> reading; // of the whole lock
+  base::BackedVector<std::uint64_t> before;
 };
 
 } // namespace heddle::engine

@@ -8,6 +8,7 @@
 //   held --unlock--> leaving --nobody waits--> away | naming --> away      tells whoever is next
 #pragma once
 
+#include "base/reserve.hpp"
 #include "base/shared_words.hpp"
 #include "engine/onesided/ground.hpp"
 #include "engine/onesided/records.hpp"
@@ -50,7 +51,7 @@ class BasicLocks {
   // A wait here depends on what nobody will tell of.
   [[nodiscard]] bool tries_again() const;
   // Windows that could not be entered: their areas are closed.
-  [[nodiscard]] std::vector<KnownArea*>& closed() { return closed_; }
+  [[nodiscard]] base::BackedVector<KnownArea*>& closed() { return closed_; }
 
  private:
   enum class Step : std::uint8_t { main, read, raise, pass };
@@ -86,7 +87,9 @@ class BasicLocks {
   void look_again(KnownArea& area);
   // One that probes takes the next ticket with this step: there is none but the served one.
   [[nodiscard]] static bool takes_over(const LockSeat& seat);
-  [[nodiscard]] LockReading reading_of(const std::vector<std::uint64_t>& words) const { return {layout_, words}; }
+  [[nodiscard]] LockReading reading_of(const base::BackedVector<std::uint64_t>& words) const {
+    return {layout_, words};
+  }
 
   // One word of the lock: at once through a window, otherwise a command whose event comes with that step.
   bool add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old);
@@ -101,8 +104,8 @@ class BasicLocks {
 
   OneSidedGround& ground_;
   LockLayout layout_;
-  std::vector<KnownArea*> waiting_;
-  std::vector<KnownArea*> closed_;
+  base::BackedVector<KnownArea*> waiting_;
+  base::BackedVector<KnownArea*> closed_;
 };
 using Locks = BasicLocks<base::Processor>;
 extern template class BasicLocks<base::Processor>;

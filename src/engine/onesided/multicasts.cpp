@@ -54,7 +54,7 @@ void Multicasts::launch_complete() {
   }
 }
 
-void Multicasts::launch(std::vector<Transfer*>& receivers) {
+void Multicasts::launch(base::BackedVector<Transfer*>& receivers) {
   ++launches_;
   shared_.clear();
   for (Transfer* receiver : receivers) {
@@ -76,7 +76,7 @@ void Multicasts::launch(std::vector<Transfer*>& receivers) {
 
 // --- groups ---
 
-void Multicasts::put_to_group(std::vector<Transfer*>& receivers) {
+void Multicasts::put_to_group(base::BackedVector<Transfer*>& receivers) {
   const auto copying = [](const Transfer* each) { return each->area->link->queue().capabilities().multicasts; };
   const auto first = std::ranges::find_if(receivers, copying);
   if (first == receivers.end() || Transfers::better_scattered(**first)) return;
@@ -101,7 +101,7 @@ void Multicasts::put_to_group(std::vector<Transfer*>& receivers) {
 }
 
 Multicasts::Group* Multicasts::group_of(std::span<Transfer* const> receivers) {
-  std::vector<ir::GroupMember> members;
+  base::BackedVector<ir::GroupMember> members;
   for (const Transfer* receiver : receivers)
     members.push_back({.peer = ir::Peer{receiver->area->rank}, .place = receiver->area->place});
   schedule::Queue& queue = receivers.front()->area->link->queue();
@@ -179,7 +179,7 @@ void Multicasts::end(GroupPut& put) {
 
 // --- trees ---
 
-void Multicasts::relay(std::vector<Transfer*>& receivers) {
+void Multicasts::relay(base::BackedVector<Transfer*>& receivers) {
   const auto suiting = std::ranges::stable_partition(
       receivers, [count = receivers.size()](const Transfer* each) { return !Relays::suits(*each, count); });
   chosen_.assign(suiting.begin(), suiting.end());

@@ -6,6 +6,7 @@
 //   otherwise                                                   a push of its own
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/onesided/relays.hpp"
 #include "engine/onesided/transfers.hpp"
 
@@ -34,36 +35,36 @@ class Multicasts {
   struct Group {
     schedule::Queue* queue = nullptr; // null: unused
     ir::Peer number{};
-    std::vector<ir::GroupMember> members;
+    base::BackedVector<ir::GroupMember> members;
     std::uint32_t in_use = 0; // puts to it that have not ended
     std::uint64_t last_use = 0;
   };
   struct GroupPut {
     std::size_t index = 0; // among the puts, in its commands' cookies
     Group* group = nullptr;
-    std::vector<Transfer*> receivers;
+    base::BackedVector<Transfer*> receivers;
     std::uint32_t in_flight = 0;
     ErrorCode code{};
   };
 
-  void launch(std::vector<Transfer*>& receivers);
+  void launch(base::BackedVector<Transfer*>& receivers);
   // Takes out of the list those that a group's put serves, or a tree.
-  void put_to_group(std::vector<Transfer*>& receivers);
-  void relay(std::vector<Transfer*>& receivers);
+  void put_to_group(base::BackedVector<Transfer*>& receivers);
+  void relay(base::BackedVector<Transfer*>& receivers);
   Group* group_of(std::span<Transfer* const> receivers);
   void post(GroupPut& put);
   void end(GroupPut& put);
 
   Transfers& transfers_;
   Relays& relays_;
-  std::deque<Gathering> gatherings_;
-  std::vector<Gathering*> gathering_; // under way
-  std::vector<Gathering*> idle_;
-  std::vector<Transfer*> chosen_;
-  std::vector<Transfer*> shared_;
-  std::deque<Group> groups_;
-  std::deque<GroupPut> puts_;
-  std::vector<GroupPut*> free_puts_;
+  base::BackedDeque<Gathering> gatherings_;
+  base::BackedVector<Gathering*> gathering_; // under way
+  base::BackedVector<Gathering*> idle_;
+  base::BackedVector<Transfer*> chosen_;
+  base::BackedVector<Transfer*> shared_;
+  base::BackedDeque<Group> groups_;
+  base::BackedDeque<GroupPut> puts_;
+  base::BackedVector<GroupPut*> free_puts_;
   std::uint64_t launches_ = 0;
 };
 

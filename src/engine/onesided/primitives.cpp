@@ -50,6 +50,10 @@ Result<void> Primitives::create_lock(AreaId id) {
 template <typename Fill>
 void Primitives::begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill) {
   status.begin();
+  if (!base::Reserve::may_begin()) {
+    status.end(ErrorCode::out_of_memory);
+    return;
+  }
   Transfer* transfer = nullptr;
   try {
     transfer = &transfers_.take(kind, status);

@@ -28,7 +28,7 @@ constexpr std::uint64_t list_bytes(std::size_t receivers) {
 // What a message consists of. The receivers are copied, since nothing in a ring is aligned.
 struct Parsed {
   AreaRelay head;
-  std::vector<RelayReceiver> receivers;
+  base::BackedVector<RelayReceiver> receivers;
   std::span<const std::byte> runs;
 
   // False: too short.
@@ -98,7 +98,7 @@ void Relays::send_batch(Relay& relay) {
   relay.head.label = static_cast<std::uint64_t>(relay.notice.label);
   relay.head.bytes = relay.cursor.selected();
   relay.unanswered = relay.targets.size();
-  std::vector<RelayReceiver> row;
+  base::BackedVector<RelayReceiver> row;
   for (Target& target : relay.targets) {
     target.answered = target.directly = false;
     row.push_back(target.receiver);
@@ -109,7 +109,7 @@ void Relays::send_batch(Relay& relay) {
   }
 }
 
-std::list<Relays::Relay>::iterator Relays::find(std::uint64_t number) {
+base::BackedList<Relays::Relay>::iterator Relays::find(std::uint64_t number) {
   return std::ranges::find(under_way_, number, [](const Relay& relay) { return relay.head.number; });
 }
 
@@ -129,7 +129,7 @@ bool Relays::answered(const Link& link, const AreaRelayed& body) {
   return true;
 }
 
-void Relays::answer(std::list<Relay>::iterator relay, Target& target, ErrorCode code) {
+void Relays::answer(base::BackedList<Relay>::iterator relay, Target& target, ErrorCode code) {
   target.answered = true;
   if (code != ErrorCode::ok) {
     KnownArea& area = *target.transfer->area;
@@ -140,7 +140,7 @@ void Relays::answer(std::list<Relay>::iterator relay, Target& target, ErrorCode 
   if (--relay->unanswered == 0) batch_ended(relay);
 }
 
-void Relays::batch_ended(std::list<Relay>::iterator relay) {
+void Relays::batch_ended(base::BackedList<Relay>::iterator relay) {
   std::erase_if(relay->targets, [](const Target& target) { return target.transfer == nullptr; });
   if (!relay->next.empty() && !relay->targets.empty()) {
     send_batch(*relay);
@@ -189,14 +189,14 @@ void Relays::hand_on(AreaRelay head, std::span<const RelayReceiver> receivers, s
 void Relays::hand(const AreaRelay& head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs) {
   AreaRelay mine = head;
   mine.receivers = static_cast<std::uint32_t>(receivers.size());
-  std::vector<std::byte> message(sizeof mine + receivers.size_bytes() + runs.size());
+  base::BackedVector<std::byte> message(sizeof mine + receivers.size_bytes() + runs.size());
   std::memcpy(message.data(), &mine, sizeof mine);
   std::memcpy(message.data() + sizeof mine, receivers.data(), receivers.size_bytes());
   std::memcpy(message.data() + sizeof mine + receivers.size_bytes(), runs.data(), runs.size());
   if (!write(message)) to_write_.push_back(std::move(message));
 }
 
-bool Relays::write(const std::vector<std::byte>& message) {
+bool Relays::write(const base::BackedVector<std::byte>& message) {
   Parsed parsed;
   parsed.parse(message);
   Link& link = *ground_.host.link_for(static_cast<std::uint32_t>(parsed.receivers.front().rank));
@@ -225,7 +225,7 @@ void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receiver
 // Both lists may grow while they are worked off: by what is missed again, and by relays that begin when a peer turns out to be lost.
 std::size_t Relays::progress() {
   std::size_t done = 0;
-  for (std::vector<std::byte>& message : std::exchange(to_write_, {})) {
+  for (base::BackedVector<std::byte>& message : std::exchange(to_write_, {})) {
     if (write(message))
       ++done;
     else

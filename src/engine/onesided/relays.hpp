@@ -6,6 +6,7 @@
 // directly; a receiver that has had one already, since it came both ways, does not put it into place again.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/onesided/own_areas.hpp"
 #include "engine/onesided/relay_tree.hpp"
 #include "engine/onesided/transfers.hpp"
@@ -52,11 +53,11 @@ class Relays {
     std::span<const std::byte> local;
     PieceCursor cursor;
     Notice notice;
-    std::uint64_t most = 0;                      // bytes of one record's runs
-    std::vector<Target> targets;                 // in the row of the tree
-    std::size_t unanswered = 0;                  // of them
-    std::vector<std::vector<std::byte>> records; // the batch
-    std::vector<std::byte> next;                 // the first record after it; empty: none
+    std::uint64_t most = 0;                                    // bytes of one record's runs
+    base::BackedVector<Target> targets;                        // in the row of the tree
+    std::size_t unanswered = 0;                                // of them
+    base::BackedVector<base::BackedVector<std::byte>> records; // the batch
+    base::BackedVector<std::byte> next;                        // the first record after it; empty: none
   };
   // A relay as one of its receivers sees it.
   struct Arriving {
@@ -66,7 +67,7 @@ class Relays {
   };
   struct FromOrigin {
     std::uint64_t ended = 0; // relays with smaller numbers are of no interest any more
-    std::vector<Arriving> arriving;
+    base::BackedVector<Arriving> arriving;
   };
   struct Missed {
     std::uint64_t number = 0;
@@ -74,27 +75,27 @@ class Relays {
   };
 
   void send_batch(Relay& relay);
-  void batch_ended(std::list<Relay>::iterator relay);
-  std::list<Relay>::iterator find(std::uint64_t number);
-  void answer(std::list<Relay>::iterator relay, Target& target, ErrorCode code);
+  void batch_ended(base::BackedList<Relay>::iterator relay);
+  base::BackedList<Relay>::iterator find(std::uint64_t number);
+  void answer(base::BackedList<Relay>::iterator relay, Target& target, ErrorCode code);
   // Sends directly what others did not, or ends it.
   void make_up_for(const Missed& missed);
 
   void hand_on(AreaRelay head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs);
   void hand(const AreaRelay& head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs);
   // True: it is written, or can never be, and the origin is told.
-  bool write(const std::vector<std::byte>& message);
+  bool write(const base::BackedVector<std::byte>& message);
   void miss(const AreaRelay& head, std::span<const RelayReceiver> receivers);
   void put_into_place(const AreaRelay& head, const RelayReceiver& self, std::span<const std::byte> runs);
 
   OneSidedGround& ground_;
   Transfers& transfers_;
   OwnAreaTable& own_;
-  std::list<Relay> under_way_;
+  base::BackedList<Relay> under_way_;
   std::uint64_t next_number_ = 1;
-  std::map<std::uint32_t, FromOrigin> arriving_;
-  std::vector<std::vector<std::byte>> to_write_; // messages that wait for room or for a connection
-  std::vector<Missed> missed_;                   // of this process's relays
+  base::BackedMap<std::uint32_t, FromOrigin> arriving_;
+  base::BackedVector<base::BackedVector<std::byte>> to_write_; // messages that wait for room or for a connection
+  base::BackedVector<Missed> missed_;                          // of this process's relays
 };
 
 } // namespace heddle::engine

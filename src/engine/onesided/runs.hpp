@@ -1,6 +1,7 @@
 // Pieces of a push packed together, each behind a ScatterRun, for the owner's engine to put into place.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/onesided/pieces.hpp"
 #include "engine/onesided/records.hpp"
 
@@ -18,7 +19,7 @@ inline constexpr std::uint64_t kPutWorth = 512;
 
 // The next pieces of `local`, in at most `most` bytes, which hold a run and a byte at least. False: there are none left.
 inline bool pack_runs(PieceCursor& cursor, std::span<const std::byte> local, std::uint64_t most,
-                      std::vector<std::byte>& into) {
+                      base::BackedVector<std::byte>& into) {
   into.clear();
   Piece piece;
   while (into.size() + sizeof(ScatterRun) < most && cursor.next(piece, most - into.size() - sizeof(ScatterRun))) {

@@ -32,7 +32,7 @@ Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
   }
   Transfer& transfer = *free_.back();
   free_.pop_back();
-  std::vector<std::byte> buffer = std::move(transfer.packed);
+  base::BackedVector<std::byte> buffer = std::move(transfer.packed);
   buffer.clear();
   transfer = {.index = transfer.index, .kind = kind, .status = &status};
   transfer.packed = std::move(buffer);

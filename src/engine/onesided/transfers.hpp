@@ -1,6 +1,7 @@
 // Operations under way: pushes, pulls and atomics, carried out at once where the area is a window, by commands elsewhere.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/onesided/ground.hpp"
 #include "engine/onesided/pieces.hpp"
 #include "engine/onesided/records.hpp"
@@ -14,8 +15,8 @@ struct Transfer;
 
 // An mcast until all its receivers' keys are here (multicasts.hpp).
 struct Gathering {
-  std::uint32_t awaited = 0;    // receivers whose key is not here
-  std::vector<Transfer*> ready; // those whose key is
+  std::uint32_t awaited = 0;           // receivers whose key is not here
+  base::BackedVector<Transfer*> ready; // those whose key is
 };
 
 struct Transfer {
@@ -37,10 +38,10 @@ struct Transfer {
   Selection selection;
   PieceCursor cursor;
   Piece piece;
-  bool scattered = false;        // goes in records that the owner puts into place
-  std::vector<std::byte> packed; // a record's runs that wait for room
-  std::uint32_t in_flight = 0;   // commands and records whose answer is not here
-  std::uint32_t unsignalled = 0; // puts since the last that asked for an event
+  bool scattered = false;               // goes in records that the owner puts into place
+  base::BackedVector<std::byte> packed; // a record's runs that wait for room
+  std::uint32_t in_flight = 0;          // commands and records whose answer is not here
+  std::uint32_t unsignalled = 0;        // puts since the last that asked for an event
   Atomic atomic;
   std::uint64_t word = 0; // the 8 bytes around an atomic's word as last seen
   bool word_known = false;
@@ -75,7 +76,7 @@ class Transfers {
   // The area's key no longer holds.
   void forget(KnownArea& area);
   // Area by area, so that locks hear of it too.
-  [[nodiscard]] const std::vector<KnownArea*>& revoked() const { return revoked_; }
+  [[nodiscard]] const base::BackedVector<KnownArea*>& revoked() const { return revoked_; }
   void clear_revoked() { revoked_.clear(); }
 
   [[nodiscard]] std::size_t under_way() const { return pool_.size() - free_.size(); }
@@ -93,10 +94,10 @@ class Transfers {
   void atomic_ended(Transfer& transfer, const ir::Event& event);
 
   OneSidedGround& ground_;
-  std::deque<Transfer> pool_;
-  std::vector<Transfer*> free_;
-  std::vector<KnownArea*> revoked_;
-  std::vector<Transfer*> to_scatter_;
+  base::BackedDeque<Transfer> pool_;
+  base::BackedVector<Transfer*> free_;
+  base::BackedVector<KnownArea*> revoked_;
+  base::BackedVector<Transfer*> to_scatter_;
 };
 
 // The word after the operation, of the same width.

@@ -11,6 +11,7 @@
 // The number of the command slot travels as the notice of both commands. The grant may come before the answer to the read.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "engine/connection/introduction.hpp"
 
 #include <vector>
@@ -63,7 +64,7 @@ class Allocation {
   Core& core_;
   LinkHost& host_;
   Introduction introduction_;
-  std::vector<Link*> wanting_;
+  base::BackedVector<Link*> wanting_;
 };
 
 } // namespace heddle::engine
