@@ -114,7 +114,7 @@ bool Barriers::wind_up(Plan& plan) {
 }
 
 std::size_t Barriers::advance_all() {
-  std::size_t steps = 0;
+  std::size_t steps = failed_ ? swallower_.swallow() : 0;
   for (std::size_t i = 0; i < running_.size();) {
     Plan& plan = *running_[i];
     if (!plan.over) {

@@ -3,6 +3,7 @@
 // Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 #pragma once
 
+#include "collective/swallower.hpp"
 #include "engine/engine.hpp"
 
 #include <cstdint>
@@ -18,10 +19,10 @@ class Barriers {
   // Starts the next barrier of this process. All processes start theirs in the same order.
   Request start(Notify notify);
   // Works off what can be. Returns how many steps were made.
-  std::size_t progress() { return running_.empty() ? 0 : advance_all(); }
+  std::size_t progress() { return running_.empty() && !failed_ ? 0 : advance_all(); }
 
   // A process has died: barriers under way, and all to come, end with peer_failed. They end here and now: another process that
-  // has seen its last barrier fail may never start the one that this process waits in.
+  // has seen its last barrier fail may never start the one that this process waits in. What others still send of theirs is swallowed.
   void peer_failed();
 
  private:
@@ -52,6 +53,7 @@ class Barriers {
   std::vector<std::unique_ptr<Plan>> spare_;
   std::uint64_t number_ = 0;
   bool failed_ = false;
+  Swallower swallower_{engine_, 0}; // once failed
 };
 
 } // namespace heddle::collective

@@ -8,9 +8,6 @@ namespace heddle::collective {
 
 namespace {
 
-// Tells the messages of exchanges from those of barriers, which count from 1 on the same channel.
-constexpr std::uint64_t kExchangeMark = std::uint64_t{1} << 63U;
-
 bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) {
   return !one.empty() && !other.empty() && one.data() < other.data() + other.size() &&
          other.data() < one.data() + one.size();
@@ -98,7 +95,8 @@ Request Exchanges::begin(Notify notify, Make&& make) {
 }
 
 std::size_t Exchanges::advance_all() {
-  std::size_t steps = failed_ ? swallow() : 0;
+  std::size_t steps = failed_ ? swallower_.swallow() : 0;
+  cut_short_ = cut_short_ || steps > 0;
   for (std::size_t i = 0; i < running_.size();) {
     ExchangePlan& plan = *running_[i].plan;
     steps += plan.advance();
@@ -123,22 +121,6 @@ void Exchanges::peer_failed() {
   }
   idle_ = false;
   advance_all();
-}
-
-std::size_t Exchanges::swallow() {
-  std::size_t swallowed = 0;
-  while (engine_.ended(swallowing_)) {
-    if (swallowing_.name != 0) {
-      engine_.take_completion(swallowing_);
-      cut_short_ = true;
-      ++swallowed;
-    }
-    const auto next = engine_.receive({.source = kAnySource, .tag = Tag{kExchangeMark}, .mask = kExchangeMark}, {}, {},
-                                      engine::Channel::collective);
-    swallowing_ = next.value_or(Request{});
-    if (!next) break; // no memory for it now: tried again
-  }
-  return swallowed;
 }
 
 } // namespace heddle::collective

@@ -1,11 +1,12 @@
 // All-to-all between the processes of a job: non-blocking plans that progress works off, as barriers are.
 //
 // When a process has died, nobody can know which of the others will still take part. So a plan under way takes back the
-// receives that nothing has matched, starts nothing more, and ends with peer_failed when what it had started has ended; and
-// every process from then on receives, into nothing, whatever still comes of exchanges: whoever has sent it waits for that.
+// receives that nothing has matched, starts nothing more, and ends with peer_failed when what it had started has ended; what still
+// comes of exchanges is swallowed.
 #pragma once
 
 #include "collective/exchange_plan.hpp"
+#include "collective/swallower.hpp"
 
 #include <heddle/collective.hpp>
 #include <heddle/heddle.hpp>
@@ -43,7 +44,6 @@ class Exchanges {
   template <typename Make>
   Request begin(Notify notify, Make&& make);
   std::size_t advance_all();
-  std::size_t swallow();
 
   engine::Engine& engine_;
   std::shared_ptr<const Grouping> grouping_;
@@ -52,7 +52,7 @@ class Exchanges {
   bool idle_ = true;
   bool failed_ = false;
   bool cut_short_ = false;
-  Request swallowing_; // the receive into nothing, once failed
+  Swallower swallower_{engine_, kExchangeMark}; // once failed
 };
 
 } // namespace heddle::collective
