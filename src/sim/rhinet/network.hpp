@@ -166,6 +166,7 @@ class RhinetNetwork final : public PacketModel {
   void drain_line(std::uint32_t node);
   void put_on_network(std::uint32_t node, Picoseconds first, Picoseconds last);
   void data_done(std::uint32_t node);
+  void tell_sent(std::uint32_t number, Unacknowledged& packet);
   void write_flag(std::uint32_t node, std::uint32_t transfer);
   void depart(std::uint32_t transfer);
   void acknowledged(std::uint32_t node, const RhinetPacket& by);

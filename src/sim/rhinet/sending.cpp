@@ -2,6 +2,7 @@
 // addresses and asks for DMA, header and data go out line by line, and a flag in the host's memory says so. While data moves
 // the controller prepares the next packet, over the path that starts DMA beside the local bus.
 #include <algorithm>
+#include <utility>
 
 #include "sim/rhinet/network.hpp"
 
@@ -187,25 +188,25 @@ void RhinetNetwork::data_done(std::uint32_t number) {
   SendUnit& unit = nodes_[number].send;
   const auto found = unit.unacknowledged.find(unit.current);
   Unacknowledged& packet = found->second;
-  const std::uint32_t index = packet.transfer;
   packet.read = true;
   unit.current = 0;
-  if (!packet.told) {
-    packet.told = true;
-    const Transfer& transfer = transfers_[index].transfer;
-    if (recorder_ != nullptr) {
-      recorder_->span({Span::Part::send_engine, number, unit.began, now_, transfer, packet.payload});
-    }
-    if (packet.last && transfer.payload == Payload::memory) {
-      const Picoseconds request = now_ + timing_.to_flag_request();
-      note(PushMoment::flag_dma_request, request, index);
-      push(request + timing_.flag_to_pci(), {.what = What::flag, .a = number, .b = index});
-    } else if (packet.last) {
-      push(now_, {.what = What::departed, .a = index});
-    }
+  if (!packet.told && recorder_ != nullptr) {
+    recorder_->span(
+        {Span::Part::send_engine, number, unit.began, now_, transfers_[packet.transfer].transfer, packet.payload});
   }
+  tell_sent(number, packet);
   if (packet.targets.empty()) unit.unacknowledged.erase(found);
   send_next(number);
+}
+
+// The host is told once, of the last packet.
+void RhinetNetwork::tell_sent(std::uint32_t number, Unacknowledged& packet) {
+  if (std::exchange(packet.told, true) || !packet.last) return;
+  if (transfers_[packet.transfer].transfer.payload != Payload::memory)
+    return push(now_, {.what = What::departed, .a = packet.transfer});
+  const Picoseconds request = now_ + timing_.to_flag_request();
+  note(PushMoment::flag_dma_request, request, packet.transfer);
+  push(request + timing_.flag_to_pci(), {.what = What::flag, .a = number, .b = packet.transfer});
 }
 
 void RhinetNetwork::write_flag(std::uint32_t number, std::uint32_t transfer) {
@@ -228,6 +229,8 @@ void RhinetNetwork::acknowledged(std::uint32_t number, const RhinetPacket& by) {
     Unacknowledged& packet = each->second;
     if (packet.lane == by.acknowledged_lane) std::erase(packet.targets, by.source);
     const bool over = packet.targets.empty() && each->first != nodes_[number].send.current;
+    if (over)
+      tell_sent(number, packet); // it had left whole when a new round of set-up began, but that was not seen any more
     each = over ? kept.erase(each) : std::next(each);
   }
 }
