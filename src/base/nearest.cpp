@@ -34,6 +34,8 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
   std::string_view best;
   std::size_t smallest = SIZE_MAX;
   for (const std::string_view candidate : known) {
+    const std::size_t longer = std::max(wanted.size(), candidate.size()) - std::min(wanted.size(), candidate.size());
+    if (longer >= smallest) continue; // and so is the distance
     const std::size_t distance = edit_distance(wanted, candidate);
     if (distance >= smallest) continue;
     smallest = distance;

@@ -127,7 +127,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
   [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
   void set_prepared_host(PreparedHost* host) { prepared_host_ = host; }
-  [[nodiscard]] bool has_failed(std::uint32_t rank) const override {
+  [[nodiscard]] bool has_failed(std::uint32_t rank) const {
     return links_[rank] != nullptr && links_[rank]->failed();
   }
   [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return has_failed(rank) && links_[rank]->dead; }

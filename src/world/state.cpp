@@ -156,7 +156,6 @@ Result<void> WorldState::populate() {
     process.peer.reset(new Peer(*this, rank, size));
     auto state = Context::State::create_simulated(*options, rank, size, translator);
     if (!state) return std::unexpected(std::move(state.error()));
-    (*state)->engine().expect_news(); // the interconnect tells of every end
     process.peer->context_ = Context(std::move(*state));
     contacts[rank] = {.address = process.network->address(), .port = 1};
   }

@@ -84,8 +84,7 @@ class Member final : public engine::OneSidedHost {
   }
   void connect(engine::Link&) override {}
   void pump_later(engine::Link&) override {}
-  [[nodiscard]] bool has_failed(std::uint32_t rank) const override { return rank == 0 && dead_ != 0; }
-  [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return has_failed(rank); }
+  [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return rank == 0 && dead_ != 0; }
   [[nodiscard]] std::uint64_t cut_off() const override { return 0; }
   [[nodiscard]] std::uint64_t gone() const override { return dead_; }
   [[nodiscard]] std::span<const std::unique_ptr<engine::Port>> ports() const override { return {}; }

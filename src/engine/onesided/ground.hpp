@@ -20,7 +20,6 @@ class OneSidedHost {
   virtual void connect(Link& link) = 0;
   // Control records wait on the link: sees to it that they leave.
   virtual void pump_later(Link& link) = 0;
-  [[nodiscard]] virtual bool has_failed(std::uint32_t rank) const = 0;
   // It has died or left: nothing that it began will go on.
   [[nodiscard]] virtual bool has_ended(std::uint32_t rank) const = 0;
   [[nodiscard]] virtual std::uint64_t cut_off() const = 0; // peers that may live, with the connection to them lost
