@@ -55,7 +55,8 @@ bool begins_something(RecordKind kind) {
     case RecordKind::area_notice:
     case RecordKind::area_scattered:
     case RecordKind::area_relayed:
-    case RecordKind::lock_passed: return false;
+    case RecordKind::lock_passed:
+    case RecordKind::broken_off: return false;
   }
   return false;
 }
@@ -183,6 +184,7 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
     case RecordKind::area_relay:
     case RecordKind::area_relayed:
     case RecordKind::lock_passed: return sound(primitives_.record(link, lead, content));
+    case RecordKind::broken_off: lost(link, "it has given it up"); return Taken::yes;
     case RecordKind::none:
     case RecordKind::wrap: return Taken::senseless;
   }
@@ -268,9 +270,14 @@ bool Engine::dispatch_completed(const ir::Event& event) {
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event))
         sender_.pump(*link);
+      else if (event.status == ir::Status::ok && link->failed())
+        tell_later(*link); // for which it was asked
       else
-        in_vain = event.status == ir::Status::ok && link->claim == ClaimState::none && !link->failed();
-      if (event.status == ir::Status::refused && !link->failed()) lost(*link, "the ring it granted cannot be reached");
+        in_vain = event.status == ir::Status::ok && link->claim == ClaimState::none;
+      if (event.status == ir::Status::refused && !link->failed()) {
+        link->state = connection::State::failed; // nothing can be written there, not even that
+        lost(*link, "the ring it granted cannot be reached");
+      }
       break;
     case CookieKind::read: fetcher_.read_ended(event); break;
     case CookieKind::assist_claim: assistant_.claim_ended(event); break;

@@ -122,6 +122,7 @@ void Engine::lost(Link& link, const char* why) {
 }
 
 void Engine::fail(Link& link, End how) {
+  const bool could_write = link.connected();
   tell_end(link, how);
   link.state = connection::State::failed;
   link.window = {};
@@ -133,11 +134,19 @@ void Engine::fail(Link& link, End how) {
   receiver_.peer_lost(link);
   primitives_.peer_lost(link);
   // A peer that lives could still write to its ring and cells: they stay unused.
-  if (how == End::connection_lost)
-    outbox_.leave(link);
-  else
+  if (how != End::connection_lost)
     take_back(link);
+  else if (could_write && !outbox_.break_off(link))
+    tell_later(link);
   ++gone_;
+}
+
+// Its ring is full now.
+void Engine::tell_later(Link& link) {
+  link.must_break_off = true;
+  if (link.pumped) return;
+  link.pumped = true;
+  to_pump_.push_back(&link);
 }
 
 void Engine::tell_end(Link& link, End how) {
@@ -371,7 +380,9 @@ std::size_t Engine::pump_all() {
     if (!link.connected() && !link.failed() && has_words(link))
       open(link); // it has control records, and was only read from until now
     const bool idle = link.connected() ? sender_.pump(link) : !has_words(link);
-    if (link.failed() || (idle && !link.held_back)) {
+    if (link.must_break_off) link.must_break_off = !link.dead && !outbox_.break_off(link);
+    const bool done_with = link.failed() ? !link.must_break_off : idle && !link.held_back;
+    if (done_with) {
       link.pumped = false;
       to_pump_[i] = to_pump_.back();
       to_pump_.pop_back();

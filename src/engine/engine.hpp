@@ -127,9 +127,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
   [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
   void set_prepared_host(PreparedHost* host) { prepared_host_ = host; }
-  [[nodiscard]] bool has_failed(std::uint32_t rank) const {
-    return links_[rank] != nullptr && links_[rank]->failed();
-  }
+  [[nodiscard]] bool has_failed(std::uint32_t rank) const { return links_[rank] != nullptr && links_[rank]->failed(); }
   [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return has_failed(rank) && links_[rank]->dead; }
   [[nodiscard]] std::uint64_t cut_off() const override { return cut_off_; }
   [[nodiscard]] const Limits& limits() const { return core_.limits; }
@@ -419,6 +417,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   }
   std::size_t pump_all();
   void fail(Link& link, End how);
+  void tell_later(Link& link);
   // Counts it, and tells the program.
   void tell_end(Link& link, End how);
   void peer_gone(std::uint32_t rank, End how);

@@ -100,9 +100,10 @@ struct Link {
   bool holds_payloads = false;     // the network does not take payloads at once
   ir::ExposedMemory staging;       // larger ones are put from here
   ControlQueue control;
-  OperationList waiting; // sends, in order
-  OperationList streams; // sends whose fragments are being written
-  bool pumped = false;   // stands among the links that have something to write, or are held back
+  OperationList waiting;       // sends, in order
+  OperationList streams;       // sends whose fragments are being written
+  bool pumped = false;         // stands among the links that have something to write, or are held back
+  bool must_break_off = false; // the connection is lost here, and its peer is to be told
 
   // Reading.
   RingBudget::Ring ring;

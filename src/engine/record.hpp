@@ -34,8 +34,9 @@ enum class RecordKind : std::uint8_t {
   area_relay, // AreaRelay, receivers and runs: a part of an mcast, to be put into place and handed on
   area_relayed,
   lock_passed,
+  broken_off, // the last of all: its writer has given up the connection, and hears of nothing any more
 };
-inline constexpr unsigned kRecordKinds = 21;
+inline constexpr unsigned kRecordKinds = 22;
 
 // Messages on different channels never match each other: the program's, those of the library's own collectives, and those by
 // which patterns are compiled.

@@ -414,10 +414,16 @@ void Compiler::make_plan() {
 
 bool Compiler::progress() {
   if (stage_ == Stage::over) return true;
-  if (engine_.failures() != failures_before_) { // all wait for each other, so none can be missing
+  if (engine_.deaths() != 0) { // all wait for each other, so none can be missing; and all are told of it
     give_up();
     return true;
   }
+  if (engine_.failures() != failures_before_) // of which the others hear from this process
+    wrong([&] {
+      return Error{.code = ErrorCode::connection_lost,
+                   .fact = "a connection to another process was lost while the pattern was compiled",
+                   .remedy = "poll for connection_lost events to learn which"};
+    });
   begin_what_waits();
   std::erase_if(sent_, [this](Message& message) { return message.begun && wind_up(engine_, message.request); });
   take_header();
@@ -470,7 +476,7 @@ void Compiler::give_up() {
   const ErrorCode code = engine_.gravest_fate();
   wrong([&] {
     return Error{.code = code,
-                 .fact = "a process has died or lost its connection while the pattern was compiled",
+                 .fact = "a process has died while the pattern was compiled",
                  .remedy = "poll for " + std::string(to_string(code)) + " events to learn which"};
   });
   std::erase_if(sent_, [](const Message& message) { return !message.begun; });

@@ -203,7 +203,32 @@ TEST_F(ByHand, ASlotClaimedOnALinkThatFailedIsNotLeftToBlockTheRing) {
   const engine::Claim word = engine::Claim::unpack(left.word());
   EXPECT_TRUE(word.ready);
   EXPECT_EQ(word.owner, kSelf + 1);
-  EXPECT_FALSE(Lead::plausible(left.word(8)));
+  EXPECT_EQ(Lead::unpack(left.word(8)).kind, RecordKind::broken_off);
+}
+
+TEST_F(ByHand, WhoLosesAConnectionTellsItsPeer) {
+  std::byte* ring = connect_as_responder();
+  lay(ring, 0, static_cast<RecordKind>(200), 0, 0);
+  translator_.refuse = true; // not at once
+  expect_connection_lost();
+  EXPECT_TRUE(translator_.commands_.empty());
+  translator_.refuse = false;
+  progress();
+  const FakeTranslator::Written told = next();
+  EXPECT_EQ(told.command.remote.key, ir::MemoryKey{kPeerRing});
+  EXPECT_EQ(Lead::unpack(told.word()).kind, RecordKind::broken_off);
+  progress();
+  EXPECT_TRUE(translator_.commands_.empty()); // once
+}
+
+TEST_F(ByHand, WhoIsToldThatAConnectionIsGivenUpLosesItToo) {
+  std::byte* ring = connect_as_responder();
+  std::array<std::byte, 64> into;
+  ASSERT_TRUE(engine_->receive({.source = Rank{kPeer}}, into, Notify::event(3)).has_value());
+  lay(ring, 0, RecordKind::broken_off, 0, 0, 0);
+  expect_connection_lost();
+  const auto refused = engine_->send({.to = Rank{kPeer}}, ConstLayout());
+  EXPECT_NE(refused.error().fact.find("given it up"), std::string::npos) << refused.error().fact;
 }
 
 } // namespace

@@ -35,7 +35,11 @@ class Shaped final : public ir::Translator {
   [[nodiscard]] std::string_view name() const override { return "shaped"; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] ir::Address address() const override { return inner_->address(); }
-  Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  Result<ir::ExposedMemory> allocate(std::size_t bytes) override {
+    auto memory = inner_->allocate(bytes);
+    if (memory) given_.push_back(memory->memory);
+    return memory;
+  }
   void deallocate(const ir::ExposedMemory& memory) override { inner_->deallocate(memory); }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override {
     ++exposed_;
@@ -77,6 +81,8 @@ class Shaped final : public ir::Translator {
     }
   }
   [[nodiscard]] bool idle() const { return waiting_.empty(); }
+  // All memory that it has ever given.
+  [[nodiscard]] const std::vector<std::span<std::byte>>& given() const { return given_; }
   // Memory exposed and not withdrawn.
   [[nodiscard]] std::int64_t exposed() const { return exposed_; }
 
@@ -93,6 +99,7 @@ class Shaped final : public ir::Translator {
   ir::Capabilities capabilities_;
   std::deque<Waiting> waiting_;
   std::int64_t exposed_ = 0;
+  std::vector<std::span<std::byte>> given_;
 };
 
 } // namespace heddle::tests

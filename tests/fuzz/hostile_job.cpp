@@ -54,6 +54,7 @@ std::size_t body_bytes(RecordKind kind) {
     case RecordKind::area_relay: return sizeof(AreaRelay);
     case RecordKind::area_relayed: return sizeof(AreaRelayed);
     case RecordKind::lock_passed: return sizeof(LockPassed);
+    case RecordKind::broken_off: return 0;
     case RecordKind::none:
     case RecordKind::wrap:
     case RecordKind::eager:
@@ -85,6 +86,7 @@ std::string_view fields_of(RecordKind kind) {
     case RecordKind::area_relay: return "ionnwbRQ";
     case RecordKind::area_relayed: return "nrzf";
     case RecordKind::lock_passed: return "rin";
+    case RecordKind::broken_off: return "";
     case RecordKind::none:
     case RecordKind::wrap:
     case RecordKind::eager:

@@ -79,30 +79,15 @@ bool Outbox::claim_answered(Link& link, const ir::Event& event) {
   if (event.status != ir::Status::ok) return false;
   const SharedRingCursor::Outcome outcome = link.cursor.judge(event.value);
   if (outcome == SharedRingCursor::Outcome::claimed) link.claim = ClaimState::held;
-  if (link.failed()) {
-    leave(link);
-    return false;
-  }
+  if (link.failed()) return false;
   // When it is full, it is asked again as the next write is tried.
   if (outcome == SharedRingCursor::Outcome::try_next) ask_claim(link);
   return outcome == SharedRingCursor::Outcome::claimed;
 }
 
-void Outbox::leave(Link& link) {
-  if (link.claim != ClaimState::held) return;
-  ir::Command command;
-  command.operation = ir::Operation::put;
-  command.flags = ir::Flags::lead_last;
-  command.peer = ir::Peer{link.rank};
-  command.remote = link.grant.place.at(link.cursor.slot() * link.grant.slot_bytes);
-  const std::uint64_t claim = Claim{.lap = link.cursor.lap(), .owner = core_.rank + 1, .ready = true}.pack();
-  std::memcpy(command.head.data(), &claim, sizeof claim);
-  std::memset(command.head.data() + sizeof claim, 0, kRecordHeadBytes); // a lead word of 0 is no record
-  command.head_bytes = sizeof claim + kRecordHeadBytes;
-  command.bytes = 0;
-  if (link.port->announces) announce(command);
-  link.queue().post(command);
-  link.claim = ClaimState::none;
+bool Outbox::break_off(Link& link) {
+  const bool written = write(link, {.kind = RecordKind::broken_off});
+  return written || link.writes_shared; // there a slot has just been asked for
 }
 
 bool Outbox::flush_control(Link& link) {

@@ -70,9 +70,9 @@ class Outbox {
   // The answer to the compare-and-swap on a slot of the peer's shared ring. True when the slot is now held.
   bool claim_answered(Link& link, const ir::Event& event);
 
-  // The link has failed while its peer may live: a slot held in the peer's shared ring would block it for all others, so a
-  // record is written there that the peer takes as the end of this link.
-  void leave(Link& link);
+  // The link has failed while its peer may live: tells the peer. True when that is done or under way; false: the ring is full. On
+  // a shared ring it also frees a slot that is held, which would block it for all others.
+  bool break_off(Link& link);
 
  private:
   static std::uint64_t lead_of(const Outgoing& record) {
