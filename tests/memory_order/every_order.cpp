@@ -38,6 +38,7 @@ void expect_sound_and_minimal(std::vector<Named> programs, const std::string& el
     sizes[named.name] = result.executions;
     EXPECT_FALSE(result.violated) << named.name << ": " << result.what << "; choices " << listed(result.choices);
     EXPECT_TRUE(result.violated || result.complete) << named.name;
+    EXPECT_TRUE(result.unending.empty()) << named.name << ": thread " << *result.unending.begin() << " never ends";
     std::cout << named.name << ": " << result.executions << " executions, " << result.states << " states\n";
     for (const auto& site : result.sites)
       if (!site.first.file.ends_with("_test.cpp") && site.first.file != elsewhere) sites.insert(site);

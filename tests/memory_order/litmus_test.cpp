@@ -302,6 +302,23 @@ TEST(Litmus, APlainLoadBeforeARelaxedStoreRaces) {
   EXPECT_FALSE(run(kRelease).violated);
 }
 
+// Each waits for the other, whoever is started first, at a word that was never stored when it first looks.
+TEST(Litmus, WaitingForAWordThatNobodyHasStoredYetEnds) {
+  static std::atomic<std::uint64_t> there{0};
+  static std::atomic<std::uint64_t> back{0};
+  const Result result = explore({.prepare = [] {},
+                                 .threads = {[] {
+                                               assume(ModelMemory::load(there, std::memory_order_acquire) == 1);
+                                               ModelMemory::store(back, std::uint64_t{1}, std::memory_order_release);
+                                             },
+                                             [] {
+                                               ModelMemory::store(there, std::uint64_t{1}, std::memory_order_release);
+                                               assume(ModelMemory::load(back, std::memory_order_acquire) == 1);
+                                             }}});
+  EXPECT_TRUE(result.complete && !result.violated) << result.what;
+  EXPECT_TRUE(result.unending.empty());
+}
+
 TEST(Litmus, AMissedWakeIsFoundAndItsChoicesRepeatIt) {
   static std::atomic<std::uint32_t> asleep;
   const Program program{.prepare = [] {},

@@ -24,13 +24,18 @@ constexpr std::uint64_t kDying = kWoken - 1;
 class Explorer final : public Chooser {
  public:
   Explorer(const Program& program, const Manner& manner) : program_(program), manner_(manner), model_(*this) {
-    for (std::size_t i = 0; i < program.threads.size(); ++i) threads_.push_back(std::make_unique<Thread>());
+    for (std::size_t i = 0; i < program.threads.size(); ++i) {
+      threads_.push_back(std::make_unique<Thread>());
+      result_.unending.insert(i);
+    }
   }
 
   Result run() {
     do {
       execute();
       ++result_.executions;
+      for (std::size_t i = 0; i < threads_.size(); ++i)
+        if (threads_[i]->fiber.ended()) result_.unending.erase(i);
       if (model_.mistook_a_variable()) { // then steps were left out
         choices_.clear();
         seen_.clear();
@@ -55,6 +60,16 @@ class Explorer final : public Chooser {
     result_.violated = true;
     abandon();
   }
+  // Of no use to this thread any more. If it looked at words that nobody has stored so far, and so without letting the others come
+  // first, they go on without it: one of them may be about to store there.
+  [[noreturn]] void give_up() {
+    if (!threads_[running_]->took_constants) abandon();
+    somebody_gave_up_ = true;
+    threads_[running_]->dead = true;
+    threads_[running_]->fiber.pause();
+    std::abort();
+  }
+  void takes_constant() { threads_[running_]->took_constants = true; }
   // The thread is not resumed again.
   [[noreturn]] void abandon() {
     ending_ = true;
@@ -112,6 +127,7 @@ class Explorer final : public Chooser {
     Fiber fiber;
     const void* blocked_on = nullptr;
     bool dead = false;
+    bool took_constants = false;
   };
   struct Choice {
     std::size_t chosen = 0;
@@ -143,6 +159,7 @@ class Explorer final : public Chooser {
   std::size_t depth_ = 0; // choices made in this execution
   std::size_t running_ = 0;
   bool ending_ = false;
+  bool somebody_gave_up_ = false;
   bool dying_ = false; // the mortal thread is, or is dead
   std::unordered_set<std::uint64_t> seen_;
   std::map<std::pair<const char*, std::uint64_t>, Known> sites_;
@@ -155,11 +172,13 @@ void Explorer::execute() {
   depth_ = 0;
   ending_ = false;
   dying_ = false;
+  somebody_gave_up_ = false;
   model_.begin(threads_.size());
   program_.prepare();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     threads_[i]->blocked_on = nullptr;
     threads_[i]->dead = false;
+    threads_[i]->took_constants = false;
     threads_[i]->fiber.start([this, i] { program_.threads[i](); });
   }
   for (std::size_t i = 0; i < threads_.size() && !ending_; ++i) resume(i); // up to its first step
@@ -175,6 +194,7 @@ void Explorer::execute() {
       all_ended = false;
       if (threads_[thread]->blocked_on == nullptr) ready.at(count++) = thread;
     }
+    if (somebody_gave_up_ && count == 0) break;
     if (all_ended) {
       running_ = kNobody;
       try {
@@ -266,7 +286,7 @@ void check(bool sound, const char* what) {
 }
 
 void assume(bool holds) {
-  if (!holds) g_explorer->abandon();
+  if (!holds) g_explorer->give_up();
 }
 
 void post(std::atomic<std::uint32_t>& box, std::uint32_t what) {
@@ -289,9 +309,16 @@ std::uint32_t await(std::atomic<std::uint32_t>& box, std::uint32_t seen) {
   }
 }
 
+std::uint64_t in_the_end(const std::atomic<std::uint64_t>& word) {
+  return g_explorer->model().last_value(&word, sizeof word);
+}
+
 std::uint64_t ModelMemory::load_at(const void* at, std::size_t bytes, std::memory_order order, const base::Here& here) {
   g_explorer->order_at(here, Access::load, order);
-  if (!g_explorer->model().is_constant(at)) g_explorer->point();
+  if (g_explorer->model().is_constant(at))
+    g_explorer->takes_constant();
+  else
+    g_explorer->point();
   return g_explorer->model().load(g_explorer->self(), at, bytes, order);
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -56,7 +57,8 @@ struct Result {
   std::vector<std::size_t> choices; // that lead to it
   std::uint64_t executions = 0;
   std::uint64_t states = 0;
-  bool complete = false; // everything was tried
+  bool complete = false;          // everything was tried
+  std::set<std::size_t> unending; // threads that came to their end in no execution
   std::map<Site, std::pair<Access, std::memory_order>> sites;
 };
 
@@ -76,6 +78,10 @@ void assume(bool holds);
 // holds what was seen there, and slept for until then.
 void post(std::atomic<std::uint32_t>& box, std::uint32_t what);
 std::uint32_t await(std::atomic<std::uint32_t>& box, std::uint32_t seen);
+
+// For Program::finally: what the word holds when all is done. A look that misses something only ends its execution; what it would
+// have found shows here.
+std::uint64_t in_the_end(const std::atomic<std::uint64_t>& word);
 
 // Memory as the model has it.
 struct ModelMemory {

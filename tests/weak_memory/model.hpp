@@ -64,6 +64,11 @@ class Model {
   // A load that is not late: the newest value.
   std::uint64_t newest(std::size_t thread, const void* at, std::size_t bytes, std::memory_order order);
 
+  // What stands there in the end; nobody reads it by this.
+  [[nodiscard]] std::uint64_t last_value(const void* at, std::size_t bytes) {
+    return locations_[find(at, bytes)].messages.back().value;
+  }
+
   std::uint64_t plain_load(std::size_t thread, const void* at);
   void plain_store(std::size_t thread, const void* at, std::uint64_t value);
 
