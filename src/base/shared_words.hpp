@@ -117,5 +117,10 @@ template <typename Memory = Processor>
     Memory::copy_watched(to, from, bytes);
   }
 }
+// A look at a word that others store in order: what they stored before it is there, too.
+template <typename Memory = Processor>
+[[gnu::always_inline]] inline std::uint64_t load_watched(const std::uint64_t& word) {
+  return Memory::load(word, std::memory_order_acquire);
+}
 
 } // namespace heddle::base

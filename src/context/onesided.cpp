@@ -1,5 +1,6 @@
 // The public calls of one-sided operations: the quick way first, then the engine's general one; blocking forms wait here.
 #include "base/pause.hpp"
+#include "base/shared_words.hpp"
 #include "context/state.hpp"
 
 #include <heddle/onesided.hpp>
@@ -242,16 +243,14 @@ ErrorCode OneSided::wait(const Status& status) {
 }
 
 std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old) {
-  // Other processes write it.
-  const std::atomic_ref shared(const_cast<std::uint64_t&>(word));
-  const auto changed = [&shared, old] { return shared.load(std::memory_order_acquire) != old; };
+  const auto changed = [&word, old] { return base::load_watched(word) != old; };
   // Quicker than progress, which is for waits that last.
   constexpr int kLooks = 2000;
   for (int looks = 0; looks < kLooks && !changed(); ++looks) base::pause_briefly();
   // A push wakes nobody, so that it costs no system call where its target happens to sleep: short naps instead.
   constexpr std::chrono::microseconds kNap{100};
   while (!changed() && state_.may_block() && !state_.in_child()) state_.wait_until(changed, kNap);
-  return shared.load(std::memory_order_acquire);
+  return base::load_watched(word);
 }
 
 } // namespace heddle

@@ -69,6 +69,12 @@ template <typename Memory = base::Processor>
   prefetch_next_record(to, span);
 }
 
+// One word, after everything stored before it.
+template <typename Memory = base::Processor>
+[[gnu::always_inline]] inline void store_word(std::uint64_t word, std::byte* to) {
+  Memory::store(base::word_at(to), word, std::memory_order_release);
+}
+
 // After a store: whether its owner sleeps, or is about to, and must be woken. The sleeper's barrier orders its last look at the
 // memory against the store (docs/protocols/waiting.md); here the compiler's order is enough.
 template <typename Memory = base::Processor>

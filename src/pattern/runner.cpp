@@ -80,10 +80,10 @@ bool Runner::hand_over(Out& out, std::uint32_t index) {
   Partner& partner = plan_.partners[out.partner];
   switch (out.way) {
     case Way::record:
-      if (load(partner.line->consumed) + kSlots < round_) return false;
+      if (!slot_is_free(*partner.line, round_)) return false;
       break;
     case Way::data:
-      if (load(partner.line->started) < round_) return false;
+      if (!has_started(*partner.line, round_)) return false;
       break;
     case Way::put:
       if (farewell_of(partner).why != Farewell::none) return false; // its memory may be used for something else
@@ -205,7 +205,7 @@ void Runner::command_ended(std::uint32_t index, ir::Status status) {
 bool Runner::take(In& in) {
   const std::byte* memory = in.memory.memory.data();
   const std::byte* at = in.way == Way::record ? memory + round_ % kSlots * in.slot : memory;
-  if (load(*reinterpret_cast<const std::uint64_t*>(at)) != round_) return false;
+  if (!has_come(at, round_)) return false;
   if (in.lands) engine::scatter(in.target, 0, at + (in.way == Way::record ? kRecordHead : in.slot), in.bytes);
   in.progress = Progress::done;
   Partner& partner = plan_.partners[in.partner];

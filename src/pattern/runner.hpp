@@ -11,6 +11,7 @@
 #include "engine/engine.hpp"
 #include "pattern/meeting.hpp"
 #include "pattern/plan.hpp"
+#include "pattern/turns.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -73,10 +74,7 @@ class Runner {
   [[nodiscard]] bool somebody_is_missing() const;
   // Whether what the partner has for this round, or takes in it, may be missing.
   [[nodiscard]] bool is_missing(const Partner& partner) const;
-  static Farewell farewell_of(const Partner& partner) { return Farewell::unpack(load(partner.line->farewell)); }
-  [[nodiscard]] static std::uint64_t load(const std::uint64_t& word) {
-    return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
-  }
+  static Farewell farewell_of(const Partner& partner) { return pattern::farewell_of(*partner.line); }
 
   engine::Engine& engine_;
   Plan& plan_;

@@ -38,7 +38,7 @@ class Queue {
   [[nodiscard]] bool try_store_word(const ir::Window& window, std::uint64_t at, std::uint64_t word) {
     if (held_count_ != 0) [[unlikely]]
       return false;
-    base::Processor::store(base::word_at(window.memory + at), word, std::memory_order_release);
+    ir::store_word(word, window.memory + at);
     wake_if_asleep(window);
     return true;
   }

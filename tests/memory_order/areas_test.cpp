@@ -85,12 +85,42 @@ class EntryProgram {
   AreaEntry entry_{};
 };
 
+// The owner makes its table, in memory that held something else before, and opens an area; a peer looks for an area that it only
+// believes to be there.
+class TableProgram {
+ public:
+  [[nodiscard]] Program program() {
+    return {.prepare = [] {},
+            .threads = {[this] {
+                          ModelMemory::plain_store(reinterpret_cast<std::byte*>(&entry_.key),
+                                                   0); // as Segment::allocate
+                          publish_table<ModelMemory>(header_, kOffset);
+                          open_entry<ModelMemory>(entry_, {.bytes = 7, .segment = {}, .address = 7}, kKey);
+                        },
+                        [this] {
+                          const std::uint64_t offset = table_offset<ModelMemory>(header_);
+                          if (offset == 0) return;
+                          check(offset == kOffset, "a table where none is");
+                          AreaContent found;
+                          check(!read_entry<ModelMemory>(entry_, kRubbish, found), "an area that nobody has opened");
+                        }}};
+  }
+
+ private:
+  static constexpr std::uint64_t kOffset = 64;
+  static constexpr std::uint64_t kRubbish = 77;
+  SegmentHeader header_{};
+  AreaEntry entry_{.key = kRubbish, .words = {}};
+};
+
 TEST(EveryOrder, OfAnAreaLetsNobodyStayInsideOrFindAnother) {
   AreaProgram closed(true);
   AreaProgram closed_by_fences(false);
   EntryProgram reopened(true);
   EntryProgram reopened_by_fences(false);
-  expect_sound_and_minimal({{"closed, with a barrier everywhere", closed.program()},
+  TableProgram table;
+  expect_sound_and_minimal({{"the first one", table.program()},
+                            {"closed, with a barrier everywhere", closed.program()},
                             {"closed, with fences", closed_by_fences.program()},
                             {"another opened, with a barrier everywhere", reopened.program()},
                             {"another opened, with fences", reopened_by_fences.program()}});

@@ -40,7 +40,7 @@ class PushProgram {
   // As OneSided::wait_change.
   std::uint64_t look() {
     return bytes_ == 4 ? ModelMemory::load(half_word_, std::memory_order_acquire)
-                       : ModelMemory::load(word_[0], std::memory_order_acquire);
+                       : base::load_watched<ModelMemory>(word_[0]);
   }
   void push(void* to, const std::uint64_t* from, std::uint64_t bytes) {
     if (!by_commands_) {

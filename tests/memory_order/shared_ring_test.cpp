@@ -91,10 +91,69 @@ class SharedRingProgram {
   std::optional<engine::BasicSharedRingReader<ModelMemory>> reader_;
 };
 
+// A slot was claimed by a peer that was thought dead, and passed over; its record lands after all. The reader frees the slot again, for
+// a writer that comes then: one that came before would be written over, whatever the order.
+class LateRecordProgram {
+ public:
+  [[nodiscard]] Program program() {
+    return {.prepare = [this] { reader_.emplace(memory(), 1, kSlotBytes, kLap); },
+            .threads = {[this] { put(Claim{.lap = kLap - 1, .owner = kLate, .ready = true}, 1); },
+                        [this] { restore_and_read(); }, [this] { write(); }}};
+  }
+
+ private:
+  static constexpr std::uint32_t kLap = 1; // the one that is read; the late one's is before it
+  static constexpr std::uint32_t kLate = 1;
+  static constexpr std::uint32_t kLiving = 2;
+
+  std::byte* memory() { return reinterpret_cast<std::byte*>(memory_.data()); }
+  void put(const Claim& claim, std::uint64_t value) {
+    ir::Command command;
+    command.operation = ir::Operation::put;
+    command.flags = ir::Flags::lead_last;
+    const std::array<std::uint64_t, 4> words{claim.pack(), value, value, value};
+    std::memcpy(command.head.data(), words.data(), kSlotBytes);
+    command.head_bytes = kSlotBytes;
+    command.bytes = 0;
+    translators::execute_put<ModelMemory>(command, memory());
+  }
+  // As Engine::read_shared_ring.
+  void restore_and_read() {
+    Claim claim = reader_->peek();
+    assume(claim.owner == kLate);
+    check(!reader_->current(claim), "the late record is of this lap");
+    reader_->restore();
+    claim = reader_->peek();
+    assume(claim.owner == kLiving && claim.ready && reader_->current(claim));
+    std::array<std::uint64_t, 3> words{};
+    ModelMemory::copy_out(reinterpret_cast<std::byte*>(words.data()), reader_->record(), sizeof words);
+    check(words[0] == 2 && words[1] == 2 && words[2] == 2, "the late record is in the writer's");
+    reader_->advance();
+  }
+  void write() {
+    // Not before the late record.
+    assume(Claim::unpack(ModelMemory::load(memory_[0], std::memory_order_relaxed)).owner == kLate);
+    SharedRingCursor cursor(1, kLap);
+    ir::Command command;
+    command.operation = ir::Operation::compare_and_swap;
+    command.expected = cursor.expected();
+    command.operand = Claim{.lap = cursor.lap(), .owner = kLiving}.pack();
+    const std::uint64_t old = translators::execute_atomic<ModelMemory>(command, memory());
+    assume(cursor.judge(old) == SharedRingCursor::Outcome::claimed);
+    put(Claim{.lap = kLap, .owner = kLiving, .ready = true}, 2);
+  }
+
+  alignas(64) std::array<std::uint64_t, kSlotBytes / 8> memory_{Claim{.lap = kLap}.pack()};
+  std::optional<engine::BasicSharedRingReader<ModelMemory>> reader_;
+};
+
 TEST(EveryOrder, OfASharedRingKeepsRecordsWhole) {
   SharedRingProgram one_slot(1, {2, 2});
   SharedRingProgram two_slots(2, {3, 2});
-  expect_sound_and_minimal({{"one slot", one_slot.program()}, {"two slots", two_slots.program()}}, "execute.hpp");
+  LateRecordProgram late;
+  expect_sound_and_minimal(
+      {{"one slot", one_slot.program()}, {"two slots", two_slots.program()}, {"a late record", late.program()}},
+      "execute.hpp");
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 #include "engine/connection/connector.hpp"
 
+#include "engine/connection/slots.hpp"
+
 #include <algorithm>
-#include <cstring>
 
 namespace heddle::engine {
 
@@ -87,14 +88,11 @@ void Connector::lock(Link& link) {
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
     link.slot = Introduction::take_slot(*link.port);
   }
-  ir::Command command;
-  command.operation = ir::Operation::compare_and_swap;
+  ir::Command command = lock_command(core_.rank);
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{link.rank};
   command.cookie = make_cookie(CookieKind::lock, link.rank);
   command.remote = link.peer_area.at(BootstrapArea::lock_offset());
-  command.expected = 0;
-  command.operand = core_.rank + 1;
   link.lock_asked = true;
   link.queue().post(command);
 }
@@ -113,14 +111,9 @@ void Connector::lock_answered(Link& link, const ir::Event& event) {
 }
 
 void Connector::put_word(Link& link, std::uint64_t offset, std::uint64_t word) {
-  ir::Command command;
-  command.operation = ir::Operation::put;
-  command.flags = ir::Flags::lead_last;
+  ir::Command command = word_put(word);
   command.peer = ir::Peer{link.rank};
   command.remote = link.peer_area.at(offset);
-  std::memcpy(command.head.data(), &word, sizeof word);
-  command.head_bytes = sizeof word;
-  command.bytes = 0;
   link.queue().post(command);
 }
 
@@ -139,7 +132,7 @@ void Connector::answer(Link& link) {
   watch(link);
   const bool ready = introduction_.prepare(link);
   write_slot(link, ready ? SlotVerb::answer : SlotVerb::refused, ready);
-  free_common_slot(port);
+  free_common_slot(port.area->common);
   if (!ready) {
     link.state = State::failed;
     host_.lost(link, "no memory for its ring");
@@ -157,7 +150,7 @@ void Connector::abandon(Link& link) {
 
 void Connector::turn_down(Link& link) {
   write_slot(link, SlotVerb::superseded, false);
-  free_common_slot(*link.port);
+  free_common_slot(link.port->area->common);
 }
 
 void Connector::write_slot(Link& link, SlotVerb verb, bool with_body) {
@@ -193,7 +186,7 @@ void Connector::acknowledge(Link& link) {
 }
 
 std::size_t Connector::look_at_common_slot(Port& port) {
-  const std::uint64_t word = port.area->common.request.load(std::memory_order_acquire);
+  const std::uint64_t word = look_at_request(port.area->common);
   if (word == 0) [[likely]]
     return 0;
   const ConnectionRequest request = unpack_request(word);
@@ -202,7 +195,7 @@ std::size_t Connector::look_at_common_slot(Port& port) {
                    : nullptr;
   if (link == nullptr || link->failed() || link->absent || link->port != &port) {
     core_.recorder.record("rubbish in the common slot", static_cast<std::int64_t>(request.initiator), word);
-    free_common_slot(port);
+    free_common_slot(port.area->common);
     return 1;
   }
   const Input input = request.initiator < core_.rank ? Input::request_prevails : Input::request_yields;
@@ -219,10 +212,8 @@ std::size_t Connector::look_at_common_slot(Port& port) {
 
 std::size_t Connector::look_at_slot(Link& link, std::int32_t index) {
   Port& port = *link.port;
-  CommandSlot& slot = port.area->slots[index];
-  const std::uint64_t word = slot.lead.load(std::memory_order_acquire);
+  const std::uint64_t word = take_word(port.area->slots[index]);
   if (word == 0) return 0;
-  slot.lead.store(0, std::memory_order_relaxed);
   if (index == link.abandoned_slot) {
     Introduction::free_slot(port, link.abandoned_slot);
     return 1;
@@ -247,11 +238,6 @@ std::size_t Connector::look_at_slot(Link& link, std::int32_t index) {
   return 1;
 }
 
-void Connector::free_common_slot(Port& port) {
-  port.area->common.request.store(0, std::memory_order_relaxed);
-  port.area->common.lock.store(0, std::memory_order_release);
-}
-
 bool Connector::connect_to_self(Link& link) {
   if (!introduction_.prepare(link) || !introduction_.adopt(link, link.outgoing)) return false;
   link.state = State::connected;
@@ -260,7 +246,7 @@ bool Connector::connect_to_self(Link& link) {
 
 void Connector::forget(Link& link) {
   Port& port = *link.port;
-  if (port.area->common.lock.load(std::memory_order_relaxed) == link.rank + 1) free_common_slot(port);
+  if (port.area->common.lock.load(std::memory_order_relaxed) == link.rank + 1) free_common_slot(port.area->common);
   Introduction::free_slot(port, link.slot);
   Introduction::free_slot(port, link.abandoned_slot);
 }

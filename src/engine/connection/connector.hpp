@@ -61,7 +61,6 @@ class Connector {
 
   std::size_t look_at_common_slot(Port& port);
   std::size_t look_at_slot(Link& link, std::int32_t slot);
-  void free_common_slot(Port& port);
 
   // Writes a word into the peer's slot, with link.outgoing behind it where the word has a body.
   void write_slot(Link& link, SlotVerb verb, bool with_body);

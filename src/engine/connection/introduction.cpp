@@ -1,8 +1,9 @@
 #include "engine/connection/introduction.hpp"
 
+#include "engine/connection/slots.hpp"
+
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace heddle::engine {
 
@@ -22,7 +23,7 @@ std::int32_t Introduction::take_slot(Port& port) {
   if (found == port.slot_taken.end()) return -1;
   *found = true;
   const auto index = static_cast<std::int32_t>(found - port.slot_taken.begin());
-  port.area->slots[index].lead.store(0, std::memory_order_relaxed);
+  clear_slot(port.area->slots[index]);
   return index;
 }
 
@@ -56,8 +57,7 @@ bool Introduction::prepare(Link& link) {
 }
 
 bool Introduction::hear(Link& link, SlotBody& told) {
-  const SlotBody& body = link.port->area->slots[link.slot].body;
-  std::memcpy(&told, &body, sizeof told); // read once: the peer could still write it
+  told = read_body(link.port->area->slots[link.slot]);
   if (told.peer != link.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
   link.peer_slot = told.slot;
   return true;
@@ -97,16 +97,9 @@ void Introduction::stage(Link& link) {
 }
 
 ir::Command Introduction::slot_command(Link& link, SlotVerb verb, bool with_body) {
-  ir::Command command;
-  command.operation = ir::Operation::put;
-  command.flags = ir::Flags::lead_last;
+  ir::Command command = slot_put(verb, with_body ? &link.outgoing : nullptr);
   command.peer = ir::Peer{link.rank};
   command.remote = link.peer_area.at(BootstrapArea::slot_offset(link.peer_slot));
-  const auto lead = static_cast<std::uint64_t>(verb);
-  std::memcpy(command.head.data(), &lead, sizeof lead);
-  command.head_bytes = sizeof lead;
-  command.local = reinterpret_cast<std::byte*>(&link.outgoing);
-  command.bytes = with_body ? sizeof(SlotBody) : 0;
   return command;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/messages/fetcher.hpp"
 
+#include "engine/messages/claim_cell.hpp"
 #include "engine/messages/machines.hpp"
 
 #include <algorithm>
@@ -51,8 +52,7 @@ std::size_t Fetcher::progress() {
 bool Fetcher::post_next(Operation& receive) {
   if (receive.stage != Stage::reading || receive.read_refused || receive.link->failed()) return false;
   std::uint64_t chunk_number = receive.claimed / receive.chunk;
-  if (receive.cell >= 0)
-    chunk_number = receive.link->port->area->cells[receive.cell].next.fetch_add(1, std::memory_order_relaxed);
+  if (receive.cell >= 0) chunk_number = claim_chunk(receive.link->port->area->cells[receive.cell]);
   if (chunk_number >= chunks(receive)) { // numbers are compared, not offsets: the peer can write the counter
     if (receive.cell >= 0 && receive.in_flight == 0) receive.stage = *step(receive.stage, ReceiveInput::none_left);
     return false;
@@ -115,7 +115,7 @@ void Fetcher::ask_for_help(Operation& receive) {
   port.cell_peer[cell] = link.rank;
   port.cell_place[cell] = *place;
   receive.cell = static_cast<std::int32_t>(cell);
-  port.area->cells[cell].next.store(receive.claimed / receive.chunk, std::memory_order_relaxed);
+  open_cell(port.area->cells[cell], receive.claimed / receive.chunk);
   outbox_.write_control(link, RecordKind::assist,
                         AssistRequest{.sender = receive.partner,
                                       .cell = cell,
@@ -132,7 +132,7 @@ bool Fetcher::assist_done(Link& link, const AssistDone& done) {
   if (receive != nullptr) leave_cell(*receive);
   port.cell_taken[done.cell] = false;
   if (receive == nullptr) return true;
-  const std::uint64_t claimed = port.area->cells[done.cell].next.load(std::memory_order_relaxed);
+  const std::uint64_t claimed = chunks_claimed(port.area->cells[done.cell]);
   receive->claimed = std::min(claimed, chunks(*receive)) * receive->chunk;
   if (done.bytes > receive->wanted - std::min(receive->wanted, receive->moved)) return false;
   receive->moved += done.bytes;

@@ -1,5 +1,7 @@
 #include "engine/rings/allocation.hpp"
 
+#include "engine/connection/slots.hpp"
+
 namespace heddle::engine {
 
 namespace allocation {
@@ -85,8 +87,7 @@ void Allocation::answered(Link& link, std::uint64_t slot) {
     host_.lost(link, "it wrote a command slot that is not its");
     return;
   }
-  std::atomic<std::uint64_t>& lead = link.port->area->slots[slot].lead;
-  const auto verb = static_cast<SlotVerb>(lead.exchange(0, std::memory_order_acquire));
+  const auto verb = static_cast<SlotVerb>(take_word(link.port->area->slots[slot]));
   feed(link, verb == SlotVerb::answer ? allocation::Input::grant : allocation::Input::refused);
 }
 

@@ -31,7 +31,7 @@ Result<AreaEntry*> OwnAreas::free_entry() {
     const auto offset = segment_.allocate(area_table_bytes(processes_));
     if (!offset) return std::unexpected(offset.error());
     table_ = *offset;
-    segment_.mapping().header().areas.store(*offset, std::memory_order_release);
+    publish_table(segment_.mapping().header(), *offset);
   }
   AreaEntry* entries = table();
   for (std::uint64_t i = 0; i < kMostAreas; ++i)
@@ -88,7 +88,7 @@ void OwnAreas::close(std::uint64_t key) {
 
 PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {
   if (const auto known = areas_.find(key); known != areas_.end()) return &known->second;
-  const std::uint64_t offset = main.header().areas.load(std::memory_order_acquire);
+  const std::uint64_t offset = table_offset(main.header());
   const std::uint64_t index = key & kIndexMask;
   const std::uint64_t whole = area_table_bytes(own_rank + 1);
   if (offset == 0 || offset % alignof(AreaEntry) != 0 || index >= kMostAreas || offset > main.bytes() ||

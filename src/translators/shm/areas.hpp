@@ -44,6 +44,16 @@ struct alignas(64) InsideWord {
   std::atomic<std::uint64_t> process; // that is just reading or writing an area of the owner; 0: it is not
 };
 
+// Where the owner's table stands in its main segment; 0: there is none yet. Whoever sees it sees a table, cleared at first.
+template <typename Memory = base::Processor>
+void publish_table(SegmentHeader& header, std::uint64_t offset) {
+  Memory::store(header.areas, offset, std::memory_order_release);
+}
+template <typename Memory = base::Processor>
+std::uint64_t table_offset(const SegmentHeader& header) {
+  return Memory::load(header.areas, std::memory_order_acquire);
+}
+
 template <typename Memory = base::Processor>
 void open_entry(AreaEntry& entry, const AreaContent& content, std::uint64_t key) {
   const auto words = std::bit_cast<AreaWords>(content);
