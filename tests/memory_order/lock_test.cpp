@@ -3,14 +3,18 @@
 #include "base/flight_recorder.hpp"
 #include "engine/onesided/locks.hpp"
 #include "tests/memory_order/every_order.hpp"
+#include "translators/execute.hpp"
 
 #include "engine/onesided/locks.cpp" // its steps over the model's memory
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
+#include <iostream>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace heddle::memory_order {
 namespace {
@@ -28,24 +32,80 @@ struct Shared {
   static constexpr std::uint32_t kDeath = 256;
 };
 
+// Commands on the lock's memory. What a network promises of a get is only that it comes after commands that have ended: its words are read
+// from the last to the first, which is the worst for whoever counts on the order in which they stand.
+class Network final : public ir::Translator {
+ public:
+  explicit Network(Shared& shared) : memory_(reinterpret_cast<std::byte*>(shared.lock.data())) {}
+
+  [[nodiscard]] std::string_view name() const override { return "model"; }
+  [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] ir::Address address() const override { return {}; }
+  heddle::Result<ir::ExposedMemory> allocate(std::size_t) override { return std::unexpected(Error{}); }
+  void deallocate(const ir::ExposedMemory&) override {}
+  heddle::Result<ir::RemotePlace> expose(std::span<std::byte>) override { return std::unexpected(Error{}); }
+  void withdraw(const ir::RemotePlace&) override {}
+  heddle::Result<ir::RemotePlace> attach(ir::Peer, const ir::Address&) override { return ir::RemotePlace{}; }
+  void detach(ir::Peer) override {}
+  std::size_t submit(std::span<const ir::Command> commands) override {
+    for (const ir::Command& command : commands) execute(command);
+    return commands.size();
+  }
+  std::size_t poll(std::span<ir::Event> events) override {
+    if (events_.empty()) return 0;
+    events[0] = events_.front();
+    events_.erase(events_.begin());
+    return 1;
+  }
+
+ private:
+  void execute(const ir::Command& command) {
+    std::byte* at = memory_ + command.remote.offset;
+    ir::Event event{.kind = ir::EventKind::completed, .peer = command.peer, .cookie = command.cookie};
+    if (command.operation == ir::Operation::put) {
+      translators::execute_put<ModelMemory>(command, at);
+    } else if (command.operation == ir::Operation::get) {
+      for (std::uint64_t end = command.bytes; end > 0; end -= sizeof(std::uint64_t)) {
+        const std::uint64_t from = end - sizeof(std::uint64_t);
+        const std::uint64_t word = ModelMemory::load(base::word_at(at + from), std::memory_order_acquire);
+        std::memcpy(command.local + from, &word, sizeof word);
+      }
+    } else {
+      event.value = translators::execute_atomic<ModelMemory>(command, at);
+    }
+    if (ir::has(command.flags, ir::Flags::signalled)) events_.push_back(event);
+  }
+
+  std::byte* memory_;
+  ir::Capabilities capabilities_{.atomics = true};
+  std::vector<ir::Event> events_;
+};
+
 class Member final : public engine::OneSidedHost {
  public:
   Member(Shared& shared, std::uint32_t rank, std::uint32_t size)
       : shared_(shared), core_(rank, size, {}, recorder_), area_(ground_.known.find_or_add(0, kLockId)) {}
 
-  void reset(bool death_known, bool keeps) {
+  void reset(bool death_known, bool keeps, bool by_commands) {
     keeps_ = keeps;
+    by_commands_ = by_commands;
     locks_.emplace(ground_);
     area_.seat = {};
     area_.state = engine::KnownArea::State::open;
     area_.kind = engine::AreaKind::lock;
     area_.atomics = true;
     area_.bytes = sizeof shared_.lock;
-    area_.seat.window = {.memory = reinterpret_cast<std::byte*>(shared_.lock.data()),
-                         .live = &live_,
-                         .key = 1,
-                         .inside = &inside_,
-                         .mark = core_.rank + 1};
+    network_.emplace(shared_);
+    queue_.emplace(*network_);
+    port_.queue = &*queue_;
+    link_.port = &port_;
+    area_.link = by_commands ? &link_ : nullptr;
+    if (!by_commands)
+      area_.seat.window = {.memory = reinterpret_cast<std::byte*>(shared_.lock.data()),
+                           .live = &live_,
+                           .key = 1,
+                           .inside = &inside_,
+                           .mark = core_.rank + 1};
     dead_ = death_known ? 1 : 0;
     heard_ = 0;
     rounds_ = 0;
@@ -65,6 +125,7 @@ class Member final : public engine::OneSidedHost {
     status_.emplace();
     status_->begin();
     locks_->try_lock(area_, *status_);
+    while (by_commands_ && !status_->ended()) wait();
     check(status_->ended(), "trying waits");
     check(status_->code() == ErrorCode::ok || status_->code() == ErrorCode::lock_busy, "trying fails");
     return status_->code() == ErrorCode::ok;
@@ -74,6 +135,7 @@ class Member final : public engine::OneSidedHost {
     status_.emplace();
     status_->begin();
     locks_->unlock(area_, *status_);
+    while (by_commands_ && !status_->ended()) wait();
     check(status_->ended(), "unlocking waits");
   }
 
@@ -92,9 +154,14 @@ class Member final : public engine::OneSidedHost {
  private:
   // Sleeps until there is news, as a process that does nothing but wait; one that is alert does not sleep.
   void wait() {
+    std::array<ir::Event, 1> events;
+    if (queue_->poll(events) != 0) {
+      locks_->command_ended(events[0]);
+      return;
+    }
     std::atomic<std::uint32_t>& mail = shared_.mail.at(core_.rank);
     if (locks_->tries_again()) {
-      assume(++rounds_ < 3); // it looks again until somebody else has gone on
+      assume(++rounds_ < (by_commands_ ? 5 : 3)); // it looks again until somebody else has gone on
       locks_->progress();
       return;
     }
@@ -121,6 +188,11 @@ class Member final : public engine::OneSidedHost {
   std::uint32_t dead_ = 0;
   std::uint32_t heard_ = 0;
   int rounds_ = 0;
+  std::optional<Network> network_;
+  std::optional<schedule::Queue> queue_;
+  engine::Port port_;
+  engine::Link link_;
+  bool by_commands_ = false;
   bool keeps_ = false; // whoever has the lock keeps it
 };
 
@@ -135,6 +207,7 @@ class LockProgram {
     // The first is dead already: it had nothing to do with the lock, held it, or had a ticket and no claim yet.
     enum class Fallen : std::uint8_t { nobody, elsewhere, holder, in_gap };
     Fallen fallen = Fallen::nobody;
+    bool by_commands = false; // no window
   };
   explicit LockProgram(Form form) : form_(form) {
     for (std::uint32_t rank = 0; rank < form_.members; ++rank) members_.at(rank).emplace(shared_, rank, form_.members);
@@ -150,7 +223,7 @@ class LockProgram {
     Program program{.prepare =
                         [this] {
                           for (std::uint32_t rank = 0; rank < form_.members; ++rank)
-                            members_.at(rank)->reset(has_fallen(), has_fallen());
+                            members_.at(rank)->reset(has_fallen(), has_fallen(), form_.by_commands);
                         },
                     .threads = {}};
     for (std::uint32_t rank = first(); rank < form_.members; ++rank)
@@ -214,6 +287,29 @@ TEST(EveryOrder, OfALockLetsOneInAtATime) {
                             {"the same, and one tries", tries_elsewhere.program()},
                             {"the holder is dead", holder.program()},
                             {"one without a claim is dead", in_gap.program()}});
+}
+
+TEST(EveryOrder, OfALockByCommandsLetsOneInAtATime) {
+  using Fallen = LockProgram::Form::Fallen;
+  LockProgram in_turn({.members = 2, .at_once = false, .by_commands = true});
+  LockProgram elsewhere({.members = 3, .at_once = false, .fallen = Fallen::elsewhere, .by_commands = true});
+  LockProgram tries({.members = 3, .at_once = false, .tries = true, .fallen = Fallen::elsewhere, .by_commands = true});
+  LockProgram holder({.members = 2, .at_once = false, .fallen = Fallen::holder, .by_commands = true});
+  LockProgram in_gap({.members = 2, .at_once = false, .fallen = Fallen::in_gap, .by_commands = true});
+  LockProgram mortal({.members = 2, .at_once = false, .mortal = true, .by_commands = true});
+  // What the network asks for is not the lock's.
+  for (const Named& named : std::vector<Named>{{"two in turn", in_turn.program()},
+                                               {"a death that does not concern the lock", elsewhere.program()},
+                                               {"the same, and one tries", tries.program()},
+                                               {"the holder is dead", holder.program()},
+                                               {"one without a claim is dead", in_gap.program()},
+                                               {"one of two may die", mortal.program()}}) {
+    const Result result = explore(named.program);
+    EXPECT_FALSE(result.violated) << named.name << ": " << result.what;
+    EXPECT_TRUE(result.violated || result.complete) << named.name;
+    EXPECT_TRUE(result.unending.empty()) << named.name;
+    std::cout << named.name << ": " << result.executions << " executions\n";
+  }
 }
 
 } // namespace

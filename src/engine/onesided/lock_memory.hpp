@@ -128,7 +128,13 @@ struct LockSeat {
   ir::AreaWindow window;                     // onto an open lock's memory, where there is one
   std::uint64_t word = 0;                    // what a read brings; the state that try_lock or pass_over expects
   base::BackedVector<std::uint64_t> reading; // of the whole lock
-  base::BackedVector<std::uint64_t> before;
+  base::BackedVector<std::uint64_t> before;  // what can be counted on of the readings before it
+  std::uint32_t readings = 0;                // so far
+  std::uint64_t state_read = 0;              // in the last one
+  void forget_readings() {
+    before.clear();
+    readings = 0;
+  }
 };
 
 } // namespace heddle::engine

@@ -190,7 +190,7 @@ template <typename Memory>
 void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::trying);
-  area.seat.before.clear();
+  area.seat.forget_readings();
   if (!area.seat.window.exists()) {
     if (ground_.host.gone() > 0) { // `trying` is set only where a ticket is to be had: others who probe would wonder
       probe(area);
@@ -262,7 +262,7 @@ void BasicLocks<Memory>::probe(KnownArea& area) {
 template <typename Memory>
 void BasicLocks<Memory>::wait(KnownArea& area) {
   area.seat.state = SeatState::waiting;
-  area.seat.before.clear();
+  area.seat.forget_readings();
   area.seat.alert = ground_.host.gone() > 0;
   waiting_.push_back(&area);
 }
@@ -418,7 +418,7 @@ template <typename Memory>
 void BasicLocks<Memory>::peer_failed() {
   for (KnownArea* area : waiting_) {
     area->seat.alert = true;
-    area->seat.before.clear();
+    area->seat.forget_readings();
   }
 }
 
@@ -455,17 +455,37 @@ void BasicLocks<Memory>::judge(KnownArea& area) {
   const bool probes = seat.state == SeatState::probing;
   if (!probes && seat.state != SeatState::waiting) return;
   const LockReading now = reading_of(seat.reading);
-  const LockVerdict verdict =
-      judge_lock(reading_of(seat.before), now, probes ? now.state().next : seat.ticket,
-                 [this](std::uint32_t rank) { return rank < ground_.core.size && ground_.host.has_ended(rank); });
-  const bool first_look = seat.before.empty();
-  seat.before = seat.reading;
-  if (probes && first_look && verdict.kind == LockVerdict::Kind::stay_alert)
+  const LockReading before = reading_of(seat.before);
+  LockVerdict verdict = judge_lock(before, now, probes ? now.state().next : seat.ticket, [this](std::uint32_t rank) {
+    return rank < ground_.core.size && ground_.host.has_ended(rank);
+  });
+  // Through a window words are read one after the other. A command reads them in any order: that one word was read before another
+  // is known only of two commands.
+  const bool in_order = seat.window.exists();
+  if (!in_order && verdict.kind == LockVerdict::Kind::pass_over && !verdict.held &&
+      (seat.readings == 0 || LockState::unpack(seat.state_read).serving != now.state().serving))
+    verdict.kind = LockVerdict::Kind::stay_alert; // `deaths` may be from before the ticket was served
+  remember_reading(seat, in_order);
+  const std::uint32_t enough = in_order ? 2 : 3;
+  if (probes && seat.readings < enough && verdict.kind == LockVerdict::Kind::stay_alert)
     inspect(area); // a ticket that nobody claims is a dead one's only if that lasts
   else if (probes)
     act_on_probe(area, verdict);
   else
     act_on(area, verdict);
+}
+
+// The state counts as read before the `trying` words that stand beside it: where a command has read both, it is that of the command
+// before; of the first, that no ticket was taken.
+template <typename Memory>
+void BasicLocks<Memory>::remember_reading(LockSeat& seat, bool in_order) {
+  const LockState state = reading_of(seat.reading).state();
+  seat.before = seat.reading;
+  if (!in_order)
+    seat.before[LockLayout::kState / sizeof(std::uint64_t)] =
+        seat.readings == 0 ? LockState{.next = state.serving, .serving = state.serving}.pack() : seat.state_read;
+  seat.state_read = state.pack();
+  seat.readings = std::min(seat.readings + 1, 3U); // more makes no difference
 }
 
 template <typename Memory>
@@ -509,6 +529,7 @@ void BasicLocks<Memory>::start_passing(KnownArea& area, bool held) {
 template <typename Memory>
 void BasicLocks<Memory>::look_again(KnownArea& area) {
   area.seat.inspecting = false;
+  area.seat.readings = std::min(area.seat.readings, 1U); // of the lock as it is now there is none
   if (area.seat.state == SeatState::probing) inspect(area);
 }
 

@@ -76,6 +76,7 @@ class BasicLocks {
   // Passing over the dead.
   void inspect(KnownArea& area);
   void judge(KnownArea& area);
+  void remember_reading(LockSeat& seat, bool in_order);
   void act_on(KnownArea& area, LockVerdict verdict);
   void act_on_probe(KnownArea& area, LockVerdict verdict);
   void start_passing(KnownArea& area, bool held);
