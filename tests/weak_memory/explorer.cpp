@@ -376,11 +376,12 @@ void ModelMemory::compiler_fence(base::Here here) {
   g_explorer->model().compiler_fence(g_explorer->self());
 }
 
-void ModelMemory::barrier_everywhere(base::Here here) {
+bool ModelMemory::barrier_everywhere(base::Here here) {
   std::memory_order order = std::memory_order_relaxed;
-  if (!g_explorer->order_at(here, Access::barrier_everywhere, order)) return;
+  if (!g_explorer->order_at(here, Access::barrier_everywhere, order)) return true;
   g_explorer->point();
   g_explorer->model().barrier_everywhere(g_explorer->self());
+  return true;
 }
 
 void ModelMemory::wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds) {

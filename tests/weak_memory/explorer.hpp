@@ -129,7 +129,7 @@ struct ModelMemory {
 
   // The kernel's part (translators/shm/sleep_flag.hpp). Nobody sleeps for a limited time here: a sleep that only its end would
   // end is one that was missed.
-  static void barrier_everywhere(base::Here here = base::Here::current());
+  static bool barrier_everywhere(base::Here here = base::Here::current());
   static void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds limit);
   static void wake(std::atomic<std::uint32_t>& word);
 

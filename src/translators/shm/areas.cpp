@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 
 namespace heddle::translators {
 
@@ -81,7 +83,9 @@ Result<OwnAreas::Made> OwnAreas::expose(std::span<std::byte> memory) {
 void OwnAreas::close(std::uint64_t key) {
   AreaEntry& entry = table()[key & kIndexMask];
   if (entry.key.load(std::memory_order_relaxed) != key) return;
-  close_entry(entry, barrier_);
+  // No processor holds a store back for so long: those who write `inside` go on to look at the key.
+  constexpr std::chrono::milliseconds kSettles{100};
+  if (!close_entry(entry, barrier_)) std::this_thread::sleep_for(kSettles);
   for (std::uint32_t rank = 0; rank < processes_; ++rank)
     for (std::uint64_t found = 0; (found = is_inside(inside()[rank])) != 0 && !gone(found);) ::sched_yield();
 }

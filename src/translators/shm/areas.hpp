@@ -60,14 +60,14 @@ void open_entry(AreaEntry& entry, const AreaContent& content, std::uint64_t key)
   for (std::size_t i = 0; i < words.size(); ++i) Memory::store(entry.words[i], words[i], std::memory_order_relaxed);
   Memory::store(entry.key, key, std::memory_order_release);
 }
-// From here on whoever enters sees that the area is closed, and whoever entered before is seen by is_inside.
+// True: from here on whoever enters sees that the area is closed, and whoever entered before is seen by is_inside. False: the
+// kernel has refused the barrier, and this will be so soon.
 template <typename Memory = Kernel>
-void close_entry(AreaEntry& entry, bool barrier) {
+bool close_entry(AreaEntry& entry, bool barrier) {
   Memory::store(entry.key, std::uint64_t{0}, std::memory_order_relaxed);
-  if (barrier)
-    Memory::barrier_everywhere();
-  else
-    Memory::fence(std::memory_order_seq_cst);
+  if (barrier) return Memory::barrier_everywhere();
+  Memory::fence(std::memory_order_seq_cst);
+  return true;
 }
 // The process that is inside, or 0.
 template <typename Memory = base::Processor>

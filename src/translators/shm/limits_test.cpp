@@ -5,8 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -125,6 +133,35 @@ TEST(ShmLimits, AFileSizeThatIsJustEnoughServes) {
     return std::nullopt;
   });
   EXPECT_EQ(complaint.code, ErrorCode::ok) << complaint.fact.data();
+}
+
+// As a program that forbids itself system calls it does not know of, after it has begun.
+bool forbid_membarrier() {
+  std::array<sock_filter, 4> steps{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  const sock_fprog program{.len = steps.size(), .filter = steps.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// A writer may have missed that it sleeps, so that nobody wakes it.
+TEST(ShmLimits, ASleepThatNoBarrierOrdersIsShort) {
+  constexpr int kSkipped = 77;
+  Child child([](const Line&) {
+    auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
+    if (!made || !Kernel::take_part_in_barriers() || !forbid_membarrier()) return kSkipped;
+    const auto before = std::chrono::steady_clock::now();
+    (*made)->announce_sleep();
+    (*made)->sleep(std::chrono::seconds(20));
+    const auto area = (*made)->allocate_area(64);
+    if (!area) return 1;
+    (*made)->close_area(area->place); // ends, too
+    return std::chrono::steady_clock::now() - before < std::chrono::seconds(10) ? 0 : 2;
+  });
+  const int outcome = child.exit_code();
+  if (outcome == kSkipped) GTEST_SKIP() << "the kernel has no barrier for all processes, or no filter of system calls";
+  EXPECT_EQ(outcome, 0);
 }
 
 } // namespace

@@ -374,7 +374,7 @@ void Shm::report(const ir::Command& command, const Outcome& outcome) {
 }
 
 void Shm::announce_sleep() {
-  translators::announce_sleep<Kernel>(segment_.mapping().header().asleep, wakes_at_once_);
+  sleeps_ordered_ = translators::announce_sleep<Kernel>(segment_.mapping().header().asleep, wakes_at_once_);
 }
 
 void Shm::cancel_sleep() {
@@ -382,7 +382,7 @@ void Shm::cancel_sleep() {
 }
 
 void Shm::sleep(std::chrono::nanoseconds limit) {
-  if (!wakes_at_once_) limit = std::min(limit, kNap);
+  if (!sleeps_ordered_) limit = std::min(limit, kNap);
   sleep_announced<Kernel>(segment_.mapping().header().asleep, limit);
 }
 

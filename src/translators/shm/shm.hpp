@@ -97,6 +97,7 @@ class Shm final : public ir::Translator {
   EventList events_;
   std::unique_ptr<std::uint64_t> nonce_; // in private memory, for peers to try to read
   bool wakes_at_once_ = false;           // the kernel orders sleepers against writers
+  bool sleeps_ordered_ = false;          // has ordered the sleep that is announced
   bool told_refusal_ = false;
 };
 

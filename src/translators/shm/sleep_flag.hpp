@@ -15,18 +15,19 @@ namespace heddle::translators {
 struct Kernel : base::Processor {
   // Agrees to pass the barriers of others. False where the kernel has none.
   static bool take_part_in_barriers();
-  // Every process that takes part and is running passes a full barrier, and so does this one.
-  static void barrier_everywhere(base::Here = base::Here::current());
+  // Every process that takes part and is running passes a full barrier, and so does this one. False: the kernel refuses, though
+  // it has one, as under a filter of system calls that the program has set since.
+  [[nodiscard]] static bool barrier_everywhere(base::Here = base::Here::current());
   // Sleeps while the word holds the value, until woken or the time is over.
   static void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds limit);
   static void wake(std::atomic<std::uint32_t>& word);
 };
 
-// From here on, whoever writes sees the flag, or what it has written is seen by the caller's next look; only with `barrier`.
+// True, and only with `barrier`: from here on, whoever writes sees the flag, or what it has written is seen by the caller's next look.
 template <typename Memory>
-void announce_sleep(std::atomic<std::uint32_t>& asleep, bool barrier) {
+bool announce_sleep(std::atomic<std::uint32_t>& asleep, bool barrier) {
   Memory::store(asleep, 1U, std::memory_order_relaxed);
-  if (barrier) Memory::barrier_everywhere();
+  return barrier && Memory::barrier_everywhere();
 }
 template <typename Memory>
 void cancel_sleep(std::atomic<std::uint32_t>& asleep) {
