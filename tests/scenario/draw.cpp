@@ -190,7 +190,11 @@ Action draw_action(Drawing& drawing, Deed deed) {
     case Deed::close:
     case Deed::meet: break;
     case Deed::pause:
-    case Deed::compute: action.ns = lot.below(lot.chance(85) ? 2 * drawing.message_ns : 20 * drawing.message_ns); break;
+    case Deed::compute:
+      action.ns = lot.below(lot.chance(85) ? 2 * drawing.message_ns : 20 * drawing.message_ns);
+      // So long that deaths and all that came before are found at once.
+      if (deed == Deed::compute && lot.chance(10)) action.ns *= 100;
+      break;
     case Deed::push:
       action.bytes = 1 + lot.below(lot.chance(60) ? 64 : 1000);
       action.offset = lot.below(1000);

@@ -19,11 +19,11 @@ Member::Member(Context& context, const Scenario& scenario, Witness& witness, Jou
             .scenario = scenario,
             .rank = static_cast<std::uint32_t>(context.rank()),
             .witness = witness,
-            .journal = journal},
+            .journal = journal,
+            .fates = std::vector(scenario.peers(), ErrorCode::ok)},
       messages_(role_),
       memory_(role_),
-      meetings_(role_),
-      told_(scenario.peers(), 0) {}
+      meetings_(role_) {}
 
 Member::Next Member::step() {
   if (phase_ == Phase::acting) return act();
@@ -92,7 +92,7 @@ void Member::take(const Event& event) {
   switch (event.kind) {
     case Event::Kind::sent:
     case Event::Kind::received:
-    case Event::Kind::unsolicited_left: return messages_.ended(event.cookie, event.completion);
+    case Event::Kind::unsolicited_left: return messages_.ended(event);
     case Event::Kind::barrier_passed:
     case Event::Kind::exchanged:
     case Event::Kind::pattern_ended: return meetings_.ended(event.cookie, event.completion);
@@ -115,7 +115,9 @@ void Member::told(std::uint32_t rank, bool died) {
   role_.note([&] { return "is told that rank " + std::to_string(rank) + (died ? " died" : " left"); });
   role_.demand(died ? role_.scenario.dies(rank) : role_.scenario.goes(rank) && !role_.scenario.dies(rank),
                [&] { return "rank " + std::to_string(rank) + " is said to have " + (died ? "died" : "left"); });
-  role_.demand(++told_[rank] == 1, [&] { return "rank " + std::to_string(rank) + " is said twice to be gone"; });
+  role_.demand(role_.fates[rank] == ErrorCode::ok,
+               [&] { return "rank " + std::to_string(rank) + " is said twice to be gone"; });
+  role_.fates[rank] = died ? ErrorCode::peer_failed : ErrorCode::peer_left;
 }
 
 bool Member::completed() {
@@ -126,7 +128,7 @@ bool Member::completed() {
   if (leaves) return true;
   if (role_.scenario.dies(role_.rank) || messages_.missing() > 0) return false;
   for (std::uint32_t rank = 0; rank < role_.scenario.peers(); ++rank)
-    if (rank != role_.rank && role_.scenario.dies(rank) && told_[rank] == 0)
+    if (rank != role_.rank && role_.scenario.dies(rank) && role_.fates[rank] == ErrorCode::ok)
       return false; // of one that left: at the end
   return true;
 }
@@ -173,6 +175,7 @@ bool Member::accounted() {
 bool Member::closed() {
   if (!messages_.wind_up()) return false;
   if (role_.scenario.leaves[role_.rank]) {
+    messages_.check();
     meetings_.forget();
     memory_.close_all();
     return true;
@@ -190,7 +193,7 @@ bool Member::closed() {
   for (const auto& figure : role_.context.figures()) // what the library fetches by itself ends with its last command
     if (figure.name == "operations under way" && figure.value > 0) return false;
   for (std::uint32_t rank = 0; rank < role_.scenario.peers(); ++rank)
-    if (rank != role_.rank && role_.scenario.goes(rank) && told_[rank] == 0) return false;
+    if (rank != role_.rank && role_.scenario.goes(rank) && role_.fates[rank] == ErrorCode::ok) return false;
   check_figures();
   return true;
 }

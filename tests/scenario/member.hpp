@@ -53,7 +53,6 @@ class Member {
   Meetings meetings_;
   Phase phase_ = Phase::acting;
   std::size_t next_ = 0;              // of its actions
-  std::vector<int> told_;             // by rank: how often it was said to be gone
   std::vector<Account> accounts_out_; // sent from here
   std::vector<Request> accounts_under_way_;
   bool areas_closed_ = false;

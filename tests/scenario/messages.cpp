@@ -24,23 +24,35 @@ std::vector<Sent> messages_from(const Scenario& scenario, std::uint32_t from) {
                         .number = number,
                         .tag = is_unsolicited ? number : action.tag,
                         .bytes = action.bytes,
-                        .unsolicited = is_unsolicited});
+                        .unsolicited = is_unsolicited,
+                        .synchronous = !is_unsolicited && action.mode != 0});
     ++number;
   }
   return messages;
 }
 
-std::string text_of(const Match& match) {
+std::string hex(std::uint64_t word) {
   constexpr char kDigits[] = "0123456789abcdef";
-  const auto hex = [&](std::uint64_t word) {
-    std::string text;
-    for (; word != 0; word >>= 4U) text.insert(text.begin(), kDigits[word & 0xfU]);
-    return "0x" + (text.empty() ? "0" : text);
-  };
+  std::string text;
+  for (; word != 0; word >>= 4U) text.insert(text.begin(), kDigits[word & 0xfU]);
+  return "0x" + (text.empty() ? "0" : text);
+}
+
+std::string text_of(const Match& match) {
   std::string text =
       match.source == kAnySource ? "anybody" : "rank " + std::to_string(static_cast<std::uint32_t>(match.source));
   text += ", tag " + hex(static_cast<std::uint64_t>(match.tag));
   return match.mask == kWholeTag ? text : text + " mask " + hex(match.mask);
+}
+
+// What is known of a message from its envelope.
+Sent sent_of(const Envelope& envelope) {
+  return {.from = static_cast<std::uint32_t>(envelope.source),
+          .to = 0,
+          .number = 0,
+          .tag = static_cast<std::uint64_t>(envelope.tag),
+          .bytes = envelope.bytes,
+          .unsolicited = false};
 }
 
 Match match_of(const Action& action) {
@@ -87,11 +99,15 @@ void Messages::act(const Action& action) {
   }
 }
 
+bool Messages::is_small(const Sent& sent) const {
+  return sent.bytes <= kSmall && !announced(sent);
+}
+
 std::string Messages::name_of(const Operation& operation) const {
   if (!operation.is_send) return "the receive from " + text_of(operation.match);
   const Sent& sent = outgoing_[static_cast<std::size_t>(operation.message)];
   return std::string("the ") + (sent.unsolicited ? "unsolicited send" : "send") + " of " + std::to_string(sent.bytes) +
-         " bytes to rank " + std::to_string(sent.to);
+         " bytes to rank " + std::to_string(sent.to) + ", tag " + hex(sent.tag);
 }
 
 void Messages::add(Operation operation) {
@@ -114,19 +130,20 @@ void Messages::send(const Action& action) {
            (sent.unsolicited                ? "unsolicited, "
             : mode == SendMode::synchronous ? "synchronously, "
                                             : "") +
-           std::to_string(sent.bytes) + " bytes to rank " + std::to_string(sent.to) +
+           std::to_string(sent.bytes) + " bytes to rank " + std::to_string(sent.to) + ", tag " + hex(sent.tag) +
            (request ? "" : ": refused, " + std::string(to_string(request.error().code)));
   });
-  if (!request) {
-    role_.demand(role_.may_end(sent.to, request.error().code), [&] { return "a send: " + request.error().message(); });
-    return;
-  }
+  role_.demand_refusal(sent.to, request ? ErrorCode::ok : request.error().code, "a send to");
+  if (!request) return;
+  std::vector<Witness::Message>& started = role_.witness.messages[sent.to];
+  started.push_back({.sent = sent});
   add({.node = role_.rank,
        .is_send = true,
        .by_event = action.event != 0,
        .message = static_cast<int>(index),
        .region = std::move(region),
-       .request = *request});
+       .request = *request,
+       .witnessed = started.size() - 1});
   ++sends_under_way_;
 }
 
@@ -137,12 +154,16 @@ void Messages::receive(const Match& match, std::uint64_t room, const Action& how
     return "posts a receive from " + text_of(match) + ", room for " + std::to_string(room) +
            (request ? "" : ": refused, " + std::string(to_string(request.error().code)));
   });
+  const bool from_anybody = match.source == kAnySource;
+  const auto source = static_cast<std::uint32_t>(match.source);
   if (!request) {
-    role_.demand(
-        match.source != kAnySource && role_.may_end(static_cast<std::uint32_t>(match.source), request.error().code),
-        [&] { return "a receive: " + request.error().message(); });
+    role_.demand(!from_anybody, [&] { return "a receive: " + request.error().message(); });
+    role_.demand_refusal(source, request.error().code, "a receive from");
+    role_.demand(!role_.context.probe(match), "a receive is refused though its message is here");
     return;
   }
+  std::vector<Witness::Posted>& posted = role_.witness.receives[role_.rank];
+  posted.push_back({.match = match});
   add({.node = role_.rank,
        .is_send = false,
        .by_event = how.event != 0,
@@ -150,22 +171,50 @@ void Messages::receive(const Match& match, std::uint64_t room, const Action& how
        .request = *request,
        .room = room,
        .match = match,
-       .order = ++orders_});
+       .order = ++orders_,
+       .after_news = !from_anybody && role_.fates[source] != ErrorCode::ok,
+       .witnessed = posted.size() - 1});
   if (match.source == kAnySource && match.mask == 0) ++catch_alls_;
 }
 
+// What a probe for anything sees is seen by every probe that accepts it: it stays until it is received.
 void Messages::probe(const Action& action) {
-  const auto seen = role_.context.probe(match_of(action));
-  role_.demand(seen || role_.may_end(action.peer, seen.error().code), "a probe fails");
-  role_.demand(!seen || !*seen || static_cast<std::uint32_t>((*seen)->source) < role_.scenario.peers(),
-               "a probe sees an impossible source");
+  const Match match = match_of(action);
+  const auto any = role_.context.probe({.mask = 0});
+  role_.demand(any.has_value(), "a probe for anything is refused");
+  const auto seen = role_.context.probe(match);
+  const auto text = [&] { return "a probe from " + text_of(match); };
+  if (!seen || (!*seen && match.source != kAnySource))
+    role_.demand_refusal(action.peer, seen ? ErrorCode::ok : seen.error().code, "a probe from");
+  role_.demand(seen || match.source != kAnySource, [&] { return text() + " is refused"; });
+  if (!seen) return;
+  if (*any && !role_.scenario.goes(static_cast<std::uint32_t>((*any)->source)))
+    role_.demand(*seen || !accepts(match, sent_of(**any)), [&] { return text() + " does not see what is here"; });
+  if (!*seen) return;
+  ++role_.witness.happened.probes_found;
+  role_.demand(accepts(match, sent_of(**seen)), [&] { return text() + " sees what it does not accept"; });
+  const auto same = [&](const Sent& sent) {
+    return !sent.unsolicited && Rank{sent.from} == (*seen)->source && Tag{sent.tag} == (*seen)->tag &&
+           sent.bytes == (*seen)->bytes;
+  };
+  role_.demand(std::ranges::any_of(incoming_, same), [&] { return text() + " sees a message that nobody sends"; });
 }
 
 void Messages::reserve(const Action& action) {
   const Match match = match_of(action);
+  const auto seen = role_.context.probe(match);
   const auto message = role_.context.matched_probe(match);
-  role_.demand(message || role_.may_end(action.peer, message.error().code), "a matched probe fails");
+  role_.demand(message || match.source != kAnySource, "a matched probe from anybody is refused");
+  if (!message || (!*message && match.source != kAnySource))
+    role_.demand_refusal(action.peer, message ? ErrorCode::ok : message.error().code, "a matched probe from");
+  if (seen && *seen && !role_.scenario.goes(static_cast<std::uint32_t>((*seen)->source)))
+    role_.demand(message && *message && (*message)->envelope.source == (*seen)->source &&
+                     (*message)->envelope.tag == (*seen)->tag && (*message)->envelope.bytes == (*seen)->bytes,
+                 "a matched probe does not reserve what a probe sees");
   if (!message || !*message) return;
+  ++role_.witness.happened.reserved;
+  matched_.push_back(sent_of((*message)->envelope));
+  role_.witness.receives[role_.rank].push_back({.match = match});
   role_.note([&] {
     return "reserves a message of " + std::to_string((*message)->envelope.bytes) + " bytes from rank " +
            std::to_string(static_cast<std::uint32_t>((*message)->envelope.source));
@@ -192,17 +241,38 @@ void Messages::take_reserved(const Action& action) {
        .request = *request,
        .room = room,
        .match = reserved.match,
-       .order = reserved.order});
+       .order = reserved.order,
+       .reserved = true});
   if (reserved.match.source == kAnySource && reserved.match.mask == 0) ++catch_alls_; // its end counts one down
 }
 
 void Messages::cancel(const Action& action) {
   if (under_way_.empty()) return;
   Operation& operation = operations_[under_way_[action.form % under_way_.size()]];
-  if (operation.ended || !role_.context.cancel(operation.request)) return;
-  role_.note([&] { return "cancels " + name_of(operation); });
+  if (!operation.ended) take_back(operation, "cancels ");
+}
+
+void Messages::take_back(Operation& operation, const char* how) {
+  const bool must = certainly_unmatched(operation);
+  if (!role_.context.cancel(operation.request)) {
+    role_.demand(!must, [&] { return name_of(operation) + " cannot be cancelled"; });
+    return;
+  }
+  role_.note([&] { return how + name_of(operation); });
   role_.demand(!operation.is_send && !operation.cancelled, "something was cancelled that could not be");
   operation.cancelled = true;
+  ++role_.witness.happened.cancelled;
+  role_.witness.receives[role_.rank][operation.witnessed].stands = false;
+}
+
+// Posted, and every message that it could have got has gone to others. Not for sources that end it at any time.
+bool Messages::certainly_unmatched(const Operation& operation) const {
+  if (operation.is_send || operation.ended || operation.cancelled || operation.reserved) return false;
+  if (operation.match.source != kAnySource && role_.scenario.goes(static_cast<std::uint32_t>(operation.match.source)))
+    return false;
+  const auto acceptable = [&](const Sent& sent) { return !sent.unsolicited && accepts(operation.match, sent); };
+  return std::ranges::count_if(role_.witness.messages[role_.rank], acceptable, &Witness::Message::sent) ==
+         std::ranges::count_if(matched_, acceptable);
 }
 
 void Messages::release(std::uint64_t choice) {
@@ -213,9 +283,16 @@ void Messages::release(std::uint64_t choice) {
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-void Messages::ended(std::uint64_t cookie, const Completion& completion) {
-  role_.demand(cookie < operations_.size() && operations_[cookie].by_event, "an event carries an unknown cookie");
-  end(operations_[cookie], completion);
+void Messages::ended(const Event& event) {
+  role_.demand(event.cookie < operations_.size() && operations_[event.cookie].by_event,
+               "an event carries an unknown cookie");
+  Operation& operation = operations_[event.cookie];
+  const bool unsolicited = operation.is_send && outgoing_[static_cast<std::size_t>(operation.message)].unsolicited;
+  role_.demand(event.kind == (unsolicited         ? Event::Kind::unsolicited_left
+                              : operation.is_send ? Event::Kind::sent
+                                                  : Event::Kind::received),
+               [&] { return "an event of another kind tells of " + name_of(operation); });
+  end(operation, event.completion);
 }
 
 void Messages::arrived(const Event& event) {
@@ -232,7 +309,7 @@ void Messages::arrived(const Event& event) {
     role_.demand(event.arrival.bytes == sent.bytes, "an unsolicited message has another size");
     role_.demand(sent.begins_with({event.arrival.data, event.arrival.bytes}),
                  "a byte of an unsolicited message is wrong");
-    if (sent.bytes <= std::min(kSmall, *role_.scenario.setup.options.eager_limit)) {
+    if (is_small(sent)) {
       role_.demand(sent.number >= last_small_[from], "a small unsolicited message overtook another");
       last_small_[from] = sent.number + 1;
     }
@@ -265,16 +342,79 @@ void Messages::end(Operation& operation, const Completion& completion) {
   if (operation.is_send) {
     --sends_under_way_;
     operation.region.reset();
-    const Sent& sent = outgoing_[static_cast<std::size_t>(operation.message)];
-    role_.demand(role_.may_end(sent.to, completion.code), [&] {
-      return "a send to rank " + std::to_string(sent.to) + " ended with " + tests::text_of(completion.code);
-    });
-    role_.demand(completion.message_bytes == sent.bytes, "a send ended with another size");
+    end_send(operation);
+  } else {
+    if (operation.match.source == kAnySource && operation.match.mask == 0) --catch_alls_;
+    end_receive(operation);
+  }
+}
+
+void Messages::end_send(const Operation& operation) {
+  const Completion& completion = operation.completion;
+  const Sent& sent = outgoing_[static_cast<std::size_t>(operation.message)];
+  role_.demand(role_.may_end(sent.to, completion.code),
+               [&] { return name_of(operation) + " ended with " + tests::text_of(completion.code); });
+  role_.demand(completion.message_bytes == sent.bytes && completion.peer == Rank{sent.to} &&
+                   completion.tag == Tag{sent.tag},
+               [&] { return name_of(operation) + " ended as that of another message"; });
+  const bool ok = completion.code == ErrorCode::ok;
+  // Of one that was announced, the receiver fetches no more than it has room for.
+  const bool all = ok && ((is_small(sent) && !sent.synchronous) || sent.unsolicited);
+  role_.demand(all ? completion.bytes == sent.bytes : completion.bytes <= (ok ? sent.bytes : 0),
+               [&] { return name_of(operation) + " ended with " + std::to_string(completion.bytes) + " bytes"; });
+  if (!ok) return;
+  Witness::Message& witnessed = role_.witness.messages[sent.to][operation.witnessed];
+  witnessed.ended = true;
+  witnessed.ended_at = role_.witness.now();
+  if (sent.unsolicited || !(sent.synchronous || announced(sent))) return;
+  // Those before it with the same tag are matched before it.
+  ++role_.witness.happened.synchronous_ended;
+  const auto before = std::count_if(outgoing_.begin(), outgoing_.begin() + operation.message, [&](const Sent& earlier) {
+    return !earlier.unsolicited && earlier.to == sent.to && earlier.tag == sent.tag;
+  });
+  role_.demand(role_.witness.posted_for(sent) > static_cast<std::size_t>(before),
+               [&] { return name_of(operation) + " ended before a receive could match it"; });
+}
+
+void Messages::end_receive(const Operation& operation) {
+  const Completion& completion = operation.completion;
+  const auto peer = static_cast<std::uint32_t>(completion.peer);
+  const auto text = [&] { return name_of(operation) + " ended with " + tests::text_of(completion.code); };
+  if (completion.code == ErrorCode::ok || completion.code == ErrorCode::truncated) {
+    role_.demand(peer < got_.size(), [&] { return name_of(operation) + " got a message of nobody"; });
+    ++got_[peer];
+    role_.witness.happened.truncated += completion.code == ErrorCode::truncated ? 1U : 0U;
+    if (!operation.reserved)
+      matched_.push_back(sent_of({.source = completion.peer, .tag = completion.tag, .bytes = 0}));
     return;
   }
-  if (operation.match.source == kAnySource && operation.match.mask == 0) --catch_alls_;
-  if (completion.code == ErrorCode::ok || completion.code == ErrorCode::truncated)
-    ++got_[static_cast<std::uint32_t>(completion.peer)];
+  role_.demand(!operation.after_news, [&] { return text() + ", though its message was here"; });
+  if (completion.code == ErrorCode::cancelled) return;
+  ++role_.witness.happened.receives_ended_with_peer;
+  const bool from_anybody = operation.match.source == kAnySource;
+  role_.demand(peer < got_.size() && role_.ends_with(peer, completion.code) &&
+                   (from_anybody || completion.peer == operation.match.source),
+               text);
+  // One from anybody stays, unless a message has matched it that was not all there.
+  const auto begun = [&](const Sent& sent) {
+    return sent.from == peer && Tag{sent.tag} == completion.tag && sent.bytes == completion.message_bytes;
+  };
+  role_.demand(!from_anybody || operation.reserved || std::ranges::any_of(incoming_, begun),
+               [&] { return text() + ", and no message of that peer had matched it"; });
+}
+
+// It ends with its source, and must not be taken back before.
+bool Messages::waits_for_end(const Operation& operation) const {
+  return !operation.is_send && !operation.ended && !operation.cancelled && operation.match.source != kAnySource &&
+         role_.scenario.goes(static_cast<std::uint32_t>(operation.match.source)) &&
+         Rank{role_.rank} != operation.match.source && !role_.scenario.leaves[role_.rank];
+}
+
+bool Messages::own_ended() const {
+  return sends_under_way_ == 0 && reserved_.empty() && std::ranges::none_of(under_way_, [&](std::size_t index) {
+    const Operation& operation = operations_[index];
+    return waits_for_end(operation) && role_.scenario.dies(static_cast<std::uint32_t>(operation.match.source));
+  });
 }
 
 std::uint64_t Messages::missing() const {
@@ -300,15 +440,31 @@ bool Messages::wind_up() {
   collect();
   for (const std::size_t index : under_way_) {
     Operation& operation = operations_[index];
-    if (operation.ended || operation.cancelled || !role_.context.cancel(operation.request)) continue;
-    operation.cancelled = true;
-    role_.note([&] { return "takes back " + name_of(operation); });
+    if (!operation.ended && !operation.cancelled && !waits_for_end(operation)) take_back(operation, "takes back ");
   }
   while (!held_.empty()) release(0);
   return under_way_.empty();
 }
 
+// What one that died had sent long before: its network has carried it over, so that it lay here whole, read or not.
+void Messages::find_the_sure() {
+  if (!role_.scenario.setup.cables.empty()) return;
+  const bool rhinet = role_.scenario.setup.fabric.starts_with("rhinet");
+  const simulation::Time long_enough = std::chrono::microseconds(rhinet ? 1000 : 100);
+  for (const Witness::Message& message : role_.witness.messages[role_.rank])
+    for (const auto& death : role_.scenario.setup.deaths) {
+      if (death.rank != message.sent.from || !message.ended || message.ended_at + long_enough > death.at) continue;
+      const auto sent = std::ranges::find_if(incoming_, [&](const Sent& each) {
+        return each.from == message.sent.from && each.number == message.sent.number &&
+               each.unsolicited == message.sent.unsolicited;
+      });
+      sent->sure = true;
+      ++role_.witness.happened.sure_of_the_dead;
+    }
+}
+
 void Messages::check() {
+  find_the_sure();
   std::vector<Sent*> messages;
   std::vector<const Operation*> receives;
   for (Sent& sent : incoming_) messages.push_back(&sent);
@@ -320,7 +476,7 @@ void Messages::check() {
     dead[rank] = role_.scenario.dies(rank);
     gone[rank] = role_.scenario.goes(rank);
   }
-  const std::string problem = Judge(std::move(messages), std::move(receives), dead, gone).verdict();
+  const std::string problem = Judge(std::move(messages), std::move(receives), dead, gone).verdict(role_.scenario.leaves[role_.rank]);
   role_.demand(problem.empty(), [&] { return problem; });
 }
 

@@ -17,19 +17,19 @@ class Messages {
 
   void act(const Action& action);
   // The end of an operation that asked for an event, by its cookie; or an unsolicited message.
-  void ended(std::uint64_t cookie, const Completion& completion);
+  void ended(const Event& event);
   void arrived(const Event& event);
   // Tests what is under way.
   void collect();
 
-  // Its own sends have ended, and what it reserved is received.
-  [[nodiscard]] bool own_ended() const { return sends_under_way_ == 0 && reserved_.empty(); }
+  // Its own sends have ended, what it reserved is received, and receives from the dead have ended.
+  [[nodiscard]] bool own_ended() const;
   // Messages that must still come. What a process that dies has sent need not.
   [[nodiscard]] std::uint64_t missing() const;
   // Towards the end: the rest comes in through receives for anything, whatever the others leave.
   void ask_for_missing();
-  // At the end: receives the rest of what the dead have sent, and takes back what nothing has matched. True: nothing is
-  // under way any more.
+  // At the end: receives the rest of what the dead have sent, and takes back what nothing has matched; receives from those
+  // that leave end by themselves. True: nothing is under way any more.
   bool wind_up();
   // Every message once, intact, in order.
   void check();
@@ -48,11 +48,20 @@ class Messages {
   void take_reserved(const Action& action);
   void cancel(const Action& action);
   void release(std::uint64_t choice);
+  void take_back(Operation& operation, const char* how);
   void end(Operation& operation, const Completion& completion);
   void add(Operation operation);
   [[nodiscard]] Notify notify_for(const Action& action) const {
     return action.event != 0 ? Notify::event(operations_.size()) : Notify::request();
   }
+  void end_send(const Operation& operation);
+  void end_receive(const Operation& operation);
+  // Whether it is sure to be announced before it is moved, or sure to travel in one record.
+  [[nodiscard]] bool announced(const Sent& sent) const { return sent.bytes > *role_.scenario.setup.options.eager_limit; }
+  [[nodiscard]] bool is_small(const Sent& sent) const;
+  [[nodiscard]] bool waits_for_end(const Operation& operation) const;
+  [[nodiscard]] bool certainly_unmatched(const Operation& operation) const;
+  void find_the_sure();
   [[nodiscard]] std::string name_of(const Operation& operation) const;
 
   Role& role_;
@@ -64,6 +73,7 @@ class Messages {
   std::deque<Operation> operations_;      // stays in place: layouts point into it
   std::vector<std::size_t> under_way_;
   std::vector<Reserved> reserved_;
+  std::vector<Sent> matched_; // source and tag of what receives have got and probes have reserved
   std::vector<Arrival> held_;
   std::size_t next_ = 0; // of outgoing_
   std::uint64_t orders_ = 0;

@@ -78,10 +78,11 @@ Task take_part_in_traffic(Peer& peer, TrafficPlan plan, std::uint64_t message_ns
 
 Played play(const Scenario& scenario, std::vector<std::string>* story) {
   auto world = simulation::World::create(scenario.setup);
-  if (!world) return {.verdict = world.error().message()};
-  Witness witness{.arrived_at = std::vector<std::uint32_t>(scenario.meetings.size(), 0)};
+  if (!world) return {.verdict = world.error().message(), .happened = {}};
+  const auto now = [&] { return world->peer(0).now(); };
+  Witness witness(scenario.peers(), scenario.meetings.size(), now);
   std::vector<std::unique_ptr<Member>> members(scenario.peers());
-  Journal journal{.now = [&] { return world->peer(0).now(); }, .lines = {}};
+  Journal journal{.now = now, .lines = {}};
   const std::uint64_t message_ns = scenario.setup.fabric.starts_with("rhinet") ? 50'000 : 2000;
   const auto outcome = world->run([&](Peer& peer) {
     if (!scenario.traffic)
@@ -101,8 +102,10 @@ Played play(const Scenario& scenario, std::vector<std::string>* story) {
   } else {
     played = {.verdict = outcome->errors.empty() ? std::string() : outcome->errors.front(),
               .picoseconds = outcome->time.count(),
-              .history = outcome->history};
+              .history = outcome->history,
+              .happened = {}};
   }
+  played.happened = witness.happened;
   if (story != nullptr) std::ranges::move(journal.lines, std::back_inserter(*story));
   return played;
 }

@@ -15,6 +15,7 @@ struct Played {
   std::string verdict;          // empty: everything ended, and all was as it must be
   std::int64_t picoseconds = 0; // that the job took
   std::uint64_t history = 0;    // of every event of the network
+  Happened happened;
   bool operator==(const Played&) const = default;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/scenario/scenario.hpp"
-#include "tests/traffic/judge.hpp"
+#include "tests/scenario/witness.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -20,17 +20,13 @@ struct Journal {
   std::vector<std::string> lines;
 };
 
-// What a scenario's processes know of each other beside what they are told: they live in one program.
-struct Witness {
-  std::vector<std::uint32_t> arrived_at; // by meeting: how many have started it
-};
-
 struct Role {
   Context& context;
   const Scenario& scenario;
   std::uint32_t rank;
   Witness& witness;
   Journal* journal;                // null: nothing is written down
+  std::vector<ErrorCode> fates;    // by rank: what this process was told of it; ok: nothing
   mutable std::uint64_t noted = 0; // things worth a line: more may follow from each at once
 
   void demand(bool condition, const char* what) const {
@@ -54,10 +50,20 @@ struct Role {
     line.insert(0, line.size() < 12 ? 12 - line.size() : 0, ' ');
     journal->lines.push_back(line + "  rank " + std::to_string(rank) + " " + text());
   }
+  // Whether that peer's end is told with this code, and it has one.
+  [[nodiscard]] bool ends_with(std::uint32_t peer, ErrorCode code) const {
+    return scenario.goes(peer) && code == (scenario.dies(peer) ? ErrorCode::peer_failed : ErrorCode::peer_left);
+  }
   // Whether an operation with that peer may end like this.
   [[nodiscard]] bool may_end(std::uint32_t peer, ErrorCode code) const {
-    return code == ErrorCode::ok ||
-           (scenario.goes(peer) && code == (scenario.dies(peer) ? ErrorCode::peer_failed : ErrorCode::peer_left));
+    return code == ErrorCode::ok || ends_with(peer, code);
+  }
+  // A call that needs the peer was refused with this code, or accepted (ok): not after the news that it is gone.
+  void demand_refusal(std::uint32_t peer, ErrorCode code, const char* what) const {
+    demand(may_end(peer, code), [&] { return std::string(what) + " rank " + std::to_string(peer) + ": " + std::string(to_string(code)); });
+    demand(fates[peer] == ErrorCode::ok || code != ErrorCode::ok,
+           [&] { return std::string(what) + " rank " + std::to_string(peer) + ", which is known to be gone, is accepted"; });
+    if (code != ErrorCode::ok) ++witness.happened.calls_refused;
   }
 };
 

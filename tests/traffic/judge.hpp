@@ -30,11 +30,19 @@ struct Sent {
   bool unsolicited;
   const Operation* receive = nullptr; // that got it
   bool arrived = false;               // unsolicited
+  bool synchronous = false;
+  bool sure = false; // it must have come, though its sender has died
 
   [[nodiscard]] std::vector<std::byte> content() const;
   // Whether these are its first bytes.
   [[nodiscard]] bool begins_with(std::span<const std::byte> bytes) const;
 };
+
+// By source, tag and mask.
+inline bool accepts(const Match& match, const Sent& sent) {
+  return (match.source == kAnySource || match.source == Rank{sent.from}) &&
+         (sent.tag & match.mask) == static_cast<std::uint64_t>(match.tag);
+}
 
 // A send or a receive, from its start to its end.
 struct Operation {
@@ -47,6 +55,9 @@ struct Operation {
   Match match;
   std::uint64_t order = 0; // of a receive: when it was posted, or its message reserved
   bool cancelled = false;
+  bool reserved = false;   // of a receive: of a reserved message
+  bool after_news = false; // of a receive: its source was known to be gone, so that its message is here
+  std::size_t witnessed = 0; // where others' knowledge of it stands
   Completion completion;
   std::vector<std::byte> got; // by a receive
   bool rest_untouched = true;
@@ -67,8 +78,8 @@ class Judge {
         dead_(std::move(dead)),
         gone_(std::move(gone)) {}
 
-  // What is wrong, in a line; empty when all is well.
-  std::string verdict();
+  // What is wrong, in a line; empty when all is well. `partly`: not everything was received, but what was is right.
+  std::string verdict(bool partly = false);
 
  private:
   using Key = std::pair<std::uint32_t, std::uint64_t>; // sender and tag

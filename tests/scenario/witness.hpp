@@ -1,0 +1,82 @@
+// What is known of all processes of a scenario at once, since they live in one program: what one has begun tells what another
+// may see, and must. Virtual time and order are those of the simulation, so nothing here depends on luck.
+#pragma once
+
+#include "tests/traffic/judge.hpp"
+
+#include <heddle/heddle.hpp>
+#include <heddle/simulation.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace heddle::tests {
+
+// How often what is drawn has come to something.
+struct Happened {
+  std::uint64_t probes_found = 0, reserved = 0, cancelled = 0, truncated = 0;
+  std::uint64_t receives_ended_with_peer = 0, calls_refused = 0, sure_of_the_dead = 0;
+  std::uint64_t synchronous_ended = 0, unsolicited_refused = 0;
+  std::uint64_t locks_had = 0, try_locks_had = 0, try_locks_busy = 0, holders_died = 0;
+  std::uint64_t notices = 0, atomics = 0, large_accounts = 0;
+  std::uint64_t rounds = 0, rounds_cut_short = 0, starts_refused = 0, frees_refused = 0;
+  bool operator==(const Happened&) const = default;
+};
+
+struct Witness {
+  Witness(std::uint32_t peers, std::size_t meetings, std::function<simulation::Time()> clock)
+      : now(std::move(clock)), arrived_at(meetings, 0), messages(peers), receives(peers), locks(peers), sums(peers),
+        notices(peers) {}
+
+  std::function<simulation::Time()> now;
+  std::vector<std::uint32_t> arrived_at; // by meeting: how many have started it
+
+  // By receiver, in the order in which their sends were started.
+  struct Message {
+    Sent sent;
+    bool ended = false; // its send, with ok
+    simulation::Time ended_at{};
+  };
+  std::vector<std::vector<Message>> messages;
+  // By receiver: what it has posted or reserved, and not taken back.
+  struct Posted {
+    Match match;
+    bool stands = true;
+  };
+  std::vector<std::vector<Posted>> receives;
+
+  // Of one process's lock.
+  struct Lock {
+    enum class Use : std::uint8_t { none, wants, has, had }; // had: it has begun to give it back
+    std::vector<Use> uses;                                    // by rank
+    std::vector<bool> death_told;                             // by rank: that it died with the lock
+    std::uint64_t begun = 0;                                  // uses of it
+  };
+  std::vector<Lock> locks;
+
+  // Additions to one process's sum.
+  struct Sum {
+    std::uint64_t begun = 0, ended = 0;
+  };
+  std::vector<Sum> sums;
+
+  // By target: pushes that tell it, and have not yet.
+  struct Notice {
+    std::uint32_t from;
+    std::uint64_t label, bytes;
+    std::uint64_t offset;           // in the shared area
+    std::vector<std::byte> content; // there; empty: it may have been written over since
+  };
+  std::vector<std::vector<Notice>> notices;
+
+  Happened happened;
+
+  [[nodiscard]] std::size_t posted_for(const Sent& sent) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        receives[sent.to], [&](const Posted& posted) { return posted.stands && accepts(posted.match, sent); }));
+  }
+};
+
+} // namespace heddle::tests
