@@ -9,8 +9,6 @@ namespace {
 
 // Labels of accounts; other unsolicited messages count from 0.
 constexpr Tag kAccount{std::uint64_t{1} << 63U};
-// Everybody tells everybody: not in large jobs.
-constexpr std::uint32_t kMostAccounts = 16;
 
 } // namespace
 
@@ -134,13 +132,14 @@ bool Member::completed() {
 }
 
 void Member::send_accounts() {
-  if (role_.scenario.peers() > kMostAccounts) return;
+  const auto& actions = role_.scenario.actions[role_.rank];
   accounts_out_.resize(role_.scenario.peers());
   for (std::uint32_t rank = 0; rank < role_.scenario.peers(); ++rank) {
     if (rank == role_.rank) {
       memory_.take_account(rank, memory_.account_for(rank));
       continue;
     }
+    if (!Memory::concerns(actions, rank)) continue;
     accounts_out_[rank] = memory_.account_for(rank);
     const auto request =
         role_.context.send_unsolicited(Rank{rank}, kAccount, ConstLayout(&accounts_out_[rank], sizeof(Account)));
@@ -165,9 +164,7 @@ bool Member::accounted() {
   if (!accounts_are_sent()) return false;
   if (role_.scenario.leaves[role_.rank]) return true;
   for (std::uint32_t rank = 0; rank < role_.scenario.peers(); ++rank) {
-    const bool to_come =
-        role_.scenario.peers() <= kMostAccounts && !role_.scenario.dies(rank) && !memory_.has_account(rank);
-    if (to_come) return false;
+    if (!role_.scenario.dies(rank) && !memory_.has_account(rank)) return false;
   }
   return memory_.signals_complete();
 }
@@ -181,13 +178,9 @@ bool Member::closed() {
     return true;
   }
   if (!areas_closed_) {
-    if (role_.scenario.peers() <= kMostAccounts) {
-      messages_.check();
-      memory_.check();
-      memory_.close_all();
-    } else {
-      messages_.check();
-    }
+    messages_.check();
+    memory_.check();
+    memory_.close_all();
     areas_closed_ = true;
   }
   for (const auto& figure : role_.context.figures()) // what the library fetches by itself ends with its last command

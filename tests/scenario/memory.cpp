@@ -22,7 +22,7 @@ constexpr std::uint64_t kPair = 16;
 constexpr std::uint64_t kParts = 64;
 // A part: two words for atomics of its own, then pushes in order, pushes of selections, multicasts.
 constexpr std::uint64_t kOwnAdd = 0;
-constexpr std::uint64_t kOwnSwap = 8;
+constexpr std::uint64_t kOwnWord = 8;
 constexpr std::uint64_t kRegions = 16;
 
 constexpr std::uint64_t kReadableBytes = 8192;
@@ -50,7 +50,33 @@ std::uint64_t load(const std::byte* at) {
   return word;
 }
 
+// What an atomic operation makes of a word of its size.
+std::uint64_t applied(const Atomic& operation, std::uint64_t word) {
+  const std::uint64_t mask = operation.bytes == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
+  switch (operation.kind) {
+    case Atomic::Kind::add: return (word + operation.operand) & mask;
+    case Atomic::Kind::swap: return operation.operand & mask;
+    case Atomic::Kind::compare_and_swap: return word == operation.expected ? operation.operand & mask : word;
+    case Atomic::Kind::bit_and: return word & operation.operand & mask;
+    case Atomic::Kind::bit_or: return (word | operation.operand) & mask;
+    case Atomic::Kind::bit_xor: return (word ^ operation.operand) & mask;
+  }
+  return word;
+}
+
+// Which word an atomic action is done on.
+enum : std::uint64_t { kOnSum, kOnBits, kOnOwnAdd, kOnOwnWord, kWords };
+
 } // namespace
+
+bool Memory::concerns(const std::vector<Action>& actions, std::uint32_t peer) {
+  return std::ranges::any_of(actions, [peer](const Action& action) {
+    if (action.deed == Deed::mcast) return (action.mask >> peer & 1U) != 0;
+    return action.peer == peer &&
+           (action.deed == Deed::push || action.deed == Deed::pull || action.deed == Deed::atomic ||
+            action.deed == Deed::lock);
+  });
+}
 
 Memory::Memory(Role& role)
     : role_(role),
@@ -70,6 +96,8 @@ Memory::Memory(Role& role)
   role.demand(calls().expose(kReadable, readable_).has_value(), "memory cannot be exposed");
   role.demand(calls().expose(kClosing, closing_).has_value(), "memory cannot be exposed");
   role.demand(calls().create_lock(kLock).has_value(), "a lock cannot be created");
+  for (std::uint32_t rank = 0; rank < role.scenario.peers(); ++rank)
+    if (rank != role.rank && !concerns(role.scenario.actions[rank], role.rank)) accounts_[rank] = {};
 }
 
 std::uint64_t Memory::part_of(std::uint32_t rank) const {
@@ -115,6 +143,8 @@ void Memory::push(const Action& action) {
     if (unique_used_[peer] + 2 * bytes > room_) {
       if (busy_with(peer) || 2 * bytes > room_) return;
       unique_used_[peer] = 0;
+      for (Witness::Notice& notice : role_.witness.notices[peer]) // not looked at yet
+        if (notice.from == role_.rank) notice.content.clear();
     }
     offset = kRegions + room_ + unique_used_[peer];
     unique_used_[peer] += (2 * bytes + 7) / 8 * 8;
@@ -127,6 +157,7 @@ void Memory::push(const Action& action) {
   Selection selection;
   std::vector<std::byte>& copy = shadow(peer);
   std::byte* into = copy.data() + offset;
+  std::uint64_t selected = bytes;
   if (kind == 1) {
     const std::uint64_t block = 1 + action.form % 7;
     const std::uint64_t count = bytes / (block + 3);
@@ -137,19 +168,25 @@ void Memory::push(const Action& action) {
     selection = Selection::strided(block, count, block + 2, block + 3);
     for (std::uint64_t i = 0; i < count; ++i)
       put_bytes(into + i * (block + 3), transfer.data.data() + i * (block + 2), block);
+    selected = count * block;
     // Bytes are counted from the first to the last that the selection names.
     transfer.data.resize((count - 1) * (block + 2) + block);
   } else if (kind == 2) {
     transfer.bits.assign((bytes / kWordBytes + 63) / 64, Lot::mix(action.offset + 1));
     selection = Selection::bitmap(transfer.bits, kWordBytes);
+    selected = 0;
     for (std::uint64_t word = 0; word < bytes / kWordBytes; ++word)
-      if ((transfer.bits[word / 64] >> (word % 64) & 1U) != 0)
+      if ((transfer.bits[word / 64] >> (word % 64) & 1U) != 0) {
         put_bytes(into + word * kWordBytes, transfer.data.data() + word * kWordBytes, kWordBytes);
+        selected += kWordBytes;
+      }
   } else if (kind == 3) {
     transfer.twin = transfer.data;
+    selected = 0;
     for (std::uint64_t word = action.offset % 3; word < bytes / kWordBytes; word += 1 + action.offset % 5) {
       transfer.twin[word * kWordBytes] ^= std::byte{1};
       put_bytes(into + word * kWordBytes, transfer.data.data() + word * kWordBytes, kWordBytes);
+      selected += kWordBytes;
     }
     selection = Selection::changed(transfer.twin);
   } else if (!closing) {
@@ -161,7 +198,12 @@ void Memory::push(const Action& action) {
     return "pushes " + std::to_string(transfer.data.size()) + " bytes to rank " + std::to_string(peer) +
            (closing ? ", to the area that is closed under way" : "") + (signal ? ", with a signal" : "");
   });
-  if (signal) ++own_[peer].signals;
+  if (signal)
+    expect_notice(peer, {.from = role_.rank,
+                         .label = action.tag,
+                         .bytes = selected,
+                         .offset = to.offset,
+                         .content = kind == 0 ? std::vector<std::byte>() : std::vector(into, into + 2 * bytes)});
   if (kind == 0 && !signal)
     calls().push(to, transfer.data, transfer.status);
   else
@@ -199,31 +241,65 @@ void Memory::mcast(const Action& action) {
   transfer.data.assign(content, content + bytes);
   for (const std::uint32_t peer : peers) {
     put_bytes(shadow(peer).data() + offset, content, bytes);
-    if (signal) ++own_[peer].signals;
+    if (signal)
+      expect_notice(peer, {.from = role_.rank,
+                           .label = 7,
+                           .bytes = bytes,
+                           .offset = part_of(role_.rank) + offset,
+                           .content = transfer.data});
   }
   role_.note([&] { return "multicasts " + std::to_string(bytes) + " bytes to " + std::to_string(peers.size()); });
   calls().mcast(ranks, kShared, part_of(role_.rank) + offset, transfer.data, transfer.status, Selection{},
                 signal ? Notice::event(Tag{7}) : Notice{});
 }
 
+void Memory::expect_notice(std::uint32_t peer, Witness::Notice notice) {
+  ++own_[peer].signals;
+  role_.witness.notices[peer].push_back(std::move(notice));
+}
+
 void Memory::atomic(const Action& action) {
   const std::uint32_t peer = action.peer;
-  const std::uint64_t kind = action.form % 4;
-  if (kind >= 2 && atomic_under_way_[peer] != 0) return; // one after the other, so that the old value is known
+  const std::uint64_t word = action.form % kWords;
+  // One after the other, so that the old value is known.
+  if (word != kOnSum && (atomic_under_way_[peer] >> word & 1U) != 0) return;
+  atomic_under_way_[peer] |= std::uint64_t{1} << word;
   Transfer& transfer = begin(action, {peer});
+  const std::uint64_t choice = action.form / kWords;
+  const std::uint32_t width = choice % 2 == 0 ? 8 : 4;
   Atomic operation = Atomic::add(action.tag);
   std::uint64_t at = kSum;
-  if (kind == 1) {
-    at = kBits;
-    operation = Atomic::bit_or(std::uint64_t{1} << role_.rank);
-  } else if (kind == 2) {
+  if (word == kOnSum) {
+    transfer.least = role_.witness.sums[peer].ended;
+    role_.witness.sums[peer].begun += action.tag;
+  } else if (word == kOnBits) {
+    const std::uint64_t bit = std::uint64_t{1} << (width == 4 ? role_.rank % 32 : role_.rank);
+    at = kBits + (width == 4 ? role_.rank / 32 * 4 : 0);
+    const Atomic choices[] = {Atomic::bit_or(bit, width), Atomic::bit_xor(bit, width), Atomic::bit_and(~bit, width)};
+    operation = choices[choice / 2 % 3];
+  } else if (word == kOnOwnAdd) {
     at = part_of(role_.rank) + kOwnAdd;
-  } else if (kind == 3) {
-    at = part_of(role_.rank) + kOwnSwap;
-    operation = Atomic::compare_and_swap(own_[peer].own_swaps, own_[peer].own_swaps + action.tag);
+  } else {
+    const std::uint64_t half = width == 4 ? choice / 2 % 2 * 4 : 0;
+    const std::uint64_t old = width == 4 ? own_[peer].own_word >> (8 * half) & 0xffff'ffffU : own_[peer].own_word;
+    at = part_of(role_.rank) + kOwnWord + half;
+    const std::uint64_t value = Lot::mix(action.tag + action.form);
+    const Atomic choices[] = {Atomic::swap(value, width),
+                              Atomic::compare_and_swap(old, width == 4 ? value & 0xffff'ffffU : value, width),
+                              Atomic::compare_and_swap(old ^ 1U, width == 4 ? value & 0xffff'ffffU : value, width),
+                              Atomic::bit_and(value, width),
+                              Atomic::bit_or(value, width),
+                              Atomic::bit_xor(value, width),
+                              Atomic::add(value, width)};
+    operation = choices[choice / 4 % std::size(choices)];
   }
-  if (kind >= 2) atomic_under_way_[peer] = 1;
-  role_.note([&] { return "does an atomic operation at rank " + std::to_string(peer); });
+  transfer.atomic = operation;
+  transfer.action.offset = at;
+  role_.note([&] {
+    constexpr const char* kKinds[] = {"add", "swap", "compare-and-swap", "and", "or", "xor"};
+    return std::string("does an atomic ") + kKinds[static_cast<std::size_t>(operation.kind)] + " of " +
+           std::to_string(operation.bytes) + " bytes at rank " + std::to_string(peer);
+  });
   calls().atomic({Rank{peer}, kShared, at}, operation, transfer.status);
 }
 
@@ -237,8 +313,24 @@ void Memory::close() {
 
 void Memory::signalled(const Event& event) {
   const auto from = static_cast<std::uint32_t>(event.completion.peer);
-  role_.demand(event.cookie == static_cast<std::uint64_t>(kShared), "a signal names another area");
+  role_.demand(event.cookie == static_cast<std::uint64_t>(kShared), "a notice names another area");
   ++signals_[from];
+  ++role_.witness.happened.notices;
+  // Where several are alike, any of them may be meant.
+  std::vector<Witness::Notice>& expected = role_.witness.notices[role_.rank];
+  bool known = false;
+  for (auto notice = expected.begin(); notice != expected.end(); ++notice) {
+    if (notice->from != from || Tag{notice->label} != event.completion.tag || notice->bytes != event.completion.bytes)
+      continue;
+    known = true;
+    const bool here = shared_.empty() || notice->content.empty() ||
+                      same_bytes(shared_.data() + notice->offset, notice->content.data(), notice->content.size());
+    if (!here) continue;
+    expected.erase(notice);
+    return;
+  }
+  role_.demand(known, [&] { return "a notice of rank " + std::to_string(from) + " tells of a push that was not made"; });
+  role_.complain("a notice of rank " + std::to_string(from) + " came before its data");
 }
 
 void Memory::collect() {
@@ -285,18 +377,33 @@ void Memory::end_pull(const Transfer& transfer) {
 
 void Memory::end_atomic(const Transfer& transfer) {
   const std::uint32_t peer = transfer.action.peer;
-  const std::uint64_t kind = transfer.action.form % 4;
-  if (kind >= 2) atomic_under_way_[peer] = 0;
+  const std::uint64_t word = transfer.action.form % kWords;
+  const Atomic& operation = transfer.atomic;
+  atomic_under_way_[peer] &= ~(std::uint64_t{1} << word);
   if (transfer.status.code() != ErrorCode::ok) return;
+  ++role_.witness.happened.atomics;
   Account& account = own_[peer];
-  if (kind == 0) account.added += transfer.action.tag;
-  if (kind == 2) {
-    role_.demand(transfer.status.value() == account.own_adds, "an addition saw another value");
+  const std::uint64_t old = transfer.status.value();
+  const auto wrong = [&] {
+    return "an atomic operation at rank " + std::to_string(peer) + " saw another value: " + std::to_string(old);
+  };
+  if (word == kOnSum) {
+    Witness::Sum& sum = role_.witness.sums[peer];
+    role_.demand(old >= transfer.least && old + transfer.action.tag <= sum.begun, wrong);
+    sum.ended += transfer.action.tag;
+    account.added += transfer.action.tag;
+  } else if (word == kOnBits) {
+    const std::uint64_t at = operation.bytes == 4 ? role_.rank % 32 : role_.rank;
+    role_.demand((old >> at & 1U) == account.bit, wrong);
+    account.bit = applied(operation, old) >> at & 1U;
+  } else if (word == kOnOwnAdd) {
+    role_.demand(old == account.own_adds, wrong);
     account.own_adds += transfer.action.tag;
-  }
-  if (kind == 3) {
-    role_.demand(transfer.status.value() == account.own_swaps, "a swap saw another value");
-    account.own_swaps += transfer.action.tag;
+  } else {
+    const std::uint64_t shift = 8 * ((transfer.action.offset - part_of(role_.rank)) - kOwnWord);
+    const std::uint64_t mask = (operation.bytes == 4 ? 0xffff'ffffU : ~std::uint64_t{0}) << shift;
+    role_.demand(old == (account.own_word & mask) >> shift, wrong);
+    account.own_word = (account.own_word & ~mask) | applied(operation, old) << shift;
   }
 }
 
@@ -308,8 +415,15 @@ void Memory::lock(const Action& action) {
   lock_.home = action.peer;
   lock_.repairs = false;
   lock_.status.reset();
+  Witness::Lock& others = book();
+  others.uses.resize(role_.scenario.peers());
+  others.death_told.resize(role_.scenario.peers());
+  lock_.alone = std::ranges::all_of(others.uses, [](auto use) { return use == Witness::Lock::Use::none; });
+  lock_.begun = ++others.begun;
+  lock_.tries = action.form % 4 == 0;
+  others.uses[role_.rank] = Witness::Lock::Use::wants;
   role_.note([&] { return "wants the lock of rank " + std::to_string(action.peer); });
-  if (action.form % 4 == 0)
+  if (lock_.tries)
     calls().try_lock(Rank{action.peer}, kLock, lock_.status);
   else
     calls().lock(Rank{action.peer}, kLock, lock_.status);
@@ -318,19 +432,47 @@ void Memory::lock(const Action& action) {
 void Memory::finish_lock(const char* how) {
   role_.note([&] { return "is done with the lock of rank " + std::to_string(lock_.home) + ": " + how; });
   lock_.step = LockStep::idle;
+  book().uses[role_.rank] = Witness::Lock::Use::none;
+}
+
+// Somebody living uses it: not where all that began before have ended, and nobody has begun since.
+void Memory::busy() {
+  role_.demand(!lock_.alone || book().begun != lock_.begun,
+               [&] { return "the lock of rank " + std::to_string(lock_.home) + " is said to be busy, and nobody uses it"; });
+  ++role_.witness.happened.try_locks_busy;
+  finish_lock("busy");
+}
+
+// Nobody else has it, but for those that died with it, which the first after them is told.
+void Memory::acquired(bool holder_died) {
+  using Use = Witness::Lock::Use;
+  Witness::Lock& others = book();
+  ++role_.witness.happened.locks_had;
+  role_.witness.happened.try_locks_had += lock_.tries ? 1U : 0U;
+  role_.witness.happened.holders_died += holder_died ? 1U : 0U;
+  bool may_have_died = false;
+  const auto whose = [&] { return "the lock of rank " + std::to_string(lock_.home); };
+  for (std::uint32_t rank = 0; rank < others.uses.size(); ++rank) {
+    if (rank == role_.rank || others.uses[rank] == Use::none) continue;
+    const auto death = std::ranges::find(role_.scenario.setup.deaths, rank, &simulation::Setup::Death::rank);
+    const bool dead = death != role_.scenario.setup.deaths.end() && death->at <= role_.witness.now();
+    may_have_died = may_have_died || dead;
+    if (others.uses[rank] != Use::has) continue;
+    role_.demand(dead, [&] { return whose() + " is given to two: rank " + std::to_string(rank) + " has it"; });
+    role_.demand(holder_died || others.death_told[rank],
+                 [&] { return whose() + ": nobody is told that rank " + std::to_string(rank) + " died with it"; });
+    others.death_told[rank] = true;
+  }
+  role_.demand(!holder_died || may_have_died, [&] { return whose() + ": a holder is said to have died and none has"; });
+  others.uses[role_.rank] = Use::has;
 }
 
 void Memory::step_lock() {
   while (lock_.step != LockStep::idle && lock_.status.ended()) {
     const ErrorCode code = lock_.status.code();
     lock_.status.reset();
-    if (code == ErrorCode::lock_busy && lock_.step == LockStep::locking) return finish_lock("busy");
+    if (code == ErrorCode::lock_busy && lock_.step == LockStep::locking) return busy();
     const bool died = code == ErrorCode::holder_died && lock_.step == LockStep::locking;
-    if (died) {
-      bool anyone_dies = false;
-      for (std::uint32_t rank = 0; rank < role_.scenario.peers(); ++rank) anyone_dies |= role_.scenario.dies(rank);
-      role_.demand(anyone_dies, "a holder is said to have died and nobody has");
-    }
     if (code != ErrorCode::ok && !died) {
       const bool allowed =
           role_.may_end(lock_.home, code) ||
@@ -348,6 +490,7 @@ void Memory::step_lock() {
         lock_.repairs = died;
         role_.note(
             [&] { return "has the lock of rank " + std::to_string(lock_.home) + (died ? ", a holder died" : ""); });
+        acquired(died);
         lock_.step = LockStep::reading;
         calls().pull(pair, bytes, lock_.status);
         break;
@@ -364,6 +507,7 @@ void Memory::step_lock() {
       case LockStep::writing_second:
         ++own_[lock_.home].locked;
         lock_.step = LockStep::unlocking;
+        book().uses[role_.rank] = Witness::Lock::Use::had;
         calls().unlock(Rank{lock_.home}, kLock, lock_.status);
         break;
       case LockStep::unlocking: return finish_lock("free");
@@ -403,7 +547,8 @@ void Memory::check() const {
     const auto whose = [&](const char* what) { return "rank " + std::to_string(peer) + what; };
     const std::span<const std::byte> part = shared_.subspan(part_of(peer), kRegions + 3 * room_);
     role_.demand(load(part.data() + kOwnAdd) == account.own_adds, [&] { return whose("'s additions are not here"); });
-    role_.demand(load(part.data() + kOwnSwap) == account.own_swaps, [&] { return whose("'s swaps are not here"); });
+    role_.demand(load(part.data() + kOwnWord) == account.own_word, [&] { return whose("'s word is another"); });
+    role_.demand((load(shared_.data() + kBits) >> peer & 1U) == account.bit, [&] { return whose("'s bit is lost"); });
     if (account.content != 0)
       role_.demand(hash_of(part.subspan(kRegions)) == account.content, [&] { return whose("'s pushes are not here"); });
     added += account.added;
@@ -423,6 +568,7 @@ void Memory::check() const {
 void Memory::close_all() {
   close();
   role_.demand(calls().close(kShared) && calls().close(kReadable) && calls().close(kLock), "an area cannot be closed");
+  shared_ = {};
 }
 
 } // namespace heddle::tests

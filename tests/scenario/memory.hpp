@@ -19,7 +19,8 @@ struct Account {
   std::uint64_t sure = 1; // 0: something failed, so that the rest is not known
   std::uint64_t added = 0;
   std::uint64_t own_adds = 0;
-  std::uint64_t own_swaps = 0;
+  std::uint64_t own_word = 0; // what its atomics of all kinds have left in a word of its own
+  std::uint64_t bit = 0;      // of its own in a word that all change: whether it is set
   std::uint64_t locked = 0;  // times
   std::uint64_t signals = 0; // pushes with a signal
   std::uint64_t content = 0; // hash of its part
@@ -28,6 +29,9 @@ struct Account {
 class Memory {
  public:
   explicit Memory(Role& role);
+
+  // Whether one with these actions uses that peer's memory at all: then it gives an account, and the peer waits for that.
+  static bool concerns(const std::vector<Action>& actions, std::uint32_t peer);
 
   void act(const Action& action);
   // A push with a signal has landed.
@@ -54,12 +58,17 @@ class Memory {
     std::vector<std::byte> data;
     std::vector<std::byte> twin;
     std::vector<std::uint64_t> bits;
+    Atomic atomic;
+    std::uint64_t least = 0; // of a shared sum: what it held at least
   };
   enum class LockStep : std::uint8_t { idle, locking, reading, writing_first, writing_second, unlocking };
   struct LockUse {
     LockStep step = LockStep::idle;
     std::uint32_t home = 0;
     bool repairs = false; // a process died holding it
+    bool tries = false;   // without waiting
+    bool alone = false;   // nobody else used it when this began
+    std::uint64_t begun = 0; // uses of it until then, this one included
     std::uint64_t words[2] = {};
     Status status;
   };
@@ -71,6 +80,10 @@ class Memory {
   void lock(const Action& action);
   void close();
   void step_lock();
+  void busy();
+  void acquired(bool holder_died);
+  void expect_notice(std::uint32_t peer, Witness::Notice notice);
+  Witness::Lock& book() const { return role_.witness.locks[lock_.home]; }
   void finish_lock(const char* how);
   void end(Transfer& transfer);
   void end_pull(const Transfer& transfer);
@@ -94,7 +107,7 @@ class Memory {
   std::uint64_t mcast_used_ = 0;
   std::vector<Account> accounts_; // by initiator
   std::vector<std::uint64_t> signals_;
-  std::vector<std::uint64_t> atomic_under_way_; // by target: its own words
+  std::vector<std::uint64_t> atomic_under_way_; // by target: a bit for each of its own words
   LockUse lock_;
 };
 
