@@ -123,6 +123,29 @@ std::size_t Engine::read_ring(Link& link) {
   return done;
 }
 
+Taken Engine::take_slot(Link& link, const SharedRingReader& reader) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, reader.record(), sizeof word);
+  const Lead lead = Lead::unpack(word);
+  const bool sound =
+      Lead::plausible(word) && lead.kind != RecordKind::wrap && kRecordHeadBytes + lead.bytes <= reader.record_bytes();
+  return sound ? dispatch(link, lead, reader.record()) : Taken::senseless;
+}
+
+void Engine::read_ahead(Link& link) {
+  SharedRingReader ahead = link.port->shared.reader;
+  for (std::uint64_t slot = 0; slot < kSharedSlots && !link.failed(); ++slot, ahead.look_further()) {
+    const Claim claim = ahead.peek();
+    if (claim.owner == 0 || !ahead.current(claim)) return;
+    if (claim.owner != link.rank + 1) continue;
+    if (!claim.ready) return; // what it wrote later is out of order
+    const Taken taken = take_slot(link, ahead);
+    if (taken == Taken::later) return hold_back(link);
+    if (taken == Taken::senseless) return lost(link, "it sent a record that makes no sense");
+    ahead.disown();
+  }
+}
+
 std::size_t Engine::read_shared_ring(Port& port) {
   std::size_t done = 0;
   SharedRingReader& reader = port.shared.reader;
@@ -140,12 +163,7 @@ std::size_t Engine::read_shared_ring(Port& port) {
       continue;
     }
     if (!claim.ready) break;
-    std::uint64_t word = 0;
-    std::memcpy(&word, reader.record(), sizeof word);
-    const Lead lead = Lead::unpack(word);
-    const bool sound = Lead::plausible(word) && lead.kind != RecordKind::wrap &&
-                       kRecordHeadBytes + lead.bytes <= reader.record_bytes();
-    const Taken taken = sound ? dispatch(*link, lead, reader.record()) : Taken::senseless;
+    const Taken taken = take_slot(*link, reader);
     if (taken == Taken::later) {
       hold_back(*link);
       break;

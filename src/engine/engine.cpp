@@ -210,7 +210,10 @@ bool Engine::deliver_the_last(Link& link) {
     }
     // Its records may stand behind another's that there is no memory for.
     const Claim next = shared.reader.peek();
-    if (next.owner != 0 && shared.reader.current(next) && next.ready) hold_back(link);
+    if (next.owner != 0 && shared.reader.current(next) && next.ready)
+      hold_back(link);
+    else if (!link.failed())
+      read_ahead(link);
   }
   core_.unsolicited.drain(false);
   return link.failed() || !link.held_back;

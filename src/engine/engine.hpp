@@ -389,6 +389,10 @@ class Engine final : private LinkHost, private OneSidedHost {
     to_pump_.push_back(&link);
   }
   std::size_t read_shared_ring(Port& port);
+  // The record in the slot where the reader stands.
+  Taken take_slot(Link& link, const SharedRingReader& reader);
+  // What a peer that is gone has written behind a slot that another has claimed and not written yet: that may take long.
+  void read_ahead(Link& link);
   Taken dispatch(Link& link, Lead lead, const std::byte* record);
   bool dispatch_control(Link& link, Lead lead, const std::byte* content);
   std::size_t poll_events(Port& port);

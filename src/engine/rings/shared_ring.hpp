@@ -23,6 +23,7 @@ struct Claim {
   bool ready = false;
 
   static constexpr std::uint32_t kLapMask = 0x7fff'ffffU;
+  static constexpr std::uint32_t kNobody = 0xffff'ffffU; // an owner that is none
   // How many laps this claim is ahead of `other` (negative: behind), as laps are counted mod 2^31.
   [[nodiscard]] constexpr std::int32_t laps_ahead_of(std::uint32_t other) const {
     return static_cast<std::int32_t>((lap - other) << 1U) >> 1U;
@@ -97,6 +98,13 @@ class BasicSharedRingReader {
   void advance() {
     Memory::store(word(), Claim{.lap = lap() + 1}.pack(), std::memory_order_release);
     ++position_;
+  }
+  // Goes on to the next slot without freeing this one: for a copy that looks ahead.
+  void look_further() { ++position_; }
+  // What stands in the slot has been read ahead of its turn: nobody's from now on.
+  void disown() {
+    Memory::store(word(), Claim{.lap = lap(), .owner = Claim::kNobody, .ready = true}.pack(),
+                  std::memory_order_release);
   }
   // Frees the slot again for this lap: for a word that a peer thought dead has left there since.
   void restore() { Memory::store(word(), Claim{.lap = lap()}.pack(), std::memory_order_release); }
