@@ -55,8 +55,9 @@ void draw_limits(Drawing& drawing) {
   const std::uint64_t ring = std::uint64_t{1} << (12 + lot.below(5));
   options.ring_bytes = ring;
   options.ring_memory = ring * (lot.chance(35) ? 2 + lot.below(3) : 64); // often so little that rings are shared
-  options.eager_limit = lot.below(ring / 4);
+  options.eager_limit = lot.chance(5) ? 0 : lot.below(ring / 4);
   options.chunk_bytes = 4096 << lot.below(4);
+  if (lot.chance(15) && *options.eager_limit >= 64) options.unsolicited_memory = 4096 + lot.below(4096);
   drawing.largest = 500 + lot.below(lot.chance(80) ? 12'000 : 100'000);
 }
 
@@ -101,11 +102,18 @@ void draw_meetings(Drawing& drawing) {
   for (std::uint64_t left = lot.chance(60) ? lot.below(4) : 0; left > 0; --left) {
     Meeting meeting{.kind = static_cast<Meeting::Kind>(lot.below(5))};
     if (peers > 16 && meeting.kind > Meeting::Kind::alltoall) meeting.kind = Meeting::Kind::barrier;
+    // What the closing barrier of a pattern announces to one that has given the pattern up is not fetched there.
+    if (meeting.kind == Meeting::Kind::put_pattern && *drawing.scenario.setup.options.eager_limit == 0)
+      meeting.kind = Meeting::Kind::pattern;
     if (meeting.kind != Meeting::Kind::barrier) meeting.bytes = lot.chance(70) ? lot.below(600) : lot.below(9000);
     if (peers > 16) meeting.bytes /= 16;
+    // So small that they travel together, over others.
+    if (peers > 24 && meeting.kind == Meeting::Kind::alltoall && lot.chance(60)) meeting.bytes = 1 + lot.below(24);
     if (meeting.kind >= Meeting::Kind::pattern) {
       meeting.distance = 1 + lot.below(peers - 1);
       meeting.rounds = lot.below(4);
+      meeting.requests = lot.chance(60) ? 1 : 2 + lot.below(4);
+      meeting.form = lot.below(1000);
     }
     drawing.scenario.meetings.push_back(meeting);
   }
@@ -123,6 +131,17 @@ std::uint64_t draw_bytes(Drawing& drawing) {
                             : choice < 97 ? 5
                                           : 6;
   return std::min(drawing.largest, drawing.least + lot.below(classes[index]));
+}
+
+// Where there is little memory for them: in one record each, or too large to be taken at all. One that is being fetched may take
+// its words from behind another that waits for its memory.
+std::uint64_t draw_unsolicited_bytes(Drawing& drawing) {
+  Lot& lot = drawing.lot;
+  const Options& options = drawing.scenario.setup.options;
+  if (!options.unsolicited_memory) return draw_bytes(drawing);
+  if (lot.chance(10)) return std::max(*options.unsolicited_memory, *options.eager_limit) + 1 + lot.below(1000);
+  const bool shared = *options.ring_memory < 64 * *options.ring_bytes;
+  return drawing.least + lot.below(std::min<std::uint64_t>(*options.eager_limit, shared ? 32 : 1000) - 8);
 }
 
 std::uint64_t draw_tag(Lot& lot) {
@@ -175,7 +194,7 @@ Action draw_action(Drawing& drawing, Deed deed) {
       action.bytes = draw_bytes(drawing);
       action.mode = lot.chance(25) ? 1 : 0;
       break;
-    case Deed::unsolicited: action.bytes = draw_bytes(drawing); break;
+    case Deed::unsolicited: action.bytes = draw_unsolicited_bytes(drawing); break;
     case Deed::receive:
       draw_match(lot, action);
       action.bytes = draw_bytes(drawing);
@@ -186,9 +205,11 @@ Action draw_action(Drawing& drawing, Deed deed) {
     case Deed::cancel:
     case Deed::release:
     case Deed::look:
-    case Deed::lock:
     case Deed::close:
     case Deed::meet: break;
+    case Deed::lock: // mostly the same, so that there is somebody to pass it on to
+      if (lot.chance(70)) action.peer = 0;
+      break;
     case Deed::pause:
     case Deed::compute:
       action.ns = lot.below(lot.chance(85) ? 2 * drawing.message_ns : 20 * drawing.message_ns);

@@ -12,6 +12,12 @@ namespace heddle::tests {
 namespace {
 
 constexpr Tag kPatternTag{5};
+constexpr std::byte kUsedAgain{0x5a};
+
+// Of a pattern's request of that number: the first as drawn, then smaller ones.
+std::uint64_t request_bytes(const Meeting& meeting, std::uint64_t number) {
+  return number == 0 ? meeting.bytes : Lot::mix(meeting.bytes + number) % (number % 2 == 0 ? meeting.bytes + 1 : 41);
+}
 
 } // namespace
 
@@ -85,32 +91,53 @@ Result<Request> Meetings::start_alltoallv(Running& running, Notify notify) {
 Result<Request> Meetings::start_compile(Running& running, Notify notify) {
   const std::uint32_t size = role_.scenario.peers();
   const auto distance = static_cast<std::uint32_t>(running.meeting.distance % size);
-  const Rank to{(role_.rank + distance) % size};
-  const Rank from{(role_.rank + size - distance) % size};
+  const std::uint32_t to = (role_.rank + distance) % size;
+  const std::uint32_t from = (role_.rank + size - distance) % size;
   const bool puts = running.meeting.kind == Meeting::Kind::put_pattern;
-  running.out.resize(running.meeting.bytes);
-  running.in.resize(running.meeting.bytes);
+  if (puts) {
+    running.out.resize(running.meeting.bytes);
+    running.in.resize(running.meeting.bytes);
+  }
   auto pattern = Pattern::create(role_.context, {.barriers = puts});
   if (!pattern) return std::unexpected(pattern.error());
   running.pattern.emplace(std::move(*pattern));
   if (puts) {
     static_cast<void>(running.pattern->expose(kPatternTag, running.in));
-    static_cast<void>(running.pattern->put(to, kPatternTag, 0, running.out));
+    static_cast<void>(running.pattern->put(Rank{to}, kPatternTag, 0, running.out));
   } else {
-    static_cast<void>(running.pattern->send(to, kPatternTag, running.out));
-    static_cast<void>(running.pattern->receive(from, kPatternTag, running.in));
+    add_messages(running, to, from);
   }
   return running.pattern->start_compile(notify);
 }
 
-void Meetings::fill_round(Running& running) const {
-  put_bytes(running.out.data(), content(running, role_.rank, 0, running.out.size()), running.out.size());
+// Each to the next of the places `distance` on: several of various sizes and layouts, small ones among them.
+void Meetings::add_messages(Running& running, std::uint32_t to, std::uint32_t from) {
+  for (std::uint64_t i = 0; i < running.meeting.requests; ++i) {
+    const std::uint64_t bytes = request_bytes(running.meeting, i);
+    running.sends.push_back(std::make_unique<Region>(bytes, running.meeting.form * (i + 1)));
+    running.receives.push_back(std::make_unique<Region>(bytes, running.meeting.form * (i + 2)));
+    static_cast<void>(running.pattern->send(Rank{to}, kPatternTag, running.sends.back()->layout()));
+    static_cast<void>(running.pattern->receive(Rank{from}, kPatternTag, running.receives.back()->layout()));
+  }
 }
 
-void Meetings::ended(std::uint64_t cookie, const Completion& completion) {
-  const auto running = std::ranges::find(running_, cookie - kCookies, &Running::number);
+void Meetings::fill_round(Running& running) const {
+  put_bytes(running.out.data(), content(running, role_.rank, 0, running.out.size()), running.out.size());
+  for (std::uint32_t i = 0; i < running.sends.size(); ++i) {
+    const std::uint64_t bytes = request_bytes(running.meeting, i);
+    running.sends[i]->write({content(running, role_.rank, i, bytes), bytes});
+  }
+}
+
+void Meetings::ended(const Event& event) {
+  const auto running = std::ranges::find(running_, event.cookie - kCookies, &Running::number);
   role_.demand(running != running_.end() && running->by_event, "an event of a meeting that is not under way");
-  end(*running, completion.code);
+  const Meeting::Kind kind = running->meeting.kind;
+  role_.demand(event.kind == (kind == Meeting::Kind::barrier   ? Event::Kind::barrier_passed
+                              : kind >= Meeting::Kind::pattern ? Event::Kind::pattern_ended
+                                                               : Event::Kind::exchanged),
+               [&] { return "an event of another kind tells of " + name_of(*running); });
+  end(*running, event.completion);
 }
 
 void Meetings::collect() {
@@ -118,26 +145,53 @@ void Meetings::collect() {
     while (!running.over && !running.by_event) {
       const auto completion = role_.context.test(running.request);
       if (!completion) break;
-      end(running, completion->code);
+      end(running, *completion);
     }
   std::erase_if(running_, [](const Running& running) { return running.over; });
 }
 
-void Meetings::end(Running& running, ErrorCode code) {
-  role_.note([&] { return "sees " + name_of(running) + " end: " + text_of(code); });
-  if (code != ErrorCode::ok) {
-    role_.demand(ends_with_others(code), [&] { return name_of(running) + " ended with " + text_of(code); });
-    running.over = true;
-    if (running.pattern) static_cast<void>(running.pattern->free());
-    return;
-  }
+void Meetings::end(Running& running, const Completion& completion) {
+  role_.note([&] { return "sees " + name_of(running) + " end: " + text_of(completion.code); });
+  if (completion.code != ErrorCode::ok) return end_badly(running, completion.code);
   if (running.pattern) return end_round(running);
-  if (running.meeting.kind == Meeting::Kind::barrier)
+  if (running.meeting.kind == Meeting::Kind::barrier) {
     role_.demand(role_.witness.arrived_at[running.number] == role_.scenario.peers(),
                  [&] { return name_of(running) + " ended before all had started it"; });
-  else
+  } else {
+    role_.demand(completion.bytes == running.in.size(),
+                 [&] { return name_of(running) + " received " + std::to_string(completion.bytes) + " bytes"; });
     check_blocks(running);
+  }
   running.over = true;
+}
+
+void Meetings::end_badly(Running& running, ErrorCode code) {
+  role_.demand(ends_with_others(code), [&] { return name_of(running) + " ended with " + text_of(code); });
+  running.over = true;
+  if (!running.pattern) return;
+  role_.demand(running.pattern->error().has_value(), [&] { return name_of(running) + " failed without an error"; });
+  if (running.round > 0) {
+    ++role_.witness.happened.rounds_cut_short;
+    // Without closing barriers only what is incomplete makes it fail.
+    role_.demand(running.meeting.kind == Meeting::Kind::put_pattern || !running.pattern->incomplete().empty(),
+                 [&] { return name_of(running) + " failed, and nothing is incomplete"; });
+  }
+  static_cast<void>(running.pattern->free());
+  if (running.round > 0 && running.meeting.kind == Meeting::Kind::put_pattern) {
+    std::ranges::fill(running.in, kUsedAgain);
+    left_.push_back(std::move(running.in));
+  }
+}
+
+void Meetings::check() const {
+  for (const auto& memory : left_)
+    role_.demand(std::ranges::all_of(memory, [](std::byte byte) { return byte == kUsedAgain; }),
+                 "memory of a pattern was written after the pattern had failed");
+}
+
+void Meetings::free_under_way(Running& running) const {
+  role_.demand(!running.pattern->free(), [&] { return name_of(running) + " can be freed while it runs"; });
+  ++role_.witness.happened.frees_refused;
 }
 
 // Those who hear of an end first give their patterns up and free them, and others may hear that before.
@@ -158,17 +212,25 @@ void Meetings::check_blocks(const Running& running) const {
 void Meetings::end_round(Running& running) {
   const std::uint32_t size = role_.scenario.peers();
   const auto from = static_cast<std::uint32_t>((role_.rank + size - running.meeting.distance % size) % size);
-  if (running.round > 0)
-    role_.demand(same_bytes(running.in.data(), content(running, from, 0, running.in.size()), running.in.size()),
-                 [&] { return name_of(running) + ": what rank " + std::to_string(from) + " sent is wrong"; });
+  if (running.round > 0) {
+    ++role_.witness.happened.rounds;
+    const auto wrong = [&] { return name_of(running) + ": what rank " + std::to_string(from) + " sent is wrong"; };
+    role_.demand(same_bytes(running.in.data(), content(running, from, 0, running.in.size()), running.in.size()), wrong);
+    for (std::uint32_t i = 0; i < running.receives.size(); ++i) {
+      const std::uint64_t bytes = request_bytes(running.meeting, i);
+      role_.demand(same_bytes(running.receives[i]->read(bytes).data(), content(running, from, i, bytes), bytes), wrong);
+    }
+  }
   if (running.round < running.meeting.rounds) {
     ++running.round;
     fill_round(running);
     const auto request = running.pattern->start(notify_for(running));
     if (request) {
       running.request = *request;
+      if (running.round == 1 && running.meeting.form % 4 == 0) free_under_way(running);
       return;
     }
+    ++role_.witness.happened.starts_refused;
     role_.demand(ends_with_others(request.error().code),
                  [&] { return name_of(running) + ": a start: " + request.error().message(); });
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "tests/scenario/role.hpp"
+#include "tests/traffic/region.hpp"
 
 #include <heddle/pattern.hpp>
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,9 +23,11 @@ class Meetings {
   // Starts the next one, if any is left.
   void start_next(bool by_event);
   [[nodiscard]] bool all_started() const { return next_ == role_.scenario.meetings.size(); }
-  void ended(std::uint64_t cookie, const Completion& completion);
+  void ended(const Event& event);
   void collect();
   [[nodiscard]] bool all_ended() const { return running_.empty(); }
+  // What a pattern that has failed received into is the program's again, and nobody writes there.
+  void check() const;
   // Lets go of everything: the context is about to go.
   void forget() { running_.clear(); }
 
@@ -37,6 +41,7 @@ class Meetings {
     std::vector<std::byte> out;
     std::vector<std::byte> in;
     std::vector<std::uint64_t> out_bytes, out_offsets, in_bytes, in_offsets;
+    std::vector<std::unique_ptr<Region>> sends, receives; // of a pattern of messages, by request
     std::optional<Pattern> pattern;
     std::uint64_t round = 0; // of a pattern: 0 while it is compiled
   };
@@ -44,7 +49,10 @@ class Meetings {
   Result<Request> start(Running& running, Notify notify);
   Result<Request> start_alltoallv(Running& running, Notify notify);
   Result<Request> start_compile(Running& running, Notify notify);
-  void end(Running& running, ErrorCode code);
+  void end(Running& running, const Completion& completion);
+  void end_badly(Running& running, ErrorCode code);
+  void add_messages(Running& running, std::uint32_t to, std::uint32_t from);
+  void free_under_way(Running& running) const;
   void end_round(Running& running);
   [[nodiscard]] bool ends_with_others(ErrorCode code) const;
   void check_blocks(const Running& running) const;
@@ -60,7 +68,8 @@ class Meetings {
 
   Role& role_;
   std::size_t next_ = 0;
-  std::list<Running> running_; // stays in place: the library refers to its memory
+  std::list<Running> running_;               // stays in place: the library refers to its memory
+  std::vector<std::vector<std::byte>> left_; // memory of patterns that failed, used for something else
 };
 
 } // namespace heddle::tests

@@ -93,7 +93,7 @@ void Member::take(const Event& event) {
     case Event::Kind::unsolicited_left: return messages_.ended(event);
     case Event::Kind::barrier_passed:
     case Event::Kind::exchanged:
-    case Event::Kind::pattern_ended: return meetings_.ended(event.cookie, event.completion);
+    case Event::Kind::pattern_ended: return meetings_.ended(event);
     case Event::Kind::pushed: return memory_.signalled(event);
     case Event::Kind::peer_failed: return told(peer, true);
     case Event::Kind::peer_left: return told(peer, false);
@@ -180,6 +180,7 @@ bool Member::closed() {
   if (!areas_closed_) {
     messages_.check();
     memory_.check();
+    meetings_.check();
     memory_.close_all();
     areas_closed_ = true;
   }
@@ -198,7 +199,8 @@ void Member::check_figures() const {
     others += rank != role_.rank && !role_.scenario.goes(rank) ? 1U : 0U;
   for (const auto& figure : role_.context.figures()) {
     const bool must_be_none = figure.name == "operations under way" || figure.name == "receives posted" ||
-                              figure.name == "messages not received";
+                              figure.name == "messages not received" ||
+                              (figure.name == "unsolicited memory bytes" && !messages_.more_may_come());
     role_.demand(!must_be_none || figure.value == 0, [&] { return figure.name + ": " + std::to_string(figure.value); });
     if (figure.name == "ring memory bytes") ring_bytes = figure.value;
     // Of those that are gone none is left: its own, a shared one, and for each of the others one with its mirror.
@@ -207,7 +209,8 @@ void Member::check_figures() const {
                  "rings of those that are gone were not given back");
     role_.demand(figure.name != "ring memory limit bytes" || ring_bytes <= figure.value, "ring memory is exceeded");
     // News of a death that a collective brings may be there.
-    role_.demand(figure.name != "bytes of messages not received" || figure.value == 0 || role_.scenario.anyone_goes(),
+    role_.demand(figure.name != "bytes of messages not received" || figure.value == 0 || messages_.more_may_come() ||
+                     (role_.scenario.anyone_goes() && !role_.scenario.meetings.empty()),
                  "bytes of messages are left");
   }
 }

@@ -72,9 +72,8 @@ enum : std::uint64_t { kOnSum, kOnBits, kOnOwnAdd, kOnOwnWord, kWords };
 bool Memory::concerns(const std::vector<Action>& actions, std::uint32_t peer) {
   return std::ranges::any_of(actions, [peer](const Action& action) {
     if (action.deed == Deed::mcast) return (action.mask >> peer & 1U) != 0;
-    return action.peer == peer &&
-           (action.deed == Deed::push || action.deed == Deed::pull || action.deed == Deed::atomic ||
-            action.deed == Deed::lock);
+    return action.peer == peer && (action.deed == Deed::push || action.deed == Deed::pull ||
+                                   action.deed == Deed::atomic || action.deed == Deed::lock);
   });
 }
 
@@ -329,7 +328,8 @@ void Memory::signalled(const Event& event) {
     expected.erase(notice);
     return;
   }
-  role_.demand(known, [&] { return "a notice of rank " + std::to_string(from) + " tells of a push that was not made"; });
+  role_.demand(known,
+               [&] { return "a notice of rank " + std::to_string(from) + " tells of a push that was not made"; });
   role_.complain("a notice of rank " + std::to_string(from) + " came before its data");
 }
 
@@ -437,8 +437,9 @@ void Memory::finish_lock(const char* how) {
 
 // Somebody living uses it: not where all that began before have ended, and nobody has begun since.
 void Memory::busy() {
-  role_.demand(!lock_.alone || book().begun != lock_.begun,
-               [&] { return "the lock of rank " + std::to_string(lock_.home) + " is said to be busy, and nobody uses it"; });
+  role_.demand(!lock_.alone || book().begun != lock_.begun, [&] {
+    return "the lock of rank " + std::to_string(lock_.home) + " is said to be busy, and nobody uses it";
+  });
   ++role_.witness.happened.try_locks_busy;
   finish_lock("busy");
 }

@@ -21,9 +21,9 @@ struct Account {
   std::uint64_t own_adds = 0;
   std::uint64_t own_word = 0; // what its atomics of all kinds have left in a word of its own
   std::uint64_t bit = 0;      // of its own in a word that all change: whether it is set
-  std::uint64_t locked = 0;  // times
-  std::uint64_t signals = 0; // pushes with a signal
-  std::uint64_t content = 0; // hash of its part
+  std::uint64_t locked = 0;   // times
+  std::uint64_t signals = 0;  // pushes with a signal
+  std::uint64_t content = 0;  // hash of its part
 };
 
 class Memory {
@@ -65,9 +65,9 @@ class Memory {
   struct LockUse {
     LockStep step = LockStep::idle;
     std::uint32_t home = 0;
-    bool repairs = false; // a process died holding it
-    bool tries = false;   // without waiting
-    bool alone = false;   // nobody else used it when this began
+    bool repairs = false;    // a process died holding it
+    bool tries = false;      // without waiting
+    bool alone = false;      // nobody else used it when this began
     std::uint64_t begun = 0; // uses of it until then, this one included
     std::uint64_t words[2] = {};
     Status status;

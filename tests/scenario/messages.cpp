@@ -15,6 +15,7 @@ std::vector<Sent> messages_from(const Scenario& scenario, std::uint32_t from) {
   std::vector<Sent> messages;
   std::vector<std::uint64_t> tagged(scenario.peers(), 0);
   std::vector<std::uint64_t> unsolicited(scenario.peers(), 0);
+  const std::uint64_t unsolicited_memory = scenario.setup.options.unsolicited_memory.value_or(~std::uint64_t{0});
   for (const Action& action : scenario.actions[from]) {
     if (action.deed != Deed::send && action.deed != Deed::unsolicited) continue;
     const bool is_unsolicited = action.deed == Deed::unsolicited;
@@ -25,7 +26,8 @@ std::vector<Sent> messages_from(const Scenario& scenario, std::uint32_t from) {
                         .tag = is_unsolicited ? number : action.tag,
                         .bytes = action.bytes,
                         .unsolicited = is_unsolicited,
-                        .synchronous = !is_unsolicited && action.mode != 0});
+                        .synchronous = !is_unsolicited && action.mode != 0,
+                        .may_fail = is_unsolicited && action.bytes > unsolicited_memory});
     ++number;
   }
   return messages;
@@ -71,7 +73,7 @@ Messages::Messages(Role& role)
     for (const Sent& sent : from == role.rank ? outgoing_ : messages_from(role.scenario, from))
       if (sent.to == role.rank) {
         incoming_.push_back(sent);
-        ++expected_[from];
+        expected_[from] += sent.may_fail ? 0 : 1;
         largest_ = std::max(largest_, sent.bytes);
       }
 }
@@ -305,7 +307,7 @@ void Messages::arrived(const Event& event) {
     });
     role_.demand(!sent.arrived, "an unsolicited message arrived twice");
     sent.arrived = true;
-    ++got_[from];
+    got_[from] += sent.may_fail ? 0 : 1;
     role_.demand(event.arrival.bytes == sent.bytes, "an unsolicited message has another size");
     role_.demand(sent.begins_with({event.arrival.data, event.arrival.bytes}),
                  "a byte of an unsolicited message is wrong");
@@ -314,7 +316,9 @@ void Messages::arrived(const Event& event) {
       last_small_[from] = sent.number + 1;
     }
     held_.push_back(event.arrival);
-    if (sent.number % 3 != 0) release(sent.number);
+    // Where memory for them is short it is held until it is, and something is waited for.
+    const bool is_short = role_.scenario.setup.options.unsolicited_memory.has_value();
+    if (is_short ? releases_all_ : sent.number % 3 != 0) release(sent.number);
     return;
   }
   role_.complain("an unsolicited message arrived that nobody sent");
@@ -352,11 +356,13 @@ void Messages::end(Operation& operation, const Completion& completion) {
 void Messages::end_send(const Operation& operation) {
   const Completion& completion = operation.completion;
   const Sent& sent = outgoing_[static_cast<std::size_t>(operation.message)];
-  role_.demand(role_.may_end(sent.to, completion.code),
+  const bool too_large = sent.may_fail && completion.code == ErrorCode::out_of_memory;
+  role_.witness.happened.unsolicited_refused += too_large ? 1U : 0U;
+  role_.demand(role_.may_end(sent.to, completion.code) || too_large,
                [&] { return name_of(operation) + " ended with " + tests::text_of(completion.code); });
-  role_.demand(completion.message_bytes == sent.bytes && completion.peer == Rank{sent.to} &&
-                   completion.tag == Tag{sent.tag},
-               [&] { return name_of(operation) + " ended as that of another message"; });
+  role_.demand(
+      completion.message_bytes == sent.bytes && completion.peer == Rank{sent.to} && completion.tag == Tag{sent.tag},
+      [&] { return name_of(operation) + " ended as that of another message"; });
   const bool ok = completion.code == ErrorCode::ok;
   // Of one that was announced, the receiver fetches no more than it has room for.
   const bool all = ok && ((is_small(sent) && !sent.synchronous) || sent.unsolicited);
@@ -412,9 +418,9 @@ bool Messages::waits_for_end(const Operation& operation) const {
 
 bool Messages::own_ended() const {
   return sends_under_way_ == 0 && reserved_.empty() && std::ranges::none_of(under_way_, [&](std::size_t index) {
-    const Operation& operation = operations_[index];
-    return waits_for_end(operation) && role_.scenario.dies(static_cast<std::uint32_t>(operation.match.source));
-  });
+           const Operation& operation = operations_[index];
+           return waits_for_end(operation) && role_.scenario.dies(static_cast<std::uint32_t>(operation.match.source));
+         });
 }
 
 std::uint64_t Messages::missing() const {
@@ -425,6 +431,9 @@ std::uint64_t Messages::missing() const {
 }
 
 void Messages::ask_for_missing() {
+  // Who holds what has arrived and waits for more may wait for itself.
+  releases_all_ = role_.scenario.setup.options.unsolicited_memory.has_value();
+  while (releases_all_ && !held_.empty()) release(0);
   take_reserved({.deed = Deed::take});
   while (catch_alls_ < kMostCatchAlls && catch_alls_ < missing())
     receive({.mask = 0}, largest_, {.deed = Deed::receive, .form = orders_, .event = orders_ % 2});
@@ -476,7 +485,8 @@ void Messages::check() {
     dead[rank] = role_.scenario.dies(rank);
     gone[rank] = role_.scenario.goes(rank);
   }
-  const std::string problem = Judge(std::move(messages), std::move(receives), dead, gone).verdict(role_.scenario.leaves[role_.rank]);
+  const std::string problem =
+      Judge(std::move(messages), std::move(receives), dead, gone).verdict(role_.scenario.leaves[role_.rank]);
   role_.demand(problem.empty(), [&] { return problem; });
 }
 

@@ -5,6 +5,7 @@
 #include "tests/scenario/role.hpp"
 #include "tests/traffic/judge.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -31,6 +32,10 @@ class Messages {
   // At the end: receives the rest of what the dead have sent, and takes back what nothing has matched; receives from those
   // that leave end by themselves. True: nothing is under way any more.
   bool wind_up();
+  // A message may still come that nobody waits for.
+  [[nodiscard]] bool more_may_come() const {
+    return std::ranges::any_of(incoming_, [](const Sent& sent) { return sent.may_fail && !sent.arrived; });
+  }
   // Every message once, intact, in order.
   void check();
 
@@ -57,7 +62,9 @@ class Messages {
   void end_send(const Operation& operation);
   void end_receive(const Operation& operation);
   // Whether it is sure to be announced before it is moved, or sure to travel in one record.
-  [[nodiscard]] bool announced(const Sent& sent) const { return sent.bytes > *role_.scenario.setup.options.eager_limit; }
+  [[nodiscard]] bool announced(const Sent& sent) const {
+    return sent.bytes > *role_.scenario.setup.options.eager_limit;
+  }
   [[nodiscard]] bool is_small(const Sent& sent) const;
   [[nodiscard]] bool waits_for_end(const Operation& operation) const;
   [[nodiscard]] bool certainly_unmatched(const Operation& operation) const;
@@ -75,6 +82,7 @@ class Messages {
   std::vector<Reserved> reserved_;
   std::vector<Sent> matched_; // source and tag of what receives have got and probes have reserved
   std::vector<Arrival> held_;
+  bool releases_all_ = false;
   std::size_t next_ = 0; // of outgoing_
   std::uint64_t orders_ = 0;
   std::uint64_t catch_alls_ = 0;

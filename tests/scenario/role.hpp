@@ -60,9 +60,11 @@ struct Role {
   }
   // A call that needs the peer was refused with this code, or accepted (ok): not after the news that it is gone.
   void demand_refusal(std::uint32_t peer, ErrorCode code, const char* what) const {
-    demand(may_end(peer, code), [&] { return std::string(what) + " rank " + std::to_string(peer) + ": " + std::string(to_string(code)); });
-    demand(fates[peer] == ErrorCode::ok || code != ErrorCode::ok,
-           [&] { return std::string(what) + " rank " + std::to_string(peer) + ", which is known to be gone, is accepted"; });
+    demand(may_end(peer, code),
+           [&] { return std::string(what) + " rank " + std::to_string(peer) + ": " + std::string(to_string(code)); });
+    demand(fates[peer] == ErrorCode::ok || code != ErrorCode::ok, [&] {
+      return std::string(what) + " rank " + std::to_string(peer) + ", which is known to be gone, is accepted";
+    });
     if (code != ErrorCode::ok) ++witness.happened.calls_refused;
   }
 };

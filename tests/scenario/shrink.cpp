@@ -9,8 +9,9 @@ namespace {
 
 class Shrinker {
  public:
-  Shrinker(Scenario scenario, const std::function<bool(const Scenario&)>& fails)
-      : best_(std::move(scenario)), fails_(fails) {}
+  Shrinker(Scenario scenario, const std::function<bool(const Scenario&)>& fails,
+           const std::function<bool(const Scenario&)>& go_on)
+      : best_(std::move(scenario)), fails_(fails), go_on_(go_on) {}
 
   Scenario run() {
     do {
@@ -21,13 +22,15 @@ class Shrinker {
       drop_ranks();
       ease_setup();
       ease_actions();
-    } while (changed_);
+      ease_meetings();
+    } while (changed_ && !stopped_);
     return best_;
   }
 
  private:
   bool accept(Scenario candidate) {
-    if (!fails_(candidate)) return false;
+    stopped_ = stopped_ || !go_on_(best_);
+    if (stopped_ || !fails_(candidate)) return false;
     best_ = std::move(candidate);
     changed_ = true;
     return true;
@@ -136,6 +139,17 @@ class Shrinker {
     return smaller;
   }
 
+  void ease_meetings() {
+    for (std::size_t number = 0; number < best_.meetings.size(); ++number)
+      for (std::uint64_t Meeting::* member : {&Meeting::form, &Meeting::requests}) {
+        const std::uint64_t least = Meeting{}.*member;
+        if (best_.meetings[number].*member == least) continue;
+        Scenario candidate = best_;
+        candidate.meetings[number].*member = least;
+        accept(std::move(candidate));
+      }
+  }
+
   void drop_ranks() {
     for (std::uint32_t rank = best_.peers(); rank-- > 0 && best_.peers() > 2;)
       if (!best_.traffic) accept(without(best_, rank));
@@ -149,9 +163,9 @@ class Shrinker {
       candidate.setup.cables.clear();
       if (accept(std::move(candidate))) break;
     }
-    for (auto option : {&Options::ring_memory, &Options::chunk_bytes}) {
+    for (auto option : {&Options::ring_memory, &Options::chunk_bytes, &Options::unsolicited_memory}) {
       constexpr std::uint64_t kAmple = 1U << 22U;
-      if (best_.setup.options.*option == kAmple || best_.traffic) continue;
+      if (!(best_.setup.options.*option) || best_.setup.options.*option == kAmple || best_.traffic) continue;
       Scenario candidate = best_;
       candidate.setup.options.*option = kAmple;
       accept(std::move(candidate));
@@ -176,13 +190,16 @@ class Shrinker {
 
   Scenario best_;
   const std::function<bool(const Scenario&)>& fails_;
+  const std::function<bool(const Scenario&)>& go_on_;
   bool changed_ = false;
+  bool stopped_ = false;
 };
 
 } // namespace
 
-Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& fails) {
-  return Shrinker(std::move(scenario), fails).run();
+Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& fails,
+                const std::function<bool(const Scenario&)>& go_on) {
+  return Shrinker(std::move(scenario), fails, go_on).run();
 }
 
 } // namespace heddle::tests

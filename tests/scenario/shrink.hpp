@@ -9,6 +9,9 @@
 namespace heddle::tests {
 
 // `fails` says whether a scenario fails as the first did, which it must. Every scenario that is tried is a valid one.
-Scenario shrink(Scenario scenario, const std::function<bool(const Scenario&)>& fails);
+// `go_on` is asked before each try, with the smallest so far; where it says no, that is the answer.
+Scenario shrink(
+    Scenario scenario, const std::function<bool(const Scenario&)>& fails,
+    const std::function<bool(const Scenario&)>& go_on = [](const Scenario&) { return true; });
 
 } // namespace heddle::tests

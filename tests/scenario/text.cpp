@@ -30,8 +30,11 @@ constexpr std::array<Field<Action>, 9> kActionFields = {{{"tag", &Action::tag},
                                                          {"event", &Action::event},
                                                          {"any", &Action::any},
                                                          {"mode", &Action::mode}}};
-constexpr std::array<Field<Meeting>, 3> kMeetingFields = {
-    {{"bytes", &Meeting::bytes}, {"distance", &Meeting::distance}, {"rounds", &Meeting::rounds}}};
+constexpr std::array<Field<Meeting>, 5> kMeetingFields = {{{"bytes", &Meeting::bytes},
+                                                           {"distance", &Meeting::distance},
+                                                           {"rounds", &Meeting::rounds},
+                                                           {"requests", &Meeting::requests},
+                                                           {"form", &Meeting::form}}};
 constexpr std::array<Field<SeededTraffic>, 3> kTrafficFields = {
     {{"seed", &SeededTraffic::seed}, {"messages", &SeededTraffic::messages}, {"largest", &SeededTraffic::largest}}};
 
@@ -39,10 +42,11 @@ struct OptionField {
   std::string_view name;
   std::optional<std::uint64_t> Options::* member;
 };
-constexpr std::array<OptionField, 4> kOptionFields = {{{"ring_bytes", &Options::ring_bytes},
+constexpr std::array<OptionField, 5> kOptionFields = {{{"ring_bytes", &Options::ring_bytes},
                                                        {"ring_memory", &Options::ring_memory},
                                                        {"eager_limit", &Options::eager_limit},
-                                                       {"chunk_bytes", &Options::chunk_bytes}}};
+                                                       {"chunk_bytes", &Options::chunk_bytes},
+                                                       {"unsolicited_memory", &Options::unsolicited_memory}}};
 struct ChanceField {
   std::string_view name;
   double simulation::Setup::Faults::* member;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace heddle::tests {
@@ -20,14 +21,48 @@ struct Happened {
   std::uint64_t receives_ended_with_peer = 0, calls_refused = 0, sure_of_the_dead = 0;
   std::uint64_t synchronous_ended = 0, unsolicited_refused = 0;
   std::uint64_t locks_had = 0, try_locks_had = 0, try_locks_busy = 0, holders_died = 0;
-  std::uint64_t notices = 0, atomics = 0, large_accounts = 0;
+  std::uint64_t notices = 0, atomics = 0;
   std::uint64_t rounds = 0, rounds_cut_short = 0, starts_refused = 0, frees_refused = 0;
   bool operator==(const Happened&) const = default;
+  // Each by its name.
+  struct Count {
+    const char* name;
+    std::uint64_t Happened::* member;
+  };
+  static std::span<const Count> counts();
 };
+
+inline std::span<const Happened::Count> Happened::counts() {
+  static constexpr Count kCounts[] = {{"probes that found a message", &Happened::probes_found},
+                                      {"messages reserved", &Happened::reserved},
+                                      {"receives cancelled", &Happened::cancelled},
+                                      {"messages truncated", &Happened::truncated},
+                                      {"receives that ended with their peer", &Happened::receives_ended_with_peer},
+                                      {"calls refused for a peer that is gone", &Happened::calls_refused},
+                                      {"messages that the dead had surely sent", &Happened::sure_of_the_dead},
+                                      {"sends that ended with a match", &Happened::synchronous_ended},
+                                      {"unsolicited messages refused", &Happened::unsolicited_refused},
+                                      {"locks had", &Happened::locks_had},
+                                      {"locks had without waiting", &Happened::try_locks_had},
+                                      {"locks busy", &Happened::try_locks_busy},
+                                      {"locks of dead holders", &Happened::holders_died},
+                                      {"notices of pushes", &Happened::notices},
+                                      {"atomics", &Happened::atomics},
+                                      {"rounds of patterns", &Happened::rounds},
+                                      {"rounds cut short", &Happened::rounds_cut_short},
+                                      {"starts of patterns refused", &Happened::starts_refused},
+                                      {"frees of patterns under way refused", &Happened::frees_refused}};
+  return kCounts;
+}
 
 struct Witness {
   Witness(std::uint32_t peers, std::size_t meetings, std::function<simulation::Time()> clock)
-      : now(std::move(clock)), arrived_at(meetings, 0), messages(peers), receives(peers), locks(peers), sums(peers),
+      : now(std::move(clock)),
+        arrived_at(meetings, 0),
+        messages(peers),
+        receives(peers),
+        locks(peers),
+        sums(peers),
         notices(peers) {}
 
   std::function<simulation::Time()> now;
@@ -50,9 +85,9 @@ struct Witness {
   // Of one process's lock.
   struct Lock {
     enum class Use : std::uint8_t { none, wants, has, had }; // had: it has begun to give it back
-    std::vector<Use> uses;                                    // by rank
-    std::vector<bool> death_told;                             // by rank: that it died with the lock
-    std::uint64_t begun = 0;                                  // uses of it
+    std::vector<Use> uses;                                   // by rank
+    std::vector<bool> death_told;                            // by rank: that it died with the lock
+    std::uint64_t begun = 0;                                 // uses of it
   };
   std::vector<Lock> locks;
 

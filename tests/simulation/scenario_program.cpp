@@ -2,7 +2,8 @@
 //   scenario_program runs FIRST COUNT   the scenarios of those seeds; "seed N" before each, "failed N: why" after one that did
 //   scenario_program replay FILE...     scenarios from files; with "--story" first, what happens in each
 //   scenario_program draw SEED          the scenario of a seed, as a file
-//   scenario_program shrink SEED|FILE   the smallest that fails likewise: its story, and it as a file on standard output
+//   scenario_program shrink SEED|FILE   the smallest that fails likewise: its story, and it as a file on standard output; with
+//                                       "--seconds N" first, or interrupted, the smallest that was found until then
 // Exit 0: all went well (shrink: it was made smaller). 1: something failed. 2: the call makes no sense.
 #include "tests/scenario/draw.hpp"
 #include "tests/scenario/play.hpp"
@@ -15,6 +16,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -31,6 +35,14 @@ std::int64_t blocks = 0; // of memory that are in use: this program has one thre
 } // namespace
 
 #if !HEDDLE_TESTS_SANITIZED // a sanitizer finds leaks by itself
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const auto each = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(each, (bytes / each + 1) * each)) {
+    ++blocks;
+    return memory;
+  }
+  throw std::bad_alloc();
+}
 void* operator new(std::size_t bytes) {
   if (void* memory = std::malloc(bytes != 0 ? bytes : 1)) {
     ++blocks;
@@ -43,6 +55,12 @@ void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
+  operator delete(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  operator delete(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   operator delete(memory);
 }
 #endif
@@ -128,11 +146,14 @@ std::string verdict_in_child(const Scenario& scenario) {
   }
   close(ends[1]);
   std::string verdict(4096, '\0');
-  const ssize_t got = read(ends[0], verdict.data(), verdict.size());
+  ssize_t got = 0;
+  do got = read(ends[0], verdict.data(), verdict.size());
+  while (got < 0 && errno == EINTR);
   verdict.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   close(ends[0]);
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGALRM ? "it never ends" : "it crashes";
   return verdict;
 }
@@ -144,7 +165,15 @@ std::string kind_of(const std::string& verdict) {
   return kind.substr(0, 60);
 }
 
-int shrink_one(const std::string& name) {
+volatile std::sig_atomic_t interrupted = 0;
+
+std::size_t actions_of(const Scenario& scenario) {
+  std::size_t count = 0;
+  for (const auto& actions : scenario.actions) count += actions.size();
+  return count;
+}
+
+int shrink_one(const std::string& name, std::uint64_t seconds) {
   const auto scenario = load(name);
   if (!scenario) {
     std::cerr << scenario.error().message() << '\n';
@@ -156,11 +185,25 @@ int shrink_one(const std::string& name) {
     return 1;
   }
   std::cerr << name << " fails: " << verdict << '\n';
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point said = begin;
   std::uint64_t tries = 0;
-  const Scenario smallest = shrink(*scenario, [&](const Scenario& candidate) {
+  const auto fails = [&](const Scenario& candidate) {
     ++tries;
     return kind_of(verdict_in_child(candidate)) == kind_of(verdict);
-  });
+  };
+  const auto go_on = [&](const Scenario& best) {
+    const Clock::time_point now = Clock::now();
+    if (now - said > std::chrono::seconds(5)) {
+      said = now;
+      std::cerr << tries << " tries: " << best.peers() << " processes, " << actions_of(best) << " actions\n";
+    }
+    return interrupted == 0 && now - begin < std::chrono::seconds(seconds);
+  };
+  const Scenario smallest = shrink(*scenario, fails, go_on);
   std::cerr << "made smaller in " << tries << " tries; its story:\n";
   if (fork() == 0) { // it may crash
     alarm(5);
@@ -172,7 +215,7 @@ int shrink_one(const std::string& name) {
   }
   int status = 0;
   wait(&status);
-  std::cout << "# " << verdict << '\n' << to_text(smallest);
+  std::cout << "# " << verdict_in_child(smallest) << '\n' << to_text(smallest);
   return 0;
 }
 
@@ -188,8 +231,12 @@ int main_of(std::span<char*> words) {
     std::cout << to_text(draw(number(1)));
     return 0;
   }
-  if (what == "shrink" && words.size() == 2) return shrink_one(words[1]);
-  std::cerr << "usage: scenario_program runs FIRST COUNT | replay [--story] FILE... | draw SEED | shrink SEED|FILE\n";
+  constexpr std::uint64_t kForever = 1'000'000'000;
+  if (what == "shrink" && words.size() == 2) return shrink_one(words[1], kForever);
+  if (what == "shrink" && words.size() == 4 && std::string_view(words[1]) == "--seconds")
+    return shrink_one(words[3], std::min<std::uint64_t>(number(2), kForever));
+  std::cerr << "usage: scenario_program runs FIRST COUNT | replay [--story] FILE... | draw SEED | "
+               "shrink [--seconds N] SEED|FILE\n";
   return 2;
 }
 

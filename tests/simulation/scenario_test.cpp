@@ -66,6 +66,8 @@ TEST(ScenarioDrawing, HasEverythingWithinAThousandSeeds) {
 TEST(Shrinking, LeavesOnlyWhatTheFailureNeeds) {
   Scenario scenario = draw(3);
   for (std::uint64_t seed = 3; scenario.peers() < 5 || scenario.setup.deaths.empty(); ++seed) scenario = draw(seed);
+  scenario.setup.deaths = {{.rank = 3, .at = {}}}; // one of the two that are needed anyway
+  scenario.leaves[3] = false;
   scenario.actions[1].insert(scenario.actions[1].begin() + 1, {.deed = Deed::send, .peer = 3, .bytes = 4711});
   const auto fails = [](const Scenario& candidate) {
     return !candidate.setup.deaths.empty() && std::ranges::any_of(candidate.actions, [](const auto& actions) {
@@ -81,6 +83,18 @@ TEST(Shrinking, LeavesOnlyWhatTheFailureNeeds) {
   std::size_t actions = 0;
   for (const auto& of_one : smallest.actions) actions += of_one.size();
   EXPECT_EQ(actions, 1U);
+}
+
+TEST(Shrinking, GivesTheSmallestSoFarWhenItIsToStop) {
+  const Scenario scenario = draw(3);
+  std::size_t tries = 0;
+  const auto fails = [&](const Scenario&) {
+    ++tries;
+    return true;
+  };
+  const Scenario smaller = shrink(scenario, fails, [&](const Scenario&) { return tries < 2; });
+  EXPECT_EQ(tries, 2U);
+  EXPECT_NE(to_text(smaller), to_text(scenario));
 }
 
 } // namespace

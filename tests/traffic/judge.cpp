@@ -121,7 +121,8 @@ std::string Judge::check_content(const Operation& receive, const Sent& sent) {
 
 std::string Judge::check_nothing_lost() const {
   for (const Sent* sent : messages_)
-    if ((!from_dead(*sent) || sent->sure) && !(sent->unsolicited ? sent->arrived : sent->receive != nullptr))
+    if (((!from_dead(*sent) && !sent->may_fail) || sent->sure) &&
+        !(sent->unsolicited ? sent->arrived : sent->receive != nullptr))
       return describe(*sent) + ": got lost";
   return {};
 }
@@ -135,7 +136,8 @@ std::string Judge::check_overtaking() const {
       if (earlier->unsolicited || earlier->from != sent->from || earlier->number >= sent->number ||
           !accepts(sent->receive->match, *earlier))
         continue;
-      if (earlier->receive == nullptr || earlier->receive->order >= sent->receive->order) return describe(*sent) + ": overtook an earlier one";
+      if (earlier->receive == nullptr || earlier->receive->order >= sent->receive->order)
+        return describe(*sent) + ": overtook an earlier one";
     }
   }
   return {};

@@ -31,7 +31,8 @@ struct Sent {
   const Operation* receive = nullptr; // that got it
   bool arrived = false;               // unsolicited
   bool synchronous = false;
-  bool sure = false; // it must have come, though its sender has died
+  bool sure = false;     // it must have come, though its sender has died
+  bool may_fail = false; // it need not come
 
   [[nodiscard]] std::vector<std::byte> content() const;
   // Whether these are its first bytes.
@@ -55,8 +56,8 @@ struct Operation {
   Match match;
   std::uint64_t order = 0; // of a receive: when it was posted, or its message reserved
   bool cancelled = false;
-  bool reserved = false;   // of a receive: of a reserved message
-  bool after_news = false; // of a receive: its source was known to be gone, so that its message is here
+  bool reserved = false;     // of a receive: of a reserved message
+  bool after_news = false;   // of a receive: its source was known to be gone, so that its message is here
   std::size_t witnessed = 0; // where others' knowledge of it stands
   Completion completion;
   std::vector<std::byte> got; // by a receive
