@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 constexpr std::chrono::milliseconds kLongestWarning{2000}; // between SIGTERM and SIGKILL
+constexpr int kEndedInSilence = 1; // the exit status of a job where a process has failed with status 0
 
 Error system_error(std::string fact, int code) {
   const bool descriptors = code == EMFILE || code == ENFILE;
@@ -134,6 +135,8 @@ class Run {
   ProcessPlan plan_for(std::uint32_t rank, int failure_pipe) const;
   void signal_all(int number) const;
   void collect_ended();
+  // Whether it ended well in the eyes of the system, but as a member of the job without a goodbye.
+  [[nodiscard]] bool ended_in_silence(std::uint32_t rank, const Ending& ending) const;
   void judge(std::uint32_t rank, const Ending& ending);
   // True where processes may have ended.
   bool forward_signals();
@@ -245,27 +248,35 @@ void Run::collect_ended() {
     if (!ending) continue;
     running_[rank] = 0;
     --left_;
+    server_.hear_out(rank); // a goodbye must count before the end of the process that said it
     ended.emplace_back(rank, *ending);
   }
-  // Of those seen at once, the killed ones are the cause and the failed ones the consequence, hardly ever the reverse.
-  std::ranges::sort(ended, {}, [](const auto& entry) { return std::pair(!entry.second.killed, entry.first); });
+  // Of those seen at once, the killed ones are the cause, or else those without a goodbye, and the ones with a status the
+  // consequence, hardly ever the reverse.
+  std::ranges::sort(ended, {}, [&](const auto& entry) {
+    const auto& [rank, ending] = entry;
+    return std::pair(ending.killed ? 0 : ended_in_silence(rank, ending) ? 1 : 2, rank);
+  });
   for (const auto& [rank, ending] : ended) judge(rank, ending);
 }
 
+bool Run::ended_in_silence(std::uint32_t rank, const Ending& ending) const {
+  const store::Presence presence = server_.presence(rank);
+  return ending.success() && (presence == store::Presence::joined || presence == store::Presence::failed);
+}
+
 void Run::judge(std::uint32_t rank, const Ending& ending) {
-  if (exit_status_ == 0) exit_status_ = ending.exit_status();
-  server_.hear_out(rank); // a goodbye must count before the end of the process that said it
-  if (ending.success()) {
-    if (server_.presence(rank) == store::Presence::joined)
-      server_.declare_failed(rank); // without a goodbye
-    else
-      server_.declare_left(rank); // or it never joined, and nobody has met it
+  const bool silent = ended_in_silence(rank, ending);
+  if (exit_status_ == 0) exit_status_ = silent ? kEndedInSilence : ending.exit_status();
+  if (ending.success() && !silent) {
+    server_.declare_left(rank); // or it never joined, and nobody has met it
     return;
   }
   // Also of one that left in good order: its work is most likely not done, and the others would wait for it without a word.
   server_.declare_failed(rank);
   if (push_at_) return; // one line for the first; the others follow from it
-  std::string line = "rank " + std::to_string(rank) + " " + describe(ending);
+  std::string line =
+      "rank " + std::to_string(rank) + " " + (silent ? "ended without leaving the job" : describe(ending));
   if (job_.survive) {
     if (left_ > 0) line += "; the others go on";
     log_.error(line);

@@ -31,7 +31,7 @@ struct Job {
 inline constexpr std::uint32_t kMostProcesses = 65536;
 
 // Runs the job to its end and returns the exit status to pass on: that of the first process that did not succeed, 128 +
-// signal where it was killed, 0 when all succeeded. When this returns, no process and no socket of the job is left; and
+// signal where it was killed, 1 where it ended with status 0 without leaving the job, 0 when all succeeded. When this returns, no process and no socket of the job is left; and
 // none survives this process even if it is killed. Forwards SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2, which it blocks
 // in the calling thread for the time. An error means that the job was not started: bad_argument where the program cannot
 // be. For programs with one thread; the log gets one line per cause, not per process.

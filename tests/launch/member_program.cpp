@@ -5,6 +5,7 @@
 //   get KEY RANK   waits for a key that RANK should put, prints the error
 //   fail-after N   leaves in good order, then exits with status N
 //   quit           exits with status 0 without leaving
+//   give-up        says that it gives up, and exits with status 0
 #include <unistd.h>
 
 #include <cstdio>
@@ -51,6 +52,7 @@ int act(Store& store, int argc, char** argv) {
     while (true) ::pause();
   }
   if (what == "quit") ::_exit(0);
+  if (what == "give-up") return 0; // the store is closed without a goodbye in good order
   if (what == "notice") {
     if (const int status = wait_for_notice(store); status != 0) return status;
   }

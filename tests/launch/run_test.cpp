@@ -217,10 +217,31 @@ TEST(Run, TellsWaitersThatARankEndedWithoutJoining) {
 }
 
 TEST(Run, ReportsAProcessThatEndsWithoutLeavingAsFailed) {
-  Command command(shell({"-n", "2"}, "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice"));
-  wait_joined(command, 2);
-  EXPECT_EQ(command.rest(), "told of 1\n");
-  EXPECT_EQ(command.status(), 0);
+  Command command(shell({"-n", "3", "--grace", "60"}, "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice"));
+  EXPECT_EQ(without_joined(causes(command.rest())),
+            (Lines{"heddle: error: rank 1 ended without leaving the job", "told of 1", "told of 1"}));
+  EXPECT_EQ(command.status(), 1);
+}
+
+TEST(Run, EndsTheRestAfterOneEndedWithoutLeaving) {
+  Command command(shell({"-n", "2", "--grace", "0"}, "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" hang"));
+  EXPECT_EQ(without_joined(sorted_lines(command.rest())),
+            (Lines{"heddle: error: rank 1 ended without leaving the job; the others are ended in 0 s"}));
+  EXPECT_EQ(command.status(), 1);
+}
+
+TEST(Run, LetsTheRestGoOnWithoutOneThatEndedWithoutLeaving) {
+  Command command(shell({"-n", "2", "--survive"}, "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice"));
+  EXPECT_EQ(without_joined(sorted_lines(command.rest())),
+            (Lines{"heddle: error: rank 1 ended without leaving the job; the others go on", "told of 1"}));
+  EXPECT_EQ(command.status(), 1);
+}
+
+TEST(Run, ReportsAProcessThatGivesUpAndSucceedsAsFailed) {
+  Command command(shell({"-n", "2", "--survive"}, "test $HEDDLE_RANK = 1 && exec \"$0\" give-up; exec \"$0\" notice"));
+  EXPECT_EQ(without_joined(causes(command.rest())),
+            (Lines{"heddle: error: rank 1 ended without leaving the job", "told of 1"}));
+  EXPECT_EQ(command.status(), 1);
 }
 
 TEST(Run, BindsEachProcessToOneCpuWhenAsked) {

@@ -63,11 +63,10 @@ void add_run(CLI::App& program, Invocation& invocation) {
       "Each process finds HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_JOB and HEDDLE_STORE in its environment.\n"
       "Standard input goes to rank 0 unless it is a terminal. The exit status is that of the first process that "
       "failed,\n"
-      "128 + signal if it was killed.\n"
-      "A process has failed when it was killed, when it ended without leaving the job, and when its exit status is not "
-      "0, "
-      "even\n"
-      "after it left; the others are told. One that is slow or stopped has not.\n\n"
+      "128 + signal if it was killed, 1 if it ended with status 0 without leaving the job.\n"
+      "A process has failed when it was killed, when it ended without leaving the job that it had joined, and when its "
+      "exit\n"
+      "status is not 0, even after it left; the others are told. One that is slow or stopped has not.\n\n"
       "Example: heddle run -n 4 -- ./my_program --steps 100");
   run->callback([arguments, &invocation] { invocation.exit_status = run_job(*arguments, invocation.program); });
 }
