@@ -134,8 +134,9 @@ struct Atomic {
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
 // out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, peer_left, connection_lost,
-// bad_argument (rank outside the job, a selection or word that makes no sense, bytes behind a null pointer, a lock used as memory or memory as a lock), unsupported (atomics on memory
-// where the network has none).
+// bad_argument (rank outside the job, a selection, word or atomic operation that makes no sense, bytes or peers behind a null
+// pointer, a lock used as memory or memory as a lock), unsupported (atomics on memory where the network has none),
+// out_of_memory and out_of_descriptors (this process lacks them, also to map the area: it may be tried again).
 //
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
 // has answered. Later ones need nothing of the owner's processor, except pushes of many small pieces over a network.
@@ -149,8 +150,9 @@ class OneSided {
   // Fails with bad_argument when the id is in use here, out_of_memory (nothing is taken where it would not suffice),
   // out_of_descriptors.
   Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access = {});
-  // The caller's own memory as an area; it stays until closed. Fails as above, and with unsupported where a network in use
-  // cannot reach such memory. Atomics on it are not possible over shared memory.
+  // The caller's own memory as an area; it stays until closed. Fails as above, with bad_argument on memory that cannot exist
+  // (behind a null pointer, more than 2^62 bytes), and with unsupported where a network in use cannot reach such memory.
+  // Atomics on it are not possible over shared memory.
   Result<void> expose(AreaId id, std::span<std::byte> memory, const Access& access = {});
   // From its return on no peer's operation touches the memory; those under way end at their initiators with revoked_area.
   // Memory of allocate is gone. Waits for copies that are just being made, nothing else. Fails on an id not in use.

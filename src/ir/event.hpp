@@ -18,6 +18,7 @@ enum class Status : std::uint8_t {
   refused,   // the target does not grant access to that place
   peer_lost, // the peer's process is gone, and has not left in good order
   peer_left, // the peer has left the job in good order: where the network can tell
+  exhausted, // this process lacks memory or descriptors for it, which vendor_code tells as errno does; nothing was done
   failed,    // anything else; vendor_code says what
 };
 

@@ -48,6 +48,8 @@ TEST(Text, SaysWhatAnEventTells) {
                           .value = 2,
                           .vendor_code = -14}),
             "completed peer=1 status=refused cookie=0x9 value=0x2 vendor=-14");
+  EXPECT_EQ(to_text(Event{.kind = EventKind::peer_left, .status = Status::failed}),
+            "peer_left peer=0 status=failed cookie=0x0 value=0x0 vendor=0");
 }
 
 TEST(Text, OfAnyCommandReadsBackAsTheSameText) {
@@ -86,8 +88,8 @@ TEST(Text, OfAnyCommandReadsBackAsTheSameText) {
 }
 
 TEST(Text, OfAnyEventReadsBackAsTheSameEvent) {
-  for (unsigned kind = 0; kind < 3; ++kind) {
-    for (unsigned status = 0; status < 4; ++status) {
+  for (unsigned kind = 0; kind <= static_cast<unsigned>(EventKind::peer_left); ++kind) {
+    for (unsigned status = 0; status <= static_cast<unsigned>(Status::failed); ++status) {
       const Event event{.kind = static_cast<EventKind>(kind),
                         .status = static_cast<Status>(status),
                         .peer = Peer{kind},

@@ -35,6 +35,24 @@ TEST(OneSidedJob, EndsWhatOneThatLeftIsNeededFor) {
   run_job({.processes = 3, .program = "departed_program", .arguments = {}, .options = {}, .run_options = {}});
 }
 
+TEST(OneSidedJob, SaysOfADeadOwnerThatItIsDead) {
+  Command command(job_command({.processes = 2,
+                               .program = "owner_program",
+                               .arguments = {"killed"},
+                               .options = {},
+                               .run_options = {"--survive"}}),
+                  {});
+  const std::string output = command.rest();
+  EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
+  EXPECT_EQ(command.status(), 128 + SIGKILL) << output;
+}
+
+#if !HEDDLE_TESTS_SANITIZED // they need more address space than a limit can leave
+TEST(OneSidedJob, SaysThatAnAreaNeedsMoreMemoryThanThereIs) {
+  run_job({.program = "owner_program", .arguments = {"memory"}, .options = {}, .run_options = {}});
+}
+#endif
+
 TEST(OneSidedJob, LearnsOfADeathBySeldomCallsThatEndAtOnce) {
   for (const char* call : {"push", "pull", "atomic", "try"}) {
     SCOPED_TRACE(call);

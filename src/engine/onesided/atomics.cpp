@@ -87,7 +87,7 @@ void Transfers::do_atomic(Transfer& transfer) {
     finish(transfer, ErrorCode::ok);
   } else {
     forget(area);
-    finish(transfer, ErrorCode::revoked_area);
+    finish(transfer, area.code_of_closed());
   }
 }
 
@@ -120,7 +120,7 @@ void Transfers::post_atomic(Transfer& transfer) {
 
 void Transfers::atomic_ended(Transfer& transfer, const ir::Event& event) {
   if (event.status != ir::Status::ok) {
-    finish(transfer, code_of(event.status));
+    finish(transfer, code_of(event, transfer.area));
     return;
   }
   const Part part(transfer.atomic, transfer.offset);
@@ -134,7 +134,7 @@ void Transfers::atomic_ended(Transfer& transfer, const ir::Event& event) {
   transfer.word_known = true;
   const KnownArea& area = *transfer.area;
   if (area.state != KnownArea::State::open || static_cast<std::uint64_t>(area.place.key) != transfer.key)
-    finish(transfer, area.link->failed() ? area.link->fate : ErrorCode::revoked_area);
+    finish(transfer, area.code_of_closed());
   else
     post_atomic(transfer);
 }

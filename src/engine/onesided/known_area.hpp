@@ -4,10 +4,12 @@
 #include "engine/link.hpp"
 #include "engine/onesided/lock_memory.hpp"
 #include "ir/area_window.hpp"
+#include "ir/event.hpp"
 
 #include <heddle/onesided.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -37,7 +39,7 @@ struct KnownArea {
   bool everyone = false;   // its owner has opened it to all: others may pass its key on
   std::uint64_t bytes = 0; // 0 while not open
   ir::AreaWindow window;   // none while not open, or of a lock: its window is the seat's
-  Link* link = nullptr;    // while asked or open
+  Link* link = nullptr;    // once asked
   ir::RemotePlace place;
   TransferList waiting;             // for the key
   LockSeat seat;                    // where it is a lock
@@ -49,6 +51,10 @@ struct KnownArea {
 
   // Pushes and pulls find a window in one place, locks in another, so that neither looks at the kind each time.
   void open_window(const ir::AreaWindow& onto) { (kind == AreaKind::lock ? seat.window : window) = onto; }
+  // What an operation ends with that finds it closed.
+  [[nodiscard]] ErrorCode code_of_closed() const {
+    return link != nullptr && link->failed() ? link->fate : ErrorCode::revoked_area;
+  }
   void shut() {
     state = State::unknown;
     bytes = 0;
@@ -56,6 +62,22 @@ struct KnownArea {
     seat.window = {};
   }
 };
+
+// What a command on an area ends with; `area` is null where it went to several.
+inline ErrorCode code_of(const ir::Event& event, const KnownArea* area) {
+  if (event.status != ir::Status::ok && area != nullptr && area->link->failed()) return area->link->fate;
+  switch (event.status) {
+    case ir::Status::ok: return ErrorCode::ok;
+    case ir::Status::refused: return ErrorCode::revoked_area; // range and permission were checked before
+    case ir::Status::peer_lost: return ErrorCode::peer_failed;
+    case ir::Status::peer_left: return ErrorCode::peer_left;
+    case ir::Status::exhausted:
+      return event.vendor_code == EMFILE || event.vendor_code == ENFILE ? ErrorCode::out_of_descriptors
+                                                                        : ErrorCode::out_of_memory;
+    case ir::Status::failed: return ErrorCode::system_failed;
+  }
+  return ErrorCode::system_failed;
+}
 
 // By (rank, id). Entries never move or go, so that operations can hold on to them.
 class KnownAreas {

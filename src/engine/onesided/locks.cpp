@@ -376,7 +376,7 @@ void BasicLocks<Memory>::command_ended(const ir::Event& event) {
   }
   if (event.status != ir::Status::ok) {
     seat.inspecting = false;
-    lost(area, area.link->failed() ? area.link->fate : ErrorCode::revoked_area);
+    lost(area, code_of(event, &area));
     return;
   }
   switch (step) {

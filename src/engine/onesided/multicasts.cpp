@@ -61,7 +61,7 @@ void Multicasts::launch(base::BackedVector<Transfer*>& receivers) {
     KnownArea& area = *receiver->area;
     const bool again = std::exchange(area.last_multicast, launches_) == launches_; // named twice
     if (area.state != KnownArea::State::open)
-      transfers_.finish(*receiver, area.link->failed() ? area.link->fate : ErrorCode::revoked_area);
+      transfers_.finish(*receiver, area.code_of_closed());
     else if (again || copied_by_processor(area))
       transfers_.run(*receiver);
     else if (const ErrorCode code = transfers_.prepare(*receiver); code != ErrorCode::ok)
@@ -151,7 +151,7 @@ void Multicasts::command_ended(const ir::Event& event) {
   GroupPut& put = puts_[cookie_number(event.cookie)];
   --put.in_flight;
   --put.group->in_use;
-  if (put.code == ErrorCode::ok) put.code = Transfers::code_of(event.status);
+  if (put.code == ErrorCode::ok) put.code = code_of(event, nullptr);
   if (put.in_flight == 0) end(put);
 }
 

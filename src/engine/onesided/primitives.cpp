@@ -169,10 +169,10 @@ void Primitives::follow_up() {
   multicasts_.launch_complete();
   for (KnownArea* area : locks_.closed()) {
     transfers_.forget(*area);
-    locks_.lost(*area, ErrorCode::revoked_area);
+    locks_.lost(*area, area->code_of_closed());
   }
   locks_.closed().clear();
-  for (KnownArea* area : transfers_.revoked()) locks_.lost(*area, ErrorCode::revoked_area);
+  for (KnownArea* area : transfers_.revoked()) locks_.lost(*area, area->code_of_closed());
   transfers_.clear_revoked();
 }
 
@@ -283,7 +283,7 @@ void Primitives::granted(Link& link, const AreaGrant& grant) {
     if (area->state == KnownArea::State::open)
       run(*waiting);
     else
-      transfers_.finish(*waiting, ErrorCode::revoked_area);
+      transfers_.finish(*waiting, area->code_of_closed());
     waiting = next;
   }
 }

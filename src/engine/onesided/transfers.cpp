@@ -47,17 +47,6 @@ void Transfers::finish(Transfer& transfer, ErrorCode code) {
   free_.push_back(&transfer);
 }
 
-ErrorCode Transfers::code_of(ir::Status status) {
-  switch (status) {
-    case ir::Status::ok: return ErrorCode::ok;
-    case ir::Status::refused: return ErrorCode::revoked_area; // range and permission were checked before
-    case ir::Status::peer_lost: return ErrorCode::peer_failed;
-    case ir::Status::peer_left: return ErrorCode::peer_left;
-    case ir::Status::failed: return ErrorCode::system_failed;
-  }
-  return ErrorCode::system_failed;
-}
-
 void Transfers::forget(KnownArea& area) {
   if (area.state != KnownArea::State::open) return;
   area.shut();
@@ -114,7 +103,7 @@ void Transfers::move_through_window(Transfer& transfer) {
   KnownArea& area = *transfer.area;
   if (!area.window.enter()) {
     forget(area);
-    finish(transfer, ErrorCode::revoked_area);
+    finish(transfer, area.code_of_closed());
     return;
   }
   const bool is_pull = transfer.kind == Transfer::Kind::pull;
@@ -205,11 +194,10 @@ void Transfers::command_ended(const ir::Event& event) {
     return;
   }
   --transfer.in_flight;
-  if (event.status != ir::Status::ok) transfer.code = code_of(event.status);
+  if (event.status != ir::Status::ok) transfer.code = code_of(event, &area);
   const bool still_open =
       area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == transfer.key;
-  if (transfer.more && transfer.code == ErrorCode::ok && !still_open)
-    transfer.code = area.link->failed() ? area.link->fate : ErrorCode::revoked_area;
+  if (transfer.more && transfer.code == ErrorCode::ok && !still_open) transfer.code = area.code_of_closed();
   post_pieces(transfer);
   end_if_done(transfer);
 }

@@ -61,7 +61,6 @@ class Transfers {
   void give_notice(const Transfer& transfer);
   // Better as records than as puts.
   [[nodiscard]] static bool better_scattered(const Transfer& transfer);
-  [[nodiscard]] static ErrorCode code_of(ir::Status status);
   // An event of one of its commands.
   void command_ended(const ir::Event& event);
   // The owner has put a record's pieces into place, or has not.

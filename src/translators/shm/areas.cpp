@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -20,6 +21,12 @@ static_assert(kMostAreas <= kIndexMask);
 
 bool gone(std::uint64_t process) {
   return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+}
+
+// Why an area that is open cannot be mapped.
+PeerAreas::Found not_mapped(const Error& error) {
+  const bool lacking = error.code == ErrorCode::out_of_memory || error.code == ErrorCode::out_of_descriptors;
+  return {.status = lacking ? ir::Status::exhausted : ir::Status::failed, .error = error.system_code};
 }
 
 } // namespace
@@ -90,19 +97,27 @@ void OwnAreas::close(std::uint64_t key) {
     for (std::uint64_t found = 0; (found = is_inside(inside()[rank])) != 0 && !gone(found);) ::sched_yield();
 }
 
-PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {
-  if (const auto known = areas_.find(key); known != areas_.end()) return &known->second;
+PeerAreas::Found PeerAreas::find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {
+  if (const auto known = areas_.find(key); known != areas_.end()) return {.area = &known->second};
+  try {
+    return open(main, own_rank, key, fenced);
+  } catch (const std::bad_alloc&) {
+    return {.status = ir::Status::exhausted, .error = ENOMEM};
+  }
+}
+
+PeerAreas::Found PeerAreas::open(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {
   const std::uint64_t offset = table_offset(main.header());
   const std::uint64_t index = key & kIndexMask;
   const std::uint64_t whole = area_table_bytes(own_rank + 1);
   if (offset == 0 || offset % alignof(AreaEntry) != 0 || index >= kMostAreas || offset > main.bytes() ||
       whole > main.bytes() - offset)
-    return nullptr;
+    return {};
   auto* entries = reinterpret_cast<AreaEntry*>(main.data() + offset);
   auto* inside = reinterpret_cast<InsideWord*>(entries + kMostAreas);
   const AreaEntry& entry = entries[index];
   AreaContent content;
-  if (!read_entry(entry, key, content)) return nullptr;
+  if (!read_entry(entry, key, content)) return {};
   Area area{.mapping = {},
             .window = {.live = &entry.key,
                        .key = key,
@@ -113,11 +128,16 @@ PeerAreas::Area* PeerAreas::find(const Mapping& main, std::uint32_t own_rank, st
             .address = content.address};
   if (content.segment.inode != 0) {
     auto mapping = map_segment(content.segment);
-    if (!mapping || area.address > mapping->bytes() || area.bytes > mapping->bytes() - area.address) return nullptr;
+    if (!mapping) {
+      // An owner closes the area before it lets go of the memory.
+      const bool open = entry.key.load(std::memory_order_acquire) == key;
+      return open ? not_mapped(mapping.error()) : Found{};
+    }
+    if (area.address > mapping->bytes() || area.bytes > mapping->bytes() - area.address) return {};
     area.window.memory = mapping->data() + area.address;
     area.mapping = std::move(*mapping);
   }
-  return &areas_.emplace(key, std::move(area)).first->second;
+  return {.area = &areas_.emplace(key, std::move(area)).first->second};
 }
 
 } // namespace heddle::translators

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ir/area_window.hpp"
+#include "ir/event.hpp"
 #include "translators/area_keys.hpp"
 #include "translators/shm/segment.hpp"
 #include "translators/shm/sleep_flag.hpp"
@@ -132,11 +133,19 @@ class PeerAreas {
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
   };
-  // `main` is the peer's main segment. Null when no such area is open, or it cannot be mapped.
-  Area* find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced);
+  struct Found {
+    Area* area = nullptr;
+    // Where it is null: refused when no such area is open, exhausted, or failed when it is open and yet cannot be mapped.
+    ir::Status status = ir::Status::refused;
+    int error = 0;
+  };
+  // `main` is the peer's main segment.
+  Found find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced);
   void leave(std::uint64_t key) { areas_.erase(key); }
 
  private:
+  Found open(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced);
+
   std::map<std::uint64_t, Area> areas_;
 };
 

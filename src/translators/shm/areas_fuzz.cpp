@@ -44,7 +44,7 @@ void areas(Input& input) {
   for (int i = 0; i < 4 && !input.empty(); ++i) {
     const std::uint64_t key = translators::kAreaKey | input.word();
     scribble(peer, input, key);
-    const auto* found = areas.find(peer.main.mapping(), input.below(4), key, input.below(2) == 1);
+    const auto* found = areas.find(peer.main.mapping(), input.below(4), key, input.below(2) == 1).area;
     if (found == nullptr || !found->window.exists()) continue;
     demand(found->mapping.bytes() > 0 && found->address <= found->mapping.bytes() &&
                found->bytes <= found->mapping.bytes() - found->address,

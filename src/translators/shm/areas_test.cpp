@@ -13,12 +13,12 @@ TEST(Areas, FindsNoneWhereThePeersTableCannotBe) {
   ASSERT_TRUE(made) << made.error().message();
   std::atomic<std::uint64_t>& table = segment->mapping().header().areas;
   const std::uint64_t good = table.load();
-  ASSERT_NE(PeerAreas().find(segment->mapping(), 1, made->key, false), nullptr);
+  ASSERT_NE(PeerAreas().find(segment->mapping(), 1, made->key, false).area, nullptr);
   // Across words, outside the segment, so near its end that the table would not fit.
   for (const std::uint64_t wrong :
        {good + 8, good + 1, std::uint64_t{0}, ~std::uint64_t{63}, (std::uint64_t{1} << 20U) - 64}) {
     table.store(wrong);
-    EXPECT_EQ(PeerAreas().find(segment->mapping(), 1, made->key, false), nullptr) << wrong;
+    EXPECT_EQ(PeerAreas().find(segment->mapping(), 1, made->key, false).area, nullptr) << wrong;
   }
 }
 

@@ -1,4 +1,5 @@
 // What shared memory says where the system's limits are too small. Each in a child, since limits cannot be taken back.
+#include "translators/contract/network.hpp"
 #include "translators/shm/forked_test.hpp"
 #include "translators/shm/shm.hpp"
 
@@ -60,6 +61,24 @@ class NoDescriptors {
   rlimit before_{};
 };
 
+// At most 16 MiB can be mapped while this lives.
+class LittleMemory {
+ public:
+  LittleMemory() {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    if (::getrlimit(RLIMIT_AS, &before_) != 0) std::abort();
+    const rlimit little{.rlim_cur = pages * 4096 + (16U << 20U), .rlim_max = before_.rlim_max};
+    if (::setrlimit(RLIMIT_AS, &little) != 0) std::abort();
+  }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+  ~LittleMemory() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 std::optional<Error> error_of_creation(std::uint64_t ring_memory) {
   auto made = Shm::create({.size = 2, .ring_memory = ring_memory});
   if (made) return std::nullopt;
@@ -111,6 +130,37 @@ TEST(ShmLimits, ATooSmallAddressSpaceIsSaidWithTheRemedy) {
   EXPECT_NE(std::strstr(complaint.fact.data(), "bytes of shared memory"), nullptr);
   EXPECT_NE(std::strstr(complaint.remedy.data(), "ring_memory"), nullptr);
   EXPECT_NE(std::strstr(complaint.remedy.data(), "ulimit -v"), nullptr);
+}
+
+// A put to an area that this process has not mapped yet, under the limit.
+template <typename Limit>
+ir::Event put_under_limit() {
+  Child child([](const Line& line) {
+    auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
+    contract::Side side(**made);
+    const auto area = side.translator().allocate_area(64U << 20U);
+    if (!area || !side.translator().attach(ir::Peer{1}, side.translator().address())) return 2;
+    {
+      const Limit under;
+      line.say(side.run(contract::put_word(1, area->place, 1)));
+    }
+    return side.status_of(contract::put_word(1, area->place, 1)) == ir::Status::ok ? 0 : 3;
+  });
+  const auto event = child.line().hear<ir::Event>();
+  EXPECT_EQ(child.exit_code(), 0) << "it can be reached afterwards";
+  return event;
+}
+
+TEST(ShmLimits, NoDescriptorForAPeersAreaIsThisProcesssLack) {
+  const ir::Event event = put_under_limit<NoDescriptors>();
+  EXPECT_EQ(event.status, ir::Status::exhausted);
+  EXPECT_EQ(event.vendor_code, EMFILE);
+}
+
+TEST(ShmLimits, NoMemoryForAPeersAreaIsThisProcesssLack) {
+  const ir::Event event = put_under_limit<LittleMemory>();
+  EXPECT_EQ(event.status, ir::Status::exhausted);
+  EXPECT_EQ(event.vendor_code, ENOMEM);
 }
 
 TEST(ShmLimits, ATooSmallFileSizeIsSaidWithTheRemedyAndDoesNotEndTheProcess) {

@@ -25,7 +25,8 @@ constexpr std::uint64_t kAdditions = 20'000;
 // What a peer tells of itself.
 struct Introduction {
   ir::Address address{};
-  ir::RemotePlace own; // its private memory
+  ir::RemotePlace own;  // its private memory
+  ir::RemotePlace area; // of 64 bytes
 };
 
 class Member {
@@ -33,11 +34,12 @@ class Member {
   explicit Member(CrossMemory wish)
       : shm_(std::move(*Shm::create({.size = 2, .ring_memory = 1U << 20U, .cross_memory = wish}))),
         side(*shm_),
-        memory(shm_->allocate(4096)->memory) {}
+        memory(shm_->allocate(4096)->memory),
+        area(shm_->allocate_area(64)->place) {}
 
   [[nodiscard]] Introduction introduction() {
     const auto place = shm_->expose(own);
-    return {.address = shm_->address(), .own = place.value_or(ir::RemotePlace{.key = ir::MemoryKey{2}})};
+    return {.address = shm_->address(), .own = place.value_or(ir::RemotePlace{.key = ir::MemoryKey{2}}), .area = area};
   }
 
  private:
@@ -46,6 +48,7 @@ class Member {
  public:
   Side side;
   std::span<std::byte> memory;
+  ir::RemotePlace area;
   std::vector<std::byte> own = pattern(kPrivateBytes, 1);
 };
 
@@ -134,6 +137,7 @@ TEST_P(ShmProcesses, AKilledPeerIsLostAndLeavesNothing) {
     EXPECT_EQ(event.vendor_code, ESRCH);
     EXPECT_EQ(self.side.status_of(put(1, other.own, copy)), ir::Status::peer_lost);
   }
+  EXPECT_EQ(self.side.status_of(put_word(1, other.area, 1)), ir::Status::peer_lost) << "never mapped";
   self.side.translator().detach(ir::Peer{1});
   EXPECT_EQ(segments_in_use(), with_peer - 1) << "its mapping is given back";
   EXPECT_EQ(self.side.status_of(get(1, other.own, copy)), ir::Status::peer_lost);

@@ -3,6 +3,7 @@
 #include "base/free_memory.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -185,6 +186,15 @@ Result<Mapping> map_segment(const SegmentName& name) {
                                  .fact = "the peer's segment has another layout: it runs another version",
                                  .remedy = "use one version in a job"});
   return mapping;
+}
+
+bool has_ended(std::int32_t process) {
+  const std::string path = "/proc/" + std::to_string(process) + "/statm";
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) return ::kill(process, 0) != 0 && errno == ESRCH;
+  // Its size in pages comes first: a process loses its memory before its files, and keeps its number until it is waited for.
+  char first = 0;
+  return ::read(file.number(), &first, 1) != 1 || first == '0';
 }
 
 void wait_for_visitors(SegmentHeader& header) {

@@ -109,4 +109,7 @@ struct SegmentName {
 };
 Result<Mapping> map_segment(const SegmentName& name);
 
+// Whether the process has no memory any more: it has ended, or is about to. Its parent may not have seen it yet.
+bool has_ended(std::int32_t process);
+
 } // namespace heddle::translators

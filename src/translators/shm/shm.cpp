@@ -199,8 +199,8 @@ void Shm::release_area(const ir::ExposedMemory& memory) {
 ir::AreaWindow Shm::area_window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
   Attached* found = find(peer);
   if (found == nullptr || !is_area_key(place.key)) return {};
-  PeerAreas::Area* area =
-      found->areas.find(found->mapping, rank_, static_cast<std::uint64_t>(place.key), !wakes_at_once_);
+  const PeerAreas::Area* area =
+      found->areas.find(found->mapping, rank_, static_cast<std::uint64_t>(place.key), !wakes_at_once_).area;
   if (area == nullptr || !area->window.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
     return {};
   ir::AreaWindow window = area->window;
@@ -234,10 +234,12 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   slot = std::make_unique<Attached>();
   slot->mapping = std::move(*mapping);
   slot->process = published.segment.process;
+  const Visit visit(slot->mapping.header()); // while it lasts, the peer keeps what is read here
   const int refusal =
       capabilities_.reads_any_memory ? try_read(slot->process, published.nonce_address, published.nonce) : 0;
   slot->cross_memory = capabilities_.reads_any_memory && refusal == 0;
-  if (refusal != 0 && refusal != ESRCH && !told_refusal_) { // ESRCH: it is gone, of which others tell
+  // One that has left or died is no refusal: others tell of that.
+  if (refusal != 0 && refusal != ESRCH && visit.allowed() && !told_refusal_) {
     told_refusal_ = true;
     log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
                  ": large messages from it are copied through the rings");
@@ -301,8 +303,12 @@ Shm::Outcome Shm::execute(Attached& peer, const ir::Command& command) {
 
 Shm::Outcome Shm::execute_in_area(Attached& peer, const ir::Command& command) {
   const auto key = static_cast<std::uint64_t>(command.remote.key);
-  PeerAreas::Area* area = peer.areas.find(peer.mapping, rank_, key, !wakes_at_once_);
-  if (area == nullptr) return {.status = ir::Status::refused};
+  const PeerAreas::Found found = peer.areas.find(peer.mapping, rank_, key, !wakes_at_once_);
+  if (found.area == nullptr) {
+    const bool lost = found.status == ir::Status::failed && has_ended(peer.process);
+    return {.status = lost ? ir::Status::peer_lost : found.status, .vendor_code = found.error};
+  }
+  PeerAreas::Area* area = found.area;
   if (!area->window.enter()) {
     peer.areas.leave(key);
     return {.status = ir::Status::refused};
