@@ -98,14 +98,16 @@ struct Finished { // one word more would make the record half a line longer, on 
   std::uint64_t outcome = 0; // bytes in bits 0-55, code in 56-63
 
   static constexpr unsigned kCodeBit = 56;
-  // `bytes` of the message that the receiver took: fewer than sent when it was truncated. ok, or out_of_memory where the
-  // receiver had none for the message.
+  // `bytes` of the message that the receiver took: fewer than sent when it was truncated. ok; out_of_memory where the receiver
+  // had none for the message; system_failed where it could read some of the sender's memory, but not all.
   static constexpr Finished of(OperationName sender, std::uint64_t bytes, ErrorCode code = ErrorCode::ok) {
     return {.sender = sender, .outcome = bytes | static_cast<std::uint64_t>(code) << kCodeBit};
   }
   [[nodiscard]] constexpr std::uint64_t bytes() const { return outcome & ((std::uint64_t{1} << kCodeBit) - 1); }
-  [[nodiscard]] constexpr bool refused() const {
-    return outcome >> kCodeBit == static_cast<std::uint64_t>(ErrorCode::out_of_memory);
+  [[nodiscard]] constexpr ErrorCode code() const {
+    for (const ErrorCode known : {ErrorCode::out_of_memory, ErrorCode::system_failed})
+      if (outcome >> kCodeBit == static_cast<std::uint64_t>(known)) return known;
+    return ErrorCode::ok;
   }
 };
 struct ClearToSend {

@@ -2,10 +2,13 @@
 //   join [N]    joins, with at most N open files; prints "joined RANK of SIZE", or the error and ends with 2
 //   arguments   calls with wrong arguments, in a job of 2
 //   truncate    receives that are too small, in a job of 2
+//   unmapped    a send from memory that is not all there, in a job of 2
 //   rejoin      joins twice, and once more after leaving
 #include "tests/job/member.hpp"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -108,6 +111,32 @@ int truncate() {
   return 0;
 }
 
+// A send from memory whose last page is missing ends in an error at both ends, and nothing else does.
+int unmapped() {
+  Context context = demand(Context::join(), "join");
+  constexpr std::size_t kBytes = 1 << 20;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const bool sends = context.rank() == Rank{0};
+  exchange(context);
+  // Otherwise the sender's own processor reads the memory, and the program ends.
+  if (demand(context.why(Rank{sends ? 1U : 0U}, kBytes), "why").name != "rendezvous by read") return 0;
+  Request request;
+  std::vector<std::byte> into(sends ? 0 : kBytes);
+  if (sends) {
+    void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    demand(memory != MAP_FAILED && ::munmap(static_cast<std::byte*>(memory) + kBytes - page, page) == 0, "no memory");
+    request = demand(context.send(Rank{1}, Tag{4}, ConstLayout(memory, kBytes)), "send");
+  } else {
+    request = demand(context.receive({.source = Rank{0}, .tag = Tag{4}}, into), "receive");
+  }
+  const ErrorCode code = context.wait(request).code;
+  demand(code == ErrorCode::system_failed,
+         (sends ? "the send ended with " : "the receive ended with ") + std::string(to_string(code)));
+  exchange(context);
+  demand(context.barrier(), "barrier");
+  return 0;
+}
+
 int rejoin() {
   {
     Context context = demand(Context::join(), "join");
@@ -131,6 +160,7 @@ int main(int argc, char** argv) {
   if (what == "join") return join(argc > 2 ? argv[2] : nullptr);
   if (what == "arguments") return arguments();
   if (what == "truncate") return truncate();
+  if (what == "unmapped") return unmapped();
   if (what == "rejoin") return rejoin();
-  give_up("arguments: join, arguments, truncate or rejoin");
+  give_up("arguments: join, arguments, truncate, unmapped or rejoin");
 }

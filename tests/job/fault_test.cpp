@@ -51,6 +51,11 @@ TEST(Fault, AMessageTooLongIsCutOnSharedRings) {
        .options = {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "64KiB"}, {"HEDDLE_EAGER_LIMIT", "16KiB"}}});
 }
 
+TEST(Fault, MemoryThatIsNotAllThereEndsTheMessageAtBothEndsAndNothingElse) {
+  run_job({.program = "fault_program", .arguments = {"unmapped"}});
+  run_job({.program = "fault_program", .arguments = {"unmapped"}, .options = {{"HEDDLE_ASSIST", "false"}}});
+}
+
 TEST(Fault, ASecondJoinIsRefusedAndTheFirstGoesOn) {
   const std::string output = run_job({.program = "fault_program", .arguments = {"rejoin"}});
   EXPECT_NE(output.find("already_joined: rank 0 has already joined this job"), std::string::npos) << output;

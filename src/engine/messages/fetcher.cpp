@@ -174,8 +174,9 @@ void Fetcher::refused(Operation& receive) {
   receive.read_refused = true;
   if (receive.in_flight > 0) return; // the last of its reads decides
   if (receive.moved > 0 || receive.cell >= 0) {
-    // Some of it could be read, so the memory changed under way. The sender's part ends here too.
-    outbox_.write_control(*receive.link, RecordKind::finished, Finished::of(receive.partner, 0));
+    // Some of it could be read, so the rest is not there, or no longer. The sender's part ends here too.
+    outbox_.write_control(*receive.link, RecordKind::finished,
+                          Finished::of(receive.partner, 0, ErrorCode::system_failed));
     fail(receive);
     return;
   }
@@ -190,8 +191,8 @@ void Fetcher::fail(Operation& receive) {
   if (receive.in_flight > 0) return;
   reads_.remove(receive);
   receive.completion.bytes = 0;
-  // Of a peer that is still connected: it took its memory back before the message was fetched.
-  core_.complete(receive, receive.link->failed() ? receive.link->fate : ErrorCode::connection_lost);
+  // Of a peer that is still connected: the system refuses to read what it gave, and the connection lives.
+  core_.complete(receive, receive.link->failed() ? receive.link->fate : ErrorCode::system_failed);
 }
 
 void Fetcher::peer_lost(Link& link) {

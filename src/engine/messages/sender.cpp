@@ -147,8 +147,7 @@ void Sender::finished(Link& link, const Finished& record) {
   if (send == nullptr || send->link != &link) return; // the operation was abandoned here
   if (!step(send->stage, SendInput::finished)) return;
   send->completion.bytes = std::min(record.bytes(), send->source.bytes());
-  const bool refused = record.refused();
-  end(*send, refused ? ErrorCode::out_of_memory : ErrorCode::ok);
+  end(*send, record.code());
 }
 
 bool Sender::clear_to_send(Link& link, const ClearToSend& record) {
