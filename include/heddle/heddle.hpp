@@ -219,7 +219,7 @@ class Context {
 
   // How a message of that size to that peer would travel.
   [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes) const;
-  // What every unfinished operation waits for, one line each: peer, tag, state, age. What the watchdog prints.
+  // What every unfinished operation waits for: peer, tag, state, age; one line for those alike. What the watchdog prints.
   [[nodiscard]] std::string waiting_for() const;
   // Figures about this process: connections, ring memory, messages waiting unmatched, ... as name and value.
   struct Figure {

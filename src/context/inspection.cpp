@@ -6,6 +6,7 @@
 #include "options_file/options_file.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::context {
 
@@ -22,12 +23,10 @@ std::vector<std::string> split(const std::string& list) {
   return names;
 }
 
-Error no_such_translator(const std::string& name) {
+Error wrong_translators(std::string fact) {
   std::string known;
   for (const auto& other : registry()) known += (known.empty() ? "" : ", ") + std::string(other.name);
-  return {.code = ErrorCode::bad_option,
-          .fact = "option translators names '" + name + "', which is no translator",
-          .remedy = "use some of: " + known};
+  return {.code = ErrorCode::bad_option, .fact = std::move(fact), .remedy = "use some of: " + known};
 }
 
 TranslatorReport try_out(const translators::Entry& entry, bool named, const translators::Ground& ground) {
@@ -81,9 +80,12 @@ Result<std::vector<const translators::Entry*>> wanted_translators(const base::Se
   for (const std::string& name : split(settings.translators)) {
     const auto known = registry();
     const auto entry = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
-    if (entry == known.end()) return std::unexpected(no_such_translator(name));
+    if (entry == known.end())
+      return std::unexpected(wrong_translators("option translators names '" + name + "', which is no translator"));
     wanted.push_back(&*entry);
   }
+  if (wanted.empty())
+    return std::unexpected(wrong_translators("option translators is '" + settings.translators + "', which names none"));
   return wanted;
 }
 

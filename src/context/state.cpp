@@ -1,5 +1,6 @@
 #include "context/state.hpp"
 
+#include "base/lines.hpp"
 #include "context/inspection.hpp"
 #include "context/node.hpp"
 #include "context/paths.hpp"
@@ -370,8 +371,7 @@ void Context::State::watch(std::uint64_t now) {
   const std::uint64_t seconds = (now - last_progress_ns_) / kSecond;
   std::string moments = "last moments: " + recorder_->dump(kLastMoments);
   std::ranges::replace(moments, '\n', ' ');
-  waiting.resize(std::min(waiting.size(), store::kLargestReport - std::min(store::kLargestReport, moments.size() + 1)));
-  if (waiting.empty() || waiting.back() != '\n') waiting += '\n'; // it was cut
+  waiting = base::fitting_lines(waiting, store::kLargestReport - std::min(store::kLargestReport, moments.size()));
   waiting += moments;
   if (store_->report_stall(static_cast<std::uint32_t>(seconds), waiting)) return;
   log_.warning("nothing has moved for " + std::to_string(seconds) + " s; waiting:");

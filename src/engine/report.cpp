@@ -2,7 +2,10 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace heddle::engine {
 
@@ -70,10 +73,16 @@ bool Engine::waits_since(std::uint64_t count) {
 }
 
 std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
-  std::string text;
+  // Those alike are one line, in the place of the first.
+  struct Alike {
+    std::uint64_t count = 0;
+    std::uint64_t started = 0; // the oldest
+  };
+  std::map<std::string, Alike> alike;
+  std::vector<decltype(alike)::value_type*> lines;
   core_.operations.visit_all([&](Operation& operation) {
     if (operation.stage == Stage::done || stands_by(operation)) return;
-    text += describe(operation.kind);
+    std::string text = describe(operation.kind);
     if (operation.stage == Stage::posted) {
       text +=
           " from " + rank_text(operation.match.source) + " tag " + hex(static_cast<std::uint64_t>(operation.match.tag));
@@ -88,9 +97,20 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
     }
     text += std::string(": ") + describe(operation.stage);
     if (operation.link != nullptr && !operation.link->connected()) text += " (not connected)";
-    if (ages != nullptr) text += ", for " + base::seconds_text(ages->of(operation.started, now_ns));
-    text += '\n';
+    const auto [line, is_new] = alike.try_emplace(std::move(text), Alike{.started = operation.started});
+    if (is_new) lines.push_back(&*line);
+    ++line->second.count;
+    line->second.started = std::min(line->second.started, operation.started);
   });
+  std::string text;
+  for (const auto* line : lines) {
+    const auto& [what, found] = *line;
+    text += what;
+    if (found.count > 1) text += ", " + std::to_string(found.count) + " of them";
+    if (ages != nullptr)
+      text += (found.count > 1 ? ", the oldest for " : ", for ") + base::seconds_text(ages->of(found.started, now_ns));
+    text += '\n';
+  }
   for (const Link* link : to_pump_)
     if (link->held_back)
       text +=

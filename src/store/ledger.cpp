@@ -96,6 +96,7 @@ Result<void> Ledger::hello(ClientId client, const Frame& frame, Answers& answers
     return {};
   }
   state.presence = Presence::joined;
+  state.has_joined = true;
   state.client = client;
   clients_[client].rank = *rank;
   answer(answers, client, FrameWriter(Kind::done, frame.sequence).u32(size()).finish());
@@ -264,7 +265,7 @@ Error Ledger::impossible(const ClientState& state) const {
   const Waiting& waiting = state.waiting;
   if (waiting.what == Waiting::For::round) {
     if (first_gone_ == kNoPeer) return {};
-    return gone_error(static_cast<std::uint32_t>(first_gone_), "so a fence of all ranks can never complete");
+    return gone_error(static_cast<std::uint32_t>(first_gone_), "so the processes of the job can never all meet");
   }
   const std::string meanwhile = "without putting '" + waiting.key + "'";
   if (waiting.from != kNoPeer) {
@@ -279,8 +280,10 @@ Error Ledger::impossible(const ClientState& state) const {
 
 Error Ledger::gone_error(std::uint32_t rank, const std::string& meanwhile) const {
   const bool failed = ranks_[rank].presence == Presence::failed;
+  const char* how = failed ? " failed" : ranks_[rank].has_joined ? " left the job" : " ended";
+  const char* when = ranks_[rank].has_joined ? "" : " before it joined";
   return {.code = failed ? ErrorCode::peer_failed : ErrorCode::peer_left,
-          .fact = "rank " + std::to_string(rank) + (failed ? " failed, " : " left the job, ") + meanwhile,
+          .fact = "rank " + std::to_string(rank) + how + when + ", " + meanwhile,
           .remedy = "",
           .peer = rank};
 }

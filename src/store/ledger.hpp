@@ -65,6 +65,7 @@ class Ledger {
  private:
   struct RankState {
     Presence presence = Presence::expected;
+    bool has_joined = false; // whatever has become of it
     ClientId client = 0;
     Bytes blob; // given to the current round of allgather
   };

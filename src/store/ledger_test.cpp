@@ -71,11 +71,11 @@ TEST_F(LedgerTest, TellsEveryoneOfAFailureAndRefusesWhatCannotComplete) {
   ASSERT_TRUE(say(1, FrameWriter(Kind::fence, 5).finish()));
   answers_.clear();
   ledger_.expel(3, answers_);
-  EXPECT_EQ(answers_to(1), (Texts{"notice 2", "rank 2 failed, so a fence of all ranks can never complete"}));
+  EXPECT_EQ(answers_to(1), (Texts{"notice 2", "rank 2 failed, so the processes of the job can never all meet"}));
   EXPECT_EQ(answers_to(2), Texts{"notice 2"});
   EXPECT_EQ(ledger_.presence(2), Presence::failed);
   ASSERT_TRUE(say(2, FrameWriter(Kind::fence, 9).finish()));
-  EXPECT_EQ(answers_to(2), Texts{"rank 2 failed, so a fence of all ranks can never complete"});
+  EXPECT_EQ(answers_to(2), Texts{"rank 2 failed, so the processes of the job can never all meet"});
 }
 
 TEST_F(LedgerTest, RefusesAKeyWhoseRankIsGoneAndKeepsOtherWaits) {
@@ -104,12 +104,24 @@ TEST_F(LedgerTest, TakesAGoodbyeForLeavingNotForFailing) {
   ASSERT_TRUE(say(2, FrameWriter(Kind::fence, 3).finish()));
   ASSERT_TRUE(say(1, FrameWriter(Kind::goodbye, 4).u8(1).finish()));
   EXPECT_EQ(answers_to(1), Texts{});
-  EXPECT_EQ(answers_to(2), Texts{"rank 0 left the job, so a fence of all ranks can never complete"});
+  EXPECT_EQ(answers_to(2), Texts{"rank 0 left the job, so the processes of the job can never all meet"});
   answers_.clear();
   ledger_.disconnected(1);
   ledger_.declare(0, Presence::left, answers_);
   EXPECT_TRUE(answers_.empty());
   EXPECT_EQ(ledger_.presence(0), Presence::left);
+}
+
+TEST_F(LedgerTest, SaysOfOneThatNeverJoinedThatItDidNot) {
+  hello(0);
+  ASSERT_TRUE(say(1, FrameWriter(Kind::fence, 3).finish()));
+  answers_.clear();
+  ledger_.declare(2, Presence::left, answers_);
+  EXPECT_EQ(answers_to(1), Texts{"rank 2 ended before it joined, so the processes of the job can never all meet"});
+  answers_.clear();
+  ledger_.declare(2, Presence::failed, answers_);
+  ASSERT_TRUE(say(1, FrameWriter(Kind::get, 4).text("a").i64(2).finish()));
+  EXPECT_EQ(answers_to(1), Texts{"rank 2 failed before it joined, without putting 'a'"});
 }
 
 TEST_F(LedgerTest, TakesALostConnectionForNothingUntilTheProcessHasEnded) {
@@ -120,7 +132,7 @@ TEST_F(LedgerTest, TakesALostConnectionForNothingUntilTheProcessHasEnded) {
   EXPECT_EQ(ledger_.presence(0), Presence::joined);
   EXPECT_TRUE(answers_.empty());
   ledger_.declare(0, Presence::failed, answers_);
-  EXPECT_EQ(answers_to(2), (Texts{"notice 0", "rank 0 failed, so a fence of all ranks can never complete"}));
+  EXPECT_EQ(answers_to(2), (Texts{"notice 0", "rank 0 failed, so the processes of the job can never all meet"}));
 }
 
 TEST_F(LedgerTest, TakesTheWordOfOneThatGivesUp) {

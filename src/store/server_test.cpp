@@ -152,7 +152,7 @@ TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
   EXPECT_FALSE(b->fence(soon()));
   const auto fenced = a->fence(soon());
   ASSERT_FALSE(fenced);
-  EXPECT_EQ(fenced.error().fact, "rank 1 left the job, so a fence of all ranks can never complete");
+  EXPECT_EQ(fenced.error().fact, "rank 1 left the job, so the processes of the job can never all meet");
   Notice notice;
   EXPECT_EQ(a->take_notices({&notice, 1}), 0U);
 }

@@ -35,6 +35,18 @@ TEST(Engine, SendsAFirstMessageOfZeroBytes) {
   EXPECT_EQ(finish(cluster, 0, sent).code, ErrorCode::ok);
 }
 
+TEST(Engine, SaysOnceWhatManyWaitFor) {
+  Cluster cluster(2, usual_limits());
+  std::vector<Request> receives;
+  for (int i = 0; i < 1000; ++i)
+    receives.push_back(*cluster[0].receive({.source = Rank{1}, .tag = Tag{7}}, Layout(), {}));
+  receives.push_back(*cluster[0].receive({.source = Rank{1}, .tag = Tag{8}}, Layout(), {}));
+  EXPECT_EQ(cluster[0].waiting_for(),
+            "receive from rank 1 tag 0x7: waits for a matching message, 1000 of them\n"
+            "receive from rank 1 tag 0x8: waits for a matching message\n");
+  for (const Request receive : receives) EXPECT_TRUE(cluster[0].cancel(receive));
+}
+
 TEST(Engine, SendsToItselfWhenAllCommandSlotsAreTaken) {
   Cluster cluster(80, usual_limits());
   for (std::uint32_t to = 1; to < 80; ++to)

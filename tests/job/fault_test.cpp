@@ -56,6 +56,13 @@ TEST(Fault, MemoryThatIsNotAllThereEndsTheMessageAtBothEndsAndNothingElse) {
   run_job({.program = "fault_program", .arguments = {"unmapped"}, .options = {{"HEDDLE_ASSIST", "false"}}});
 }
 
+TEST(Fault, AListOfTranslatorsThatNamesNoneIsRefused) {
+  const Outcome outcome = outcome_of({kFault, "join"}, {{"HEDDLE_SINGLE", "true"}, {"HEDDLE_TRANSLATORS", ","}});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(says(outcome, "bad_option: option translators is ',', which names none")) << outcome.output;
+  EXPECT_TRUE(says(outcome, "use some of: shm")) << outcome.output;
+}
+
 TEST(Fault, ASecondJoinIsRefusedAndTheFirstGoesOn) {
   const std::string output = run_job({.program = "fault_program", .arguments = {"rejoin"}});
   EXPECT_NE(output.find("already_joined: rank 0 has already joined this job"), std::string::npos) << output;

@@ -212,7 +212,7 @@ TEST(Run, LeavesOptionsAfterTheProgramToTheProgram) {
 TEST(Run, TellsWaitersThatARankEndedWithoutJoining) {
   Command command(shell({"-n", "2"}, "test $HEDDLE_RANK = 1 && exit 0; exec \"$0\" get key 1"));
   wait_joined(command, 1);
-  EXPECT_EQ(command.rest(), "peer_left: rank 1 left the job, without putting 'key'\n");
+  EXPECT_EQ(command.rest(), "peer_left: rank 1 ended before it joined, without putting 'key'\n");
   EXPECT_EQ(command.status(), 0);
 }
 

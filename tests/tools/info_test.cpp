@@ -126,6 +126,8 @@ TEST(Info, RefusesABadValueWithWhatWasExpected) {
   expect_refused("info", heddle({"info"}, {{"HEDDLE_RING_BYTES", "5000"}}),
                  "expected a power of two from 1KiB to 1GiB");
   expect_refused("info", heddle({"info"}, {{"HEDDLE_TRANSLATORS", "carrier-pigeon"}}), "use some of: shm");
+  expect_refused("info", heddle({"info"}, {{"HEDDLE_TRANSLATORS", ","}}),
+                 "option translators is ',', which names none");
   expect_refused("info", heddle({"info"}, {{"HEDDLE_FILE", "/does/not/exist.toml"}}), "/does/not/exist.toml");
 }
 

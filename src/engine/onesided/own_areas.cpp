@@ -46,7 +46,10 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
         Error{.code = ErrorCode::out_of_memory,
               .fact = "no memory has the " + std::to_string(bytes) + " bytes of area " + std::to_string(id)});
   auto memory = ports.back()->queue->translator().allocate_area((bytes + kRounding - 1) / kRounding * kRounding);
-  if (!memory) return std::unexpected(std::move(memory.error()));
+  if (!memory) {
+    memory.error().fact = "area " + std::to_string(id) + " is not allocated: " + memory.error().fact;
+    return std::unexpected(std::move(memory.error()));
+  }
   area.memory = memory->memory.first(bytes);
   area.places.resize(ports.size());
   area.places.back() = memory->place;

@@ -23,6 +23,13 @@ bool gone(std::uint64_t process) {
   return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
 }
 
+// Rings have nothing to do with the memory of an area.
+Error no_room(Error error) {
+  if (error.code == ErrorCode::out_of_memory)
+    error.remedy = "make it smaller, or raise the memory limit of the process or container (ulimit -v, -f)";
+  return error;
+}
+
 // Why an area that is open cannot be mapped.
 PeerAreas::Found not_mapped(const Error& error) {
   const bool lacking = error.code == ErrorCode::out_of_memory || error.code == ErrorCode::out_of_descriptors;
@@ -65,9 +72,9 @@ Result<OwnAreas::Made> OwnAreas::allocate(std::size_t bytes) {
                                  .fact = "no memory for an area of " + std::to_string(bytes) + " bytes"});
   constexpr std::uint64_t kRounding = 64;
   auto segment = Segment::create(sizeof(SegmentHeader) + ((bytes + kRounding - 1) & ~(kRounding - 1)) + kRounding);
-  if (!segment) return std::unexpected(std::move(segment.error()));
-  const auto offset = segment->allocate(bytes);
-  if (!offset) return std::unexpected(offset.error());
+  if (!segment) return std::unexpected(no_room(std::move(segment.error())));
+  auto offset = segment->allocate(bytes);
+  if (!offset) return std::unexpected(no_room(std::move(offset.error())));
   const std::span memory{segment->mapping().data() + *offset, bytes};
   const std::uint64_t key = open(**entry, {.bytes = bytes,
                                            .segment = {.process = ::getpid(),

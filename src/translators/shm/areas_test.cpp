@@ -22,6 +22,16 @@ TEST(Areas, FindsNoneWhereThePeersTableCannotBe) {
   }
 }
 
+TEST(Areas, ThatAreTooLargeDoNotBlameTheRings) {
+  auto segment = Segment::create(std::size_t{1} << 20U);
+  ASSERT_TRUE(segment);
+  const auto made = OwnAreas(*segment, 2, false).allocate(std::size_t{1} << 44U);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::out_of_memory);
+  EXPECT_EQ(made.error().remedy.find("ring"), std::string::npos) << made.error().remedy;
+  EXPECT_NE(made.error().remedy.find("make it smaller"), std::string::npos) << made.error().remedy;
+}
+
 TEST(Areas, DoesNotBelieveAPeerWhereItsOwnTableIs) {
   auto segment = Segment::create(std::size_t{1} << 20U);
   ASSERT_TRUE(segment);

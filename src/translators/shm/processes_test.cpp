@@ -147,6 +147,26 @@ TEST_P(ShmProcesses, AKilledPeerIsLostAndLeavesNothing) {
   EXPECT_EQ(again.error().peer, 1);
 }
 
+// A peer that leaves takes back what shows that it can be read: then nobody is to be blamed for refusing.
+TEST(ShmLeaving, IsNoRefusalOfTheKernels) {
+  const auto peer = std::move(*Shm::create({.rank = 1, .size = 2, .ring_memory = 1U << 20U}));
+  if (!peer->capabilities().reads_any_memory) GTEST_SKIP() << "the kernel refuses it";
+  ir::Address address = peer->address();
+  address[sizeof(SegmentName) + 8] ^= std::byte{1}; // another number stands there by now
+  for (const bool leaves : {false, true}) {
+    std::string said;
+    const auto self = std::move(*Shm::create(
+        {.size = 2, .ring_memory = 1U << 20U, .log = base::Log(LogLevel::warning, kNoPeer, [&](std::string_view line) {
+                                                said += line;
+                                              })}));
+    SegmentName name;
+    std::memcpy(&name, address.data(), sizeof name);
+    if (leaves) admit_no_visit(map_segment(name)->header());
+    ASSERT_TRUE(self->attach(ir::Peer{1}, address));
+    EXPECT_EQ(said.empty(), leaves) << said;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(CrossMemory, ShmProcesses, ::testing::Values(CrossMemory::automatic, CrossMemory::off),
                          [](const auto& tested) { return tested.param == CrossMemory::off ? "Off" : "Automatic"; });
 
