@@ -194,8 +194,9 @@ class Context {
 
   // --- Collective. ---
 
-  // Completes when every process of the job has started its barrier of the same number. Where that cannot be, it ends everywhere
-  // with the gravest reason: peer_failed, connection_lost, peer_left.
+  // Completes when every process of the job has started its barrier of the same number. Where that cannot be, it ends with the
+  // gravest reason that is known: peer_failed, connection_lost, peer_left. So it does where a process dies before it has
+  // completed here: the dead process had perhaps started it, and others may have passed it.
   Result<Request> start_barrier(Notify notify = {});
   // The same, waited for.
   Result<void> barrier();

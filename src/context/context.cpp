@@ -167,10 +167,10 @@ Result<void> Context::wait_together(const Result<Request>& request, const char* 
   if (code == ErrorCode::ok) return {};
   Error error{.code = code, .fact = std::string(what) + " ended with " + std::string(to_string(code))};
   if (code == ErrorCode::peer_failed || code == ErrorCode::peer_left || code == ErrorCode::connection_lost) {
-    error.fact = std::string(what) + " ended without all processes: ";
-    error.fact += code == ErrorCode::peer_failed ? "at least one has died"
-                  : code == ErrorCode::peer_left ? "at least one has left the job"
-                                                 : "two of them have lost their connection";
+    error.fact = std::string(what) + " was given up: ";
+    error.fact += code == ErrorCode::peer_failed ? "at least one process has died"
+                  : code == ErrorCode::peer_left ? "at least one process has left the job"
+                                                 : "two processes have lost their connection";
     error.remedy = "poll for " + std::string(to_string(code)) + " events to learn which";
   }
   return std::unexpected(std::move(error));
