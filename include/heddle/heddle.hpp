@@ -204,7 +204,8 @@ class Context {
   // Every process sends a block to every process, itself included: block r of `out` goes to rank r, and block r of `in` comes
   // from rank r. All blocks have the same size, out.size() / size(), in every process. completion.bytes is what was received.
   // All processes start their exchanges in the same order. With a dead process in the job they end with peer_failed, for those
-  // who miss another one with peer_left or connection_lost; what `in` then holds is undefined. Fails on sizes that are no multiple of the job's, that differ, on memory that overlaps.
+  // who miss another one with peer_left or connection_lost; what `in` then holds is undefined. Fails on sizes that are no multiple
+  // of the job's, that differ, on memory that overlaps or cannot exist: behind a null pointer, or more than 2^62 bytes.
   Result<Request> start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify = {});
   // The same with a size for every block, zero included. Two processes must agree about each block between them: a longer one
   // than expected ends with truncated, a shorter one with bad_argument. Fails on blocks that end outside their memory.

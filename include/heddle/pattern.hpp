@@ -59,6 +59,7 @@ class Pattern {
                                             const PatternOptions& options = {});
 
   // Lets go of it; a start under way goes on unseen and its memory must live until peers have left.
+  // One that was moved from refuses every call with bad_argument, and has nothing to tell.
   ~Pattern();
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;

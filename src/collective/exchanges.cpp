@@ -2,30 +2,38 @@
 
 #include <string>
 
+#include "base/memory_range.hpp"
 #include "base/refusal.hpp"
 
 namespace heddle::collective {
 
 namespace {
 
+// Of memory that can exist.
 bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) {
   return !one.empty() && !other.empty() && one.data() < other.data() + other.size() &&
          other.data() < one.data() + one.size();
-}
-
-template <typename Byte>
-bool is_null(std::span<Byte> memory) {
-  return memory.data() == nullptr && !memory.empty();
 }
 
 Error overlapping() {
   return bad_argument("the memory to send from and the memory to receive into overlap", "use memory apart");
 }
 
+// `which` is "send from" or "receive into".
+template <typename Byte>
+Result<void> check(std::span<Byte> memory, const std::string& which) {
+  if (base::can_exist(memory)) return {};
+  return refuse(
+      "the memory to " + which + " has " + std::to_string(memory.size()) + " bytes " +
+          (memory.data() == nullptr ? "behind a null pointer" : "from its address on, more than there can be"),
+      "give memory that exists, or no bytes");
+}
+
 // `which` is "send" or "receive".
 template <typename Byte>
 Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const std::string& which) {
-  if (blocks.bytes.size() != size || blocks.offsets.size() != size)
+  if (blocks.bytes.size() != size || blocks.offsets.size() != size || blocks.bytes.data() == nullptr ||
+      blocks.offsets.data() == nullptr)
     return refuse("alltoallv was given " + std::to_string(blocks.bytes.size()) + " sizes and " +
                       std::to_string(blocks.offsets.size()) + " offsets of blocks to " + which + " for a job of " +
                       std::to_string(size) + " processes",
@@ -50,7 +58,8 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
     return refuse("alltoall was given " + std::to_string(out.size()) + " bytes to send and " +
                       std::to_string(in.size()) + " to receive for a job of " + std::to_string(size) + " processes",
                   "give as much of each, a multiple of the number of processes");
-  if (is_null(out) || is_null(in)) return std::unexpected(engine::Engine::unusable_layout());
+  if (auto good = check(out, "send from"); !good) return std::unexpected(std::move(good.error()));
+  if (auto good = check(in, "receive into"); !good) return std::unexpected(std::move(good.error()));
   if (overlap(out, in)) return std::unexpected(overlapping());
   const std::uint64_t each = out.size() / size;
   return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
@@ -62,9 +71,10 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
 }
 
 Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notify notify) {
+  if (auto good = check(out.memory, "send from"); !good) return std::unexpected(std::move(good.error()));
+  if (auto good = check(in.memory, "receive into"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(out, engine_.size(), "send"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(in, engine_.size(), "receive"); !good) return std::unexpected(std::move(good.error()));
-  if (is_null(out.memory) || is_null(in.memory)) return std::unexpected(engine::Engine::unusable_layout());
   if (overlap(out.memory, in.memory)) return std::unexpected(overlapping());
   if (const std::uint32_t own = engine_.rank(); out.bytes[own] != in.bytes[own])
     return refuse("the block that rank " + std::to_string(own) + " sends to itself has " +

@@ -103,6 +103,10 @@ pattern::Hint hint_of(const std::vector<int>& offset, const Places& places, std:
   return hint;
 }
 
+std::unexpected<Error> moved_from() {
+  return refuse("the pattern was moved to another object", "use that one");
+}
+
 } // namespace
 
 class Pattern::Handle {
@@ -174,6 +178,7 @@ Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
 }
 
 Result<Pattern::Item> Pattern::send(Rank to, Tag tag, const ConstLayout& data) {
+  if (handle_ == nullptr) return moved_from();
   return handle_->one_->declare({.kind = pattern::Declared::Kind::send,
                                  .rank = static_cast<std::uint32_t>(to),
                                  .tag = static_cast<std::uint64_t>(tag),
@@ -181,6 +186,7 @@ Result<Pattern::Item> Pattern::send(Rank to, Tag tag, const ConstLayout& data) {
 }
 
 Result<Pattern::Item> Pattern::receive(Rank from, Tag tag, const Layout& into) {
+  if (handle_ == nullptr) return moved_from();
   return handle_->one_->declare({.kind = pattern::Declared::Kind::receive,
                                  .rank = static_cast<std::uint32_t>(from),
                                  .tag = static_cast<std::uint64_t>(tag),
@@ -188,6 +194,7 @@ Result<Pattern::Item> Pattern::receive(Rank from, Tag tag, const Layout& into) {
 }
 
 Result<Pattern::Item> Pattern::put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data) {
+  if (handle_ == nullptr) return moved_from();
   return handle_->one_->declare({.kind = pattern::Declared::Kind::put,
                                  .rank = static_cast<std::uint32_t>(to),
                                  .tag = static_cast<std::uint64_t>(area),
@@ -196,6 +203,7 @@ Result<Pattern::Item> Pattern::put(Rank to, Tag area, std::uint64_t offset, cons
 }
 
 Result<Pattern::Item> Pattern::expose(Tag area, const Layout& memory) {
+  if (handle_ == nullptr) return moved_from();
   return handle_->one_->declare({.kind = pattern::Declared::Kind::expose,
                                  .rank = handle_->state_.engine().rank(),
                                  .tag = static_cast<std::uint64_t>(area),
@@ -203,6 +211,7 @@ Result<Pattern::Item> Pattern::expose(Tag area, const Layout& memory) {
 }
 
 Result<Request> Pattern::start_compile(Notify notify) {
+  if (handle_ == nullptr) return moved_from();
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
   return unless_out_of_memory([&] { return handle_->one_->compile(notify); });
@@ -215,16 +224,19 @@ Result<void> Pattern::compile() {
 }
 
 std::optional<Error> Pattern::error() const {
+  if (handle_ == nullptr) return moved_from().error();
   return handle_->one_->error();
 }
 
 Result<Request> Pattern::start(Notify notify) {
+  if (handle_ == nullptr) return moved_from();
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
   return unless_out_of_memory([&] { return handle_->one_->start(notify); });
 }
 
 Result<void> Pattern::wait() {
+  if (handle_ == nullptr) return moved_from();
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
   const Completion completion = handle_->state_.wait(handle_->one_->request());
@@ -238,21 +250,23 @@ Result<void> Pattern::wait() {
 }
 
 bool Pattern::running() const {
-  return handle_->one_->running();
+  return handle_ != nullptr && handle_->one_->running();
 }
 
 std::vector<Pattern::Item> Pattern::incomplete() const {
+  if (handle_ == nullptr) return {};
   return handle_->one_->incomplete();
 }
 
 Result<void> Pattern::free() {
+  if (handle_ == nullptr) return moved_from();
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
   return unless_out_of_memory([&] { return handle_->one_->free(); });
 }
 
 std::string Pattern::plan() const {
-  return handle_->one_->picture();
+  return handle_ == nullptr ? std::string() : handle_->one_->picture();
 }
 
 } // namespace heddle

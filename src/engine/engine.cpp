@@ -230,6 +230,11 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
         .remedy = "use a rank from 0 to " + std::to_string(core_.size - 1),
         .peer = kNoPeer});
   if (!data.usable()) return std::unexpected(unusable_layout());
+  if (arguments.mode > SendMode::synchronous)
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = "send mode " + std::to_string(static_cast<unsigned>(arguments.mode)) + " is none",
+              .remedy = "use SendMode::standard or SendMode::synchronous"});
   if (!base::Reserve::may_begin()) return std::unexpected(no_memory());
   Link& link = *link_for(rank);
   if (link.failed()) return std::unexpected(failed_error(rank));

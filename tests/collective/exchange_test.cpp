@@ -164,6 +164,28 @@ TEST_F(Exchange, RefusesWhatCannotBe) {
   EXPECT_EQ(start({10, kHuge, 10}, at_ten), ErrorCode::bad_argument) << "the sum overflows";
   EXPECT_EQ(start(ten, {0, 10, kHuge}), ErrorCode::bad_argument);
   EXPECT_EQ(start({9, 10, 10}, at_ten), ErrorCode::bad_argument) << "the own block";
+  EXPECT_EQ(code(at(0).start(ConstBlocks{out, {static_cast<std::uint64_t*>(nullptr), 3}, at_ten},
+                             Blocks{in, ten, at_ten}, {})),
+            ErrorCode::bad_argument);
+  EXPECT_EQ(cluster().node(0).figure("operations under way"), 0U);
+}
+
+TEST_F(Exchange, RefusesMemoryThatCannotBe) {
+  populate(1, 1);
+  std::vector<std::byte> memory(64);
+  const auto code = [](const Result<Request>& result) { return result ? ErrorCode::ok : result.error().code; };
+  const std::vector<std::uint64_t> none{0};
+  // Where the ends wrap, the two would seem to lie apart.
+  for (const std::size_t huge : {std::numeric_limits<std::size_t>::max(), (std::size_t{1} << 62U) + 1,
+                                 std::numeric_limits<std::size_t>::max() - 4096, std::size_t{1} << 63U})
+    for (const std::size_t apart : {0U, 32U}) {
+      SCOPED_TRACE(testing::Message() << huge << " bytes, " << apart << " apart");
+      const std::span<const std::byte> out(memory.data(), huge);
+      const std::span<std::byte> in(memory.data() + apart, huge);
+      EXPECT_EQ(code(at(0).start(out, in, {})), ErrorCode::bad_argument);
+      const std::vector<std::uint64_t> bytes{huge};
+      EXPECT_EQ(code(at(0).start(ConstBlocks{out, bytes, none}, Blocks{in, bytes, none}, {})), ErrorCode::bad_argument);
+    }
   EXPECT_EQ(cluster().node(0).figure("operations under way"), 0U);
 }
 

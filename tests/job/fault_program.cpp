@@ -52,12 +52,54 @@ void exchange(Context& context) {
          "a message after a fault is wrong");
 }
 
+// Each says what is wrong with it.
+void wrong_atomics(Context& context) {
+  OneSided& one_sided = context.one_sided();
+  constexpr AreaId kArea{1};
+  constexpr AreaId kLock{2};
+  demand(one_sided.allocate(kArea, 64), "allocate");
+  demand(one_sided.create_lock(kLock), "create_lock");
+  demand(context.barrier(), "barrier");
+  const Rank other{1 - static_cast<std::uint32_t>(context.rank())};
+  for (int round = 0; round < 2; ++round) { // the first asks for the key
+    demand_bad(one_sided.atomic({other, kArea, 4}, Atomic::add(1)), "no multiple of the word's 8 bytes");
+    demand_bad(one_sided.atomic({other, kArea, 0}, Atomic::add(1, 3)), "4 or 8 bytes, not 3");
+    demand_bad(one_sided.atomic({other, kArea, 0}, {static_cast<Atomic::Kind>(99), 1, 0, 8}), "kind 99");
+    demand_bad(one_sided.atomic({other, kLock, 0}, Atomic::add(1)), "the area is a lock");
+    demand_bad(one_sided.atomic({Rank{9}, kArea, 0}, Atomic::add(1)), "rank 9 is outside the job of 2 processes");
+    const auto beyond = one_sided.atomic({other, kArea, 64}, Atomic::add(1));
+    demand(!beyond && beyond.error().code == ErrorCode::out_of_range &&
+               beyond.error().fact.find("ends before it") != std::string::npos,
+           "an atomic operation behind the end");
+  }
+  demand(context.barrier(), "barrier");
+}
+
+void use_moved_pattern(Context& context) {
+  Pattern pattern = demand(Pattern::create(context), "pattern");
+  const Pattern moved = std::move(pattern);
+  std::array<std::byte, 8> memory{};
+  const std::string_view why = "was moved to another object";
+  demand_bad(pattern.send(Rank{0}, Tag{1}, memory), why); // NOLINT(bugprone-use-after-move): that is the point
+  demand_bad(pattern.receive(Rank{0}, Tag{1}, memory), why);
+  demand_bad(pattern.put(Rank{0}, Tag{1}, 0, memory), why);
+  demand_bad(pattern.expose(Tag{1}, memory), why);
+  demand_bad(pattern.start_compile(), why);
+  demand_bad(pattern.compile(), why);
+  demand_bad(pattern.start(), why);
+  demand_bad(pattern.wait(), why);
+  demand_bad(pattern.free(), why);
+  demand(pattern.error().has_value() && !pattern.running() && pattern.incomplete().empty() && pattern.plan().empty(),
+         "a pattern that was moved from has something to tell");
+}
+
 int arguments() {
   Context context = demand(Context::join(), "join");
   std::array<std::byte, 8> memory{};
   demand_bad(context.send(Rank{2}, Tag{1}, memory), "rank 2 is outside the job of 2 processes");
   demand_bad(context.send(Rank{0x7fff'ffff}, Tag{1}, memory), "outside the job");
   demand_bad(context.send(kAnySource, Tag{1}, memory), "outside the job");
+  demand_bad(context.send(Rank{1}, Tag{1}, memory, static_cast<SendMode>(9)), "send mode 9 is none");
   demand_bad(context.send_unsolicited(Rank{2}, Tag{1}, memory), "outside the job");
   demand_bad(context.receive({.source = Rank{2}}, memory), "outside the job");
   demand_bad(context.receive({.tag = Tag{0x10}, .mask = 0xf}, memory), "it can match nothing");
@@ -71,6 +113,8 @@ int arguments() {
   demand(!context.cancel(Request{.name = (std::uint64_t{9} << 32U) + 12345}), "a stale request was cancelled");
   context.release(Arrival{.data = nullptr, .bytes = 0, .handle = 99});
   exchange(context);
+  wrong_atomics(context);
+  use_moved_pattern(context);
   demand(context.barrier(), "barrier");
   demand(figure(context, "operations under way") == 0, "something is left");
   return 0;

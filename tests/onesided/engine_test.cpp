@@ -141,12 +141,38 @@ TEST_P(OneSidedEngine, RefusesBytesBehindANullPointer) {
   EXPECT_TRUE(at(0).expose(kArea, {}, Access::all()));
 }
 
+TEST_P(OneSidedEngine, RefusesToExposeMemoryThatCannotBe) {
+  build(2);
+  std::array<std::byte, 64> memory{};
+  for (const std::size_t bytes : {~std::size_t{0}, (std::size_t{1} << 62U) + 1, std::size_t{1} << 63U}) {
+    const auto exposed = at(0).expose(kArea, {memory.data(), bytes}, Access::all());
+    ASSERT_FALSE(exposed);
+    EXPECT_EQ(exposed.error().code, ErrorCode::bad_argument);
+    EXPECT_NE(exposed.error().fact.find("more than there can be"), std::string::npos) << exposed.error().fact;
+  }
+  const auto last = reinterpret_cast<std::byte*>(~std::uintptr_t{0} - 62);
+  EXPECT_EQ(at(0).expose(kArea, {last, 64}, Access::all()).error().code, ErrorCode::bad_argument) << "it wraps";
+}
+
+TEST_P(OneSidedEngine, RefusesAListOfPeersBehindANullPointer) {
+  build(2);
+  static_cast<void>(*at(1).allocate(kArea, 128, Access::all()));
+  const auto data = pattern(64, 1);
+  Status status;
+  at(0).mcast(
+      {static_cast<const Rank*>(nullptr), 2},
+      {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = {const_cast<std::byte*>(data.data()), data.size()}},
+      status);
+  EXPECT_EQ(finish(status), ErrorCode::bad_argument);
+}
+
 TEST_P(OneSidedEngine, RefusesMoreMemoryThanThereIs) {
   build(2);
   for (const std::size_t bytes : {~std::size_t{0}, ~std::size_t{0} - 7, ~std::size_t{0} / 2, std::size_t{1} << 44U}) {
     const auto made = at(0).allocate(kArea, bytes, Access::all());
     ASSERT_FALSE(made) << bytes;
     EXPECT_EQ(made.error().code, ErrorCode::out_of_memory);
+    EXPECT_NE(made.error().fact.find("area " + std::to_string(static_cast<std::uint64_t>(kArea))), std::string::npos);
   }
   EXPECT_TRUE(at(0).allocate(kArea, 64, Access::all())); // the id is free
 }
@@ -295,6 +321,10 @@ TEST_P(OneSidedEngine, DoesAtomics) {
   Status odd;
   at(0).atomic({Rank{1}, kArea, 0}, Atomic::add(1, 2), odd);
   EXPECT_EQ(finish(odd), ErrorCode::bad_argument);
+  Status unknown;
+  at(0).atomic({Rank{1}, kArea, 0}, Atomic{Atomic::Kind(99), 1, 0, 8}, unknown);
+  EXPECT_EQ(finish(unknown), ErrorCode::bad_argument);
+  EXPECT_FALSE(at(0).atomic_now({Rank{1}, kArea, 0}, Atomic{Atomic::Kind(99), 1, 0, 8}));
   Status beyond;
   at(0).atomic({Rank{1}, kArea, 64}, Atomic::add(1), beyond);
   EXPECT_EQ(finish(beyond), ErrorCode::out_of_range);

@@ -72,7 +72,7 @@ std::uint64_t apply(const Atomic& operation, std::uint64_t word) {
 void Transfers::do_atomic(Transfer& transfer) {
   KnownArea& area = *transfer.area;
   const std::uint32_t bytes = transfer.atomic.bytes;
-  if ((bytes != 4 && bytes != kWord) || transfer.offset % bytes != 0) {
+  if (!is_sound(transfer.atomic, transfer.offset)) {
     finish(transfer, ErrorCode::bad_argument);
   } else if (transfer.offset > area.bytes || bytes > area.bytes - transfer.offset) {
     finish(transfer, ErrorCode::out_of_range);

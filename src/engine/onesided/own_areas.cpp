@@ -1,5 +1,7 @@
 #include "engine/onesided/own_areas.hpp"
 
+#include "base/memory_range.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -65,11 +67,13 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
 
 Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory, const Access& access) {
   if (auto sound = check_new(id, access); !sound) return sound;
-  if (memory.data() == nullptr && !memory.empty())
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "area " + std::to_string(id) + " is to have " + std::to_string(memory.size()) +
-                                         " bytes behind a null pointer",
-                                 .remedy = "give memory that exists, or no bytes"});
+  if (!base::can_exist(memory))
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = "area " + std::to_string(id) + " is to have " + std::to_string(memory.size()) +
+                      (memory.data() == nullptr ? " bytes behind a null pointer"
+                                                : " bytes from its address on, more than there can be"),
+              .remedy = "give memory that exists, or no bytes"});
   const auto ports = ground_.host.ports();
   OwnArea area{.memory = memory, .access = access, .granted = {}};
   area.places.resize(ports.size());

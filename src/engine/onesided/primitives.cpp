@@ -83,6 +83,10 @@ void Primitives::start(Transfer::Kind kind, const Move& move, Status& status, Ga
 void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
   const bool plain = move.selection.kind == Selection::Kind::all && !move.notice.wanted;
   status.begin(); // so that it does not end between two receivers
+  if (peers.data() == nullptr && !peers.empty()) {
+    status.end(ErrorCode::bad_argument);
+    return;
+  }
   Gathering* gathered = nullptr;
   try {
     gathered = &multicasts_.gather(peers.size());

@@ -53,7 +53,7 @@ class Primitives {
 
   [[nodiscard]] std::optional<std::uint64_t> atomic_now(const Place& at, const Atomic& operation) {
     const std::uint32_t bytes = operation.bytes;
-    if ((bytes != 4 && bytes != 8) || at.offset % bytes != 0) [[unlikely]]
+    if (!is_sound(operation, at.offset)) [[unlikely]]
       return {};
     const KnownArea* area = reach(at, bytes);
     if (area == nullptr || !area->atomics || !area->window.enter()) [[unlikely]]

@@ -99,6 +99,11 @@ class Transfers {
   base::BackedVector<Transfer*> to_scatter_;
 };
 
+// Of a kind and width that there are, at a place aligned to it.
+inline bool is_sound(const Atomic& operation, std::uint64_t offset) {
+  return operation.kind <= Atomic::Kind::bit_xor && (operation.bytes == 4 || operation.bytes == 8) &&
+         offset % operation.bytes == 0;
+}
 // The word after the operation, of the same width.
 std::uint64_t apply(const Atomic& operation, std::uint64_t word);
 // Does it on memory of this process; `at` is aligned to the operation's bytes. Returns what was there.
