@@ -271,6 +271,13 @@ std::size_t Patterns::progress_all() {
   return ended;
 }
 
+// Patterns that rest come to no meeting any more, but others may not know that yet.
+void Patterns::see_deaths() {
+  for (const auto& one : all_)
+    if (one != nullptr && one->runner_) make_busy(*one);
+  deaths_seen_ = engine_.deaths();
+}
+
 void Patterns::swallow(std::uint32_t serial) {
   if (std::ranges::find(swallows_, serial, &Swallow::serial) == swallows_.end())
     swallows_.push_back({.serial = serial, .request = {}});

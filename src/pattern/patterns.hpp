@@ -71,13 +71,18 @@ class Patterns final : private engine::PreparedHost {
 
   Result<One*> create(const PatternOptions& options);
   // Returns how many steps were made.
-  std::size_t progress() { return busy_.empty() && swallows_.empty() ? 0 : progress_all(); }
+  std::size_t progress() {
+    if (engine_.deaths() != deaths_seen_) [[unlikely]]
+      see_deaths();
+    return busy_.empty() && swallows_.empty() ? 0 : progress_all();
+  }
 
  private:
   friend class One;
   void command_ended(std::uint64_t number, ir::Status status) override;
   std::size_t progress_all();
   void make_busy(One& one);
+  void see_deaths();
   // What others still send of a pattern that a death has ended here is received, into nothing, from now on: whoever has sent
   // it waits for that.
   void swallow(std::uint32_t serial);
@@ -89,6 +94,7 @@ class Patterns final : private engine::PreparedHost {
   base::BackedVector<std::unique_ptr<One>> all_; // by number; null: free
   base::BackedVector<One*> busy_;                // compiling, running, leaving, or with messages under way; each once
   std::uint32_t serials_ = 0;
+  std::uint64_t deaths_seen_ = 0;
   struct Swallow {
     std::uint32_t serial = 0;
     Request request;

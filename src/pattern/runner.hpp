@@ -43,9 +43,10 @@ class Runner {
   [[nodiscard]] std::vector<Pattern::Item> incomplete() const;
   // Partners are told that nothing more will come, and why. Who frees comes to the next meeting, and says there that it does.
   void say_farewell(Farewell::Why why);
-  // The meetings that a death has ended, to which others may still send; none: nothing.
+  // The meetings that this process comes to no more since somebody has died, and to which others may still send; none: nothing.
   [[nodiscard]] std::optional<std::uint32_t> abandoned_serial() const {
-    return meeting_.abandoned() ? std::optional(meeting_.serial()) : std::nullopt;
+    const bool over = barriers_ && somebody_has_died() && meeting_.state() != Meeting::State::running;
+    return over || meeting_.abandoned() ? std::optional(meeting_.serial()) : std::nullopt;
   }
   // While no round is under way: whether no message of its meetings is either.
   [[nodiscard]] bool wound_up() { return meeting_.state() == Meeting::State::running || meeting_.wound_up(); }
