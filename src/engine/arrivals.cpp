@@ -37,7 +37,6 @@ bool begins_something(RecordKind kind) {
   switch (kind) {
     case RecordKind::eager_synchronous:
     case RecordKind::announce:
-    case RecordKind::announce_unsolicited:
     case RecordKind::assist:
     case RecordKind::area_ask:
     case RecordKind::area_scatter:
@@ -46,6 +45,7 @@ bool begins_something(RecordKind kind) {
     case RecordKind::wrap:
     case RecordKind::eager:
     case RecordKind::unsolicited:
+    case RecordKind::announce_unsolicited:
     case RecordKind::finished:
     case RecordKind::clear_to_send:
     case RecordKind::fragment:

@@ -144,6 +144,8 @@ class Core {
   std::size_t take_events(std::span<Event> to);
   [[nodiscard]] bool has_events() const { return !events.empty() || !undelivered_.empty(); }
   void release(std::uint64_t handle);
+  // Unsolicited messages that the program has, or has only to ask for.
+  [[nodiscard]] std::size_t arrivals_held() const { return arrivals_.size() - free_arrivals_.size(); }
 
   // What unsolicited messages cost: those that have arrived and are not released, and those that are being fetched.
   class Unsolicited {

@@ -367,7 +367,7 @@ std::size_t Engine::work_off(bool everything) {
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
-  done += allocation_.progress() + fetcher_.progress() + primitives_.progress();
+  done += allocation_.progress() + fetcher_.progress() + primitives_.progress() + fetch_waiting();
   if (!to_pump_.empty()) done += pump_all();
   return done;
 }

@@ -118,7 +118,10 @@ class Engine final : private LinkHost, private OneSidedHost {
   Result<std::optional<Message>> matched_probe(const Match& match);
   Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify);
   bool cancel(Request request);
-  void release(std::uint64_t arrival) { core_.release(arrival); }
+  void release(std::uint64_t arrival) {
+    core_.release(arrival);
+    fetch_waiting();
+  }
 
   // A request for something that is no single message; ended by finish_collective.
   Request begin_collective(Notify notify, OperationKind kind = OperationKind::collective);
@@ -420,6 +423,13 @@ class Engine final : private LinkHost, private OneSidedHost {
     to_pump_.push_back(&link);
   }
   std::size_t pump_all();
+  // Unsolicited messages that have waited for room.
+  std::size_t fetch_waiting() {
+    std::size_t begun = 0;
+    for (Link* link = nullptr; receiver_.waiting() > 0 && (link = receiver_.fetch_waiting()) != nullptr; ++begun)
+      pump_later(*link);
+    return begun;
+  }
   void fail(Link& link, End how);
   void tell_later(Link& link);
   // Counts it, and tells the program.

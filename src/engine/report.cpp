@@ -111,14 +111,15 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
       text += (found.count > 1 ? ", the oldest for " : ", for ") + base::seconds_text(ages->of(found.started, now_ns));
     text += '\n';
   }
+  const std::string held = core_.unsolicited.held() == 0
+                               ? "\n"
+                               : "; " + std::to_string(core_.unsolicited.held()) +
+                                     " bytes of unsolicited ones are held, of at most " +
+                                     std::to_string(core_.unsolicited.limit()) + ": poll and release them\n";
   for (const Link* link : to_pump_)
-    if (link->held_back)
-      text +=
-          "messages of rank " + std::to_string(link->rank) + ": wait for memory" +
-          (core_.unsolicited.held() == 0
-               ? "\n"
-               : "; " + std::to_string(core_.unsolicited.held()) + " bytes of unsolicited ones are held, of at most " +
-                     std::to_string(core_.unsolicited.limit()) + ": poll and release them\n");
+    if (link->held_back) text += "messages of rank " + std::to_string(link->rank) + ": wait for memory" + held;
+  if (receiver_.waiting() > 0)
+    text += std::to_string(receiver_.waiting()) + " large unsolicited messages: wait for memory" + held;
   return text + primitives_.waiting_for();
 }
 

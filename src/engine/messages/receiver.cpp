@@ -54,7 +54,9 @@ void Receiver::tell_matched(Link& link, OperationName sender, std::uint64_t byte
 }
 
 Taken Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
-  if (!core_.unsolicited.has_room(lead.bytes) || !core_.may_deliver()) return Taken::later;
+  // While the program has none that it could release, what is being fetched holds the memory, and may be just behind this record.
+  const bool has_room = core_.unsolicited.has_room(lead.bytes) || core_.arrivals_held() == 0;
+  if (!has_room || !core_.may_deliver()) return Taken::later;
   const BufferPool::Buffer buffer = core_.buffers.take(lead.bytes);
   if (lead.bytes > 0 && buffer.data == nullptr) return Taken::later;
   if (!core_.promise_arrival()) {
@@ -83,21 +85,39 @@ Taken Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, 
   std::memcpy(&announcement, content, sizeof announcement);
   if (announcement.bytes == 0) return Taken::senseless;
   // One that is too large for all there is would wait for ever: its sender is told. Others wait for what is released.
-  if (core_.unsolicited.exceeds(announcement.bytes)) return refuse(link, announcement);
-  if (!core_.unsolicited.has_room(announcement.bytes)) return Taken::later;
+  if (core_.unsolicited.exceeds(announcement.bytes))
+    refuse(link, announcement);
+  else if (!waiting_.empty() || !fetch_unsolicited(link, tag, announcement))
+    waiting_.push_back({.link = &link, .tag = tag, .announcement = announcement});
+  return Taken::yes;
+}
+
+Link* Receiver::fetch_waiting() {
+  if (waiting_.empty()) return nullptr;
+  const Waiting first = waiting_.front();
+  if (!fetch_unsolicited(*first.link, first.tag, first.announcement)) return nullptr;
+  waiting_.pop_front();
+  return first.link;
+}
+
+bool Receiver::fetch_unsolicited(Link& link, std::uint64_t tag, const Announcement& announcement) {
+  if (!core_.unsolicited.has_room(announcement.bytes) || !base::Reserve::may_begin()) return false;
   const BufferPool::Buffer buffer = core_.buffers.take(announcement.bytes);
-  if (buffer.data == nullptr) return refuse(link, announcement);
+  if (buffer.data == nullptr) {
+    refuse(link, announcement);
+    return true;
+  }
   Operation* begun = nullptr;
   try {
     begun = &core_.begin(OperationKind::unsolicited_receive, Stage::posted, {});
   } catch (const std::bad_alloc&) {
     core_.buffers.give_back(buffer);
-    return Taken::later;
+    return false;
   }
   if (!core_.promise_arrival()) {
     core_.operations.give_back(*begun);
     core_.buffers.give_back(buffer);
-    return Taken::later;
+    return false;
   }
   core_.unsolicited.take(buffer.capacity);
   Operation& receive = *begun;
@@ -105,14 +125,13 @@ Taken Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, 
   receive.buffer_bytes = buffer.capacity;
   receive.target = Layout(buffer.data, announcement.bytes);
   fetch(receive, link, tag, announcement);
-  return Taken::yes;
+  return true;
 }
 
-Taken Receiver::refuse(Link& link, const Announcement& announcement) {
+void Receiver::refuse(Link& link, const Announcement& announcement) {
   core_.unsolicited.refuse();
   core_.recorder.record("no memory for an unsolicited message", link.rank, announcement.bytes);
   outbox_.write_control(link, RecordKind::finished, Finished::of(announcement.sender, 0, ErrorCode::out_of_memory));
-  return Taken::yes;
 }
 
 void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement) {
@@ -172,6 +191,7 @@ void Receiver::take(Operation& receive, Arrived& message, Link& link) {
 }
 
 void Receiver::peer_lost(Link& link) {
+  std::erase_if(waiting_, [&link](const Waiting& each) { return each.link == &link; });
   for (Matching& matching : core_.matching)
     matching.visit_arrived([this, &matching, &link](Arrived& message) {
       if (message.source != link.rank || !message.announced) return;

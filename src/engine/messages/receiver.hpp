@@ -34,6 +34,11 @@ class Receiver {
   Taken unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  // Announced unsolicited messages that there is no room for wait here and not in their ring, where what comes behind them may be just
+  // what frees some.
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  // Begins to fetch the first of them, if there is room now. The link that it comes by, or null.
+  Link* fetch_waiting();
   // False: it makes no sense.
   bool fragment(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
 
@@ -64,13 +69,22 @@ class Receiver {
             std::uint64_t bytes);
   // Starts to fetch an announced message.
   void fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement);
+  // False: there is no memory for it now.
+  bool fetch_unsolicited(Link& link, std::uint64_t tag, const Announcement& announcement);
   // Ends an unsolicited message at its sender with out_of_memory.
-  Taken refuse(Link& link, const Announcement& announcement);
+  void refuse(Link& link, const Announcement& announcement);
   void tell_matched(Link& link, OperationName sender, std::uint64_t bytes);
+
+  struct Waiting {
+    Link* link;
+    std::uint64_t tag;
+    Announcement announcement;
+  };
 
   Core& core_;
   Outbox& outbox_;
   Fetcher& fetcher_;
+  base::BackedDeque<Waiting> waiting_;
 };
 
 } // namespace heddle::engine
