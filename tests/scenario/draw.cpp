@@ -102,9 +102,6 @@ void draw_meetings(Drawing& drawing) {
   for (std::uint64_t left = lot.chance(60) ? lot.below(4) : 0; left > 0; --left) {
     Meeting meeting{.kind = static_cast<Meeting::Kind>(lot.below(5))};
     if (peers > 16 && meeting.kind > Meeting::Kind::alltoall) meeting.kind = Meeting::Kind::barrier;
-    // What the closing barrier of a pattern announces to one that has given the pattern up is not fetched there.
-    if (meeting.kind == Meeting::Kind::put_pattern && *drawing.scenario.setup.options.eager_limit == 0)
-      meeting.kind = Meeting::Kind::pattern;
     if (meeting.kind != Meeting::Kind::barrier) meeting.bytes = lot.chance(70) ? lot.below(600) : lot.below(9000);
     if (peers > 16) meeting.bytes /= 16;
     // So small that they travel together, over others.
@@ -133,13 +130,13 @@ std::uint64_t draw_bytes(Drawing& drawing) {
   return std::min(drawing.largest, drawing.least + lot.below(classes[index]));
 }
 
-// Where there is little memory for them: in one record each, or too large to be taken at all. One that is being fetched may take
-// its words from behind another that waits for its memory.
+// Where there is little memory for them: in one record each, to be fetched, or too large to be taken at all.
 std::uint64_t draw_unsolicited_bytes(Drawing& drawing) {
   Lot& lot = drawing.lot;
   const Options& options = drawing.scenario.setup.options;
   if (!options.unsolicited_memory) return draw_bytes(drawing);
   if (lot.chance(10)) return std::max(*options.unsolicited_memory, *options.eager_limit) + 1 + lot.below(1000);
+  if (lot.chance(40)) return std::max(drawing.least, lot.below(*options.unsolicited_memory));
   const bool shared = *options.ring_memory < 64 * *options.ring_bytes;
   return drawing.least + lot.below(std::min<std::uint64_t>(*options.eager_limit, shared ? 32 : 1000) - 8);
 }
