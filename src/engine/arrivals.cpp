@@ -275,6 +275,7 @@ bool Engine::dispatch_completed(const ir::Event& event) {
     return true;
   }
   bool in_vain = false;
+  std::size_t written = 0; // the event counts as something done in any case
   Link* link = links_[static_cast<std::uint32_t>(event.peer)];
   // First, so that what the command was for ends with what has become of the peer.
   if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
@@ -287,7 +288,7 @@ bool Engine::dispatch_completed(const ir::Event& event) {
     case CookieKind::directory: allocation_.directory_read(*link, event); break;
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event))
-        sender_.pump(*link);
+        sender_.pump(*link, written);
       else if (event.status == ir::Status::ok && link->failed())
         tell_later(*link); // for which it was asked
       else

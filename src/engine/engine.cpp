@@ -387,7 +387,7 @@ std::size_t Engine::pump_all() {
     }
     if (!link.connected() && !link.failed() && has_words(link))
       open(link); // it has control records, and was only read from until now
-    const bool idle = link.connected() ? sender_.pump(link) : !has_words(link);
+    const bool idle = link.connected() ? sender_.pump(link, done) : !has_words(link);
     if (link.must_break_off) link.must_break_off = !link.dead && !outbox_.break_off(link);
     const bool done_with = link.failed() ? !link.must_break_off : idle && !link.held_back;
     if (done_with) {

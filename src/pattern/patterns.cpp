@@ -129,7 +129,10 @@ bool One::progress() {
     case Stage::broken:
     case Stage::gone: break;
   }
-  if (compiler_ && compiler_->gave_up()) owner_.swallow(compiler_->serial());
+  if (compiler_ && compiler_->gave_up()) {
+    owner_.swallow(compiler_->serial());
+    owner_.swallow(round_serial_); // others may have agreed before the death, and start it
+  }
   if (runner_)
     if (const auto serial = runner_->abandoned_serial()) owner_.swallow(*serial);
   if (stage_ == Stage::leaving) return false; // it was let go of as it ended

@@ -39,7 +39,7 @@ void Sender::submit(Operation& send) {
   if (!link.connected() || !link.waiting.empty() || !write(send)) link.waiting.push_back(send);
 }
 
-bool Sender::pump(Link& link) {
+bool Sender::pump(Link& link, std::size_t& done) {
   if (!link.connected()) return false;
   if (!outbox_.flush_control(link)) return false;
   while (!link.waiting.empty()) {
@@ -49,10 +49,14 @@ bool Sender::pump(Link& link) {
       link.waiting.push_front(send);
       return false;
     }
+    ++done;
   }
   while (!link.streams.empty()) {
     Operation& send = *link.streams.front();
-    if (!write_fragments(send)) return false;
+    const std::uint64_t before = send.moved;
+    const bool over = write_fragments(send);
+    done += over || send.moved != before ? 1 : 0;
+    if (!over) return false;
     link.streams.remove(send);
     end(send, ErrorCode::ok);
   }

@@ -25,8 +25,8 @@ class Sender {
 
   // Takes over a queued send; it is written now if its turn has come, otherwise by pump.
   void submit(Operation& send);
-  // Writes what waits for the peer, as far as there is room. True when nothing is left.
-  bool pump(Link& link);
+  // Writes what waits for the peer, as far as there is room; `done` grows by what that was. True when nothing is left.
+  bool pump(Link& link, std::size_t& done);
 
   void finished(Link& link, const Finished& record);
   // False: the record makes no sense.
