@@ -236,7 +236,7 @@ bool Runner::progress() {
     if (!waiting_.empty() || coming_ != 0 || under_way_ != 0) return false;
     for (const Out& out : plan_.outs) failed_ = failed_ || out.progress != Progress::done;
     for (const In& in : plan_.ins) failed_ = failed_ || in.progress != Progress::done;
-    stop_listening();
+    if (listening_ && all_have_begun()) stop_listening();
     if (!barriers_) {
       phase_ = Phase::over;
       return true;
@@ -299,6 +299,17 @@ void Runner::listen() {
       engine_.receive({.source = kAnySource, .tag = tag_of(compiled_.serial, 0, Topic::given_up)},
                       Layout(&given_up_because_, sizeof given_up_because_), {}, engine::Channel::pattern);
   given_up_ = request.value_or(Request{});
+}
+
+// After a whole round. Records leave without their receiver: until it has taken some, it may have given up the compile.
+bool Runner::all_have_begun() const {
+  if (barriers_) return true;
+  for (std::uint32_t i = 0; i < plan_.partners.size(); ++i) {
+    const Line& line = *plan_.partners[i].line;
+    const bool sends = std::ranges::find(lanes_, i, &Lane::partner) != lanes_.end();
+    if (!sends && !slot_is_free(line, kSlots + 1) && !has_started(line, 1)) return false;
+  }
+  return true;
 }
 
 void Runner::stop_listening() {

@@ -69,6 +69,7 @@ class Runner {
                        std::uint64_t word);
   void drop_the_lost();
   void listen();
+  [[nodiscard]] bool all_have_begun() const;
   void stop_listening();
   bool hear_who_gave_up();
   [[nodiscard]] bool somebody_has_died() const { return engine_.failures() != compiled_.failures_before; }
@@ -87,7 +88,7 @@ class Runner {
   std::uint64_t round_ = 0;
   std::uint64_t failures_seen_;
   bool listening_ = false;
-  Request given_up_;             // listens for partners whose compile has failed, until the first round is whole
+  Request given_up_;             // listens for partners whose compile has failed, until all partners are known to have begun a round
   ErrorCode given_up_because_{}; // what the last one said, and
   ErrorCode heard_{};            // the gravest of all
   bool failed_ = false;
