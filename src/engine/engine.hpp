@@ -190,7 +190,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Commands that are held, or records that wait to be written: back-pressure may be the cause, and while a network says when
   // it takes more, a faulty one does not.
   [[nodiscard]] bool holds_commands() const {
-    return !to_pump_.empty() ||
+    return std::any_of(to_pump_.begin(), to_pump_.end(),
+                       [](const Link* link) { return has_words(*link) || link->must_break_off; }) ||
            std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->held() != 0; });
   }
 
