@@ -141,12 +141,14 @@ void Meetings::ended(const Event& event) {
 }
 
 void Meetings::collect() {
-  for (Running& running : running_)
-    while (!running.over && !running.by_event) {
+  for (Running& running : running_) {
+    if (running.postponed) start_round(running);
+    while (!running.over && !running.by_event && !running.postponed) {
       const auto completion = role_.context.test(running.request);
       if (!completion) break;
       end(running, *completion);
     }
+  }
   std::erase_if(running_, [](const Running& running) { return running.over; });
 }
 
@@ -221,6 +223,13 @@ void Meetings::end_round(Running& running) {
       role_.demand(same_bytes(running.receives[i]->read(bytes).data(), content(running, from, i, bytes), bytes), wrong);
     }
   }
+  start_round(running);
+}
+
+void Meetings::start_round(Running& running) {
+  running.postponed = running.round > 0 && running.meeting.form % 4 == 3 && !role_.scenario.setup.deaths.empty() &&
+                      std::ranges::find(role_.fates, ErrorCode::peer_failed) == role_.fates.end();
+  if (running.postponed) return;
   if (running.round < running.meeting.rounds) {
     ++running.round;
     fill_round(running);

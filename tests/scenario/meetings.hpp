@@ -44,6 +44,7 @@ class Meetings {
     std::vector<std::unique_ptr<Region>> sends, receives; // of a pattern of messages, by request
     std::optional<Pattern> pattern;
     std::uint64_t round = 0; // of a pattern: 0 while it is compiled
+    bool postponed = false;  // its next round, until a death is known
   };
 
   Result<Request> start(Running& running, Notify notify);
@@ -54,6 +55,7 @@ class Meetings {
   void add_messages(Running& running, std::uint32_t to, std::uint32_t from);
   void free_under_way(Running& running) const;
   void end_round(Running& running);
+  void start_round(Running& running);
   [[nodiscard]] bool ends_with_others(ErrorCode code) const;
   void check_blocks(const Running& running) const;
   void fill_round(Running& running) const;
