@@ -455,14 +455,21 @@ bool Messages::wind_up() {
   return under_way_.empty();
 }
 
-// What one that died had sent long before: its network has carried it over, so that it lay here whole, read or not.
+// What one that died had sent long before: its network has carried it over, so that it lay here whole, read or not. How long that
+// takes depends on all that was to be sent before: a send has ended when the network has taken it over, maybe in many small pieces.
 void Messages::find_the_sure() {
   if (!role_.scenario.setup.cables.empty()) return;
   const bool rhinet = role_.scenario.setup.fabric.starts_with("rhinet");
-  const simulation::Time long_enough = std::chrono::microseconds(rhinet ? 1000 : 100);
+  const auto long_enough = [&](std::uint32_t rank) -> simulation::Time {
+    std::uint64_t bytes = 0;
+    for (const Action& action : role_.scenario.actions[rank])
+      bytes += action.bytes * (action.deed == Deed::mcast ? role_.scenario.peers() : 1);
+    return std::chrono::microseconds(rhinet ? 1000 : 100) + std::chrono::nanoseconds(bytes * (rhinet ? 400 : 40));
+  };
   for (const Witness::Message& message : role_.witness.messages[role_.rank])
     for (const auto& death : role_.scenario.setup.deaths) {
-      if (death.rank != message.sent.from || !message.ended || message.ended_at + long_enough > death.at) continue;
+      const bool from_it = death.rank == message.sent.from && message.ended;
+      if (!from_it || message.ended_at + long_enough(death.rank) > death.at) continue;
       const auto sent = std::ranges::find_if(incoming_, [&](const Sent& each) {
         return each.from == message.sent.from && each.number == message.sent.number &&
                each.unsolicited == message.sent.unsolicited;
