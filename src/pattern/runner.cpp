@@ -314,10 +314,8 @@ bool Runner::all_have_begun() const {
 
 void Runner::stop_listening() {
   listening_ = false;
-  if (given_up_.name == 0) return;
-  engine_.cancel(given_up_);
-  static_cast<void>(engine_.take_completion(given_up_));
-  given_up_ = {};
+  engine_.cancel(given_up_); // one that has just been matched ends by itself
+  wind_up(engine_, given_up_);
 }
 
 bool Runner::hear_who_gave_up() {
@@ -326,13 +324,13 @@ bool Runner::hear_who_gave_up() {
   while (given_up_.name != 0 && engine_.ended(given_up_)) {
     const auto completion = engine_.take_completion(given_up_);
     given_up_ = {};
-    listening_ = completion->code == ErrorCode::ok;
-    if (!listening_) break;
+    listening_ = listening_ && completion->code == ErrorCode::ok;
+    if (completion->code != ErrorCode::ok) break;
     const auto partner =
         std::ranges::find(plan_.partners, static_cast<std::uint32_t>(completion->peer), &Partner::rank);
     if (partner != plan_.partners.end()) partner->lost = partner->never_began = heard = true;
     heard_ = engine::graver(heard_, std::exchange(given_up_because_, ErrorCode::ok));
-    listen();
+    if (listening_) listen();
   }
   return heard;
 }

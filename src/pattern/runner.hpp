@@ -48,8 +48,11 @@ class Runner {
     const bool over = barriers_ && somebody_has_died() && meeting_.state() != Meeting::State::running;
     return over || meeting_.abandoned() ? std::optional(meeting_.serial()) : std::nullopt;
   }
-  // While no round is under way: whether no message of its meetings is either.
-  [[nodiscard]] bool wound_up() { return meeting_.state() == Meeting::State::running || meeting_.wound_up(); }
+  // While no round is under way: whether no message of its meetings is either, or of one that gave up.
+  [[nodiscard]] bool wound_up() {
+    const bool heard_out = listening_ || wind_up(engine_, given_up_);
+    return (meeting_.state() == Meeting::State::running || meeting_.wound_up()) && heard_out;
+  }
   // Whether nobody writes here any more, so that memory can be given back.
   [[nodiscard]] bool forgotten();
 
