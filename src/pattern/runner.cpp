@@ -18,8 +18,7 @@ Runner::Runner(engine::Engine& engine, Plan& plan, const Compiled& compiled, std
       number_(std::uint64_t{number} << 32U),
       barriers_(barriers),
       compiled_(compiled),
-      meeting_(engine, serial),
-      failures_seen_(compiled.failures_before) {
+      meeting_(engine, serial) {
   waiting_.reserve(plan.outs.size());
   arrivals_.resize(plan.ins.size());
   std::iota(arrivals_.begin(), arrivals_.end(), 0U);
@@ -267,13 +266,13 @@ void Runner::move() {
 // What can no longer come or go. Looked for only while something is missing.
 void Runner::drop_the_lost() {
   bool lost = hear_who_gave_up();
-  const bool news = engine_.failures() != failures_seen_;
+  const bool news = engine_.gone() != gone_seen_;
   for (Partner& partner : plan_.partners) {
     if (partner.lost) continue;
     partner.lost = is_missing(partner) || (news && engine_.has_failed(partner.rank));
     lost = lost || partner.lost || farewell_of(partner).why != Farewell::none;
   }
-  failures_seen_ = engine_.failures();
+  gone_seen_ = engine_.gone();
   if (!lost) return;
   std::erase_if(waiting_, [this](std::uint32_t index) {
     Out& out = plan_.outs[index];
