@@ -96,10 +96,12 @@ void Allocation::establish(Link& link) {
   const bool sound =
       Introduction::hear(link, told) && introduction_.prepare_word(link) && introduction_.adopt(link, told);
   Introduction::free_slot(*link.port, link.slot);
-  if (sound)
+  if (sound) {
     host_.established(link);
-  else
+  } else {
+    link.state = connection::State::failed; // it cannot be written to
     host_.lost(link, "the ring it granted makes no sense");
+  }
 }
 
 } // namespace heddle::engine
