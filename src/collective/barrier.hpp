@@ -3,8 +3,9 @@
 // Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 #pragma once
 
-#include "collective/swallower.hpp"
+#include "collective/tags.hpp"
 #include "engine/engine.hpp"
+#include "engine/swallower.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ class Barriers {
   std::vector<std::unique_ptr<Plan>> spare_;
   std::uint64_t number_ = 0;
   bool failed_ = false;
-  Swallower swallower_{engine_, 0}; // once failed
+  engine::Swallower swallower_{engine_, engine::Channel::collective, Tag{0}, kExchangeMark}; // once failed
 };
 
 } // namespace heddle::collective

@@ -6,7 +6,8 @@
 #pragma once
 
 #include "collective/exchange_plan.hpp"
-#include "collective/swallower.hpp"
+#include "collective/tags.hpp"
+#include "engine/swallower.hpp"
 
 #include <heddle/collective.hpp>
 #include <heddle/heddle.hpp>
@@ -52,7 +53,7 @@ class Exchanges {
   bool idle_ = true;
   bool failed_ = false;
   bool cut_short_ = false;
-  Swallower swallower_{engine_, kExchangeMark}; // once failed
+  engine::Swallower swallower_{engine_, engine::Channel::collective, Tag{kExchangeMark}, kExchangeMark}; // once failed
 };
 
 } // namespace heddle::collective

@@ -144,9 +144,7 @@ void Engine::fail(Link& link, End how) {
 // Its ring is full now.
 void Engine::tell_later(Link& link) {
   link.must_break_off = true;
-  if (link.pumped) return;
-  link.pumped = true;
-  to_pump_.push_back(&link);
+  enlist(link);
 }
 
 void Engine::tell_end(Link& link, End how) {

@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::engine {
@@ -388,8 +389,11 @@ class Engine final : private LinkHost, private OneSidedHost {
   // that it is tried again once there is.
   void hold_back(Link& link) {
     link.held_back = true;
-    if (link.pumped) return;
-    link.pumped = true;
+    enlist(link);
+  }
+  // Among the links that are pumped.
+  void enlist(Link& link) {
+    if (std::exchange(link.pumped, true)) return;
     to_pump_.push_back(&link);
   }
   std::size_t read_shared_ring(Port& port);
@@ -420,8 +424,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   void pump_later(Link& link) override {
     if (link.pumped || !has_words(link)) [[likely]]
       return;
-    link.pumped = true;
-    to_pump_.push_back(&link);
+    enlist(link);
   }
   std::size_t pump_all();
   // Unsolicited messages that have waited for room.

@@ -42,7 +42,7 @@ const char* describe(OperationKind kind) {
 }
 
 // Receives from anybody by which collectives and patterns hear what may never be said, and swallow what is left of them after
-// a death (collective/exchanges.hpp, pattern/patterns.hpp): nobody waits for these.
+// a death (engine/swallower.hpp): nobody waits for these.
 bool stands_by(const Operation& operation) {
   return operation.stage == Stage::posted && operation.channel != Channel::program &&
          operation.match.source == kAnySource;

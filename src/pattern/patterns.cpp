@@ -260,7 +260,7 @@ void Patterns::command_ended(std::uint64_t number, ir::Status status) {
 
 std::size_t Patterns::progress_all() {
   std::size_t ended = 0;
-  take_swallowed();
+  for (Swallow& each : swallows_) each.swallower.swallow();
   for (std::size_t i = 0; i < busy_.size();) {
     One& one = *busy_[i];
     if (!one.progress()) {
@@ -282,20 +282,11 @@ void Patterns::see_deaths() {
 }
 
 void Patterns::swallow(std::uint32_t serial) {
-  if (std::ranges::find(swallows_, serial, &Swallow::serial) == swallows_.end())
-    swallows_.push_back({.serial = serial, .request = {}});
-}
-
-void Patterns::take_swallowed() {
   constexpr std::uint64_t kOfSerial = std::uint64_t{0x7fff'ffff} << 32U; // the top bit tells its meetings apart
-  for (Swallow& each : swallows_)
-    while (each.request.name == 0 || engine_.take_completion(each.request)) {
-      const auto request =
-          engine_.receive({.source = kAnySource, .tag = Tag{std::uint64_t{each.serial} << 32U}, .mask = kOfSerial},
-                          Layout(), {}, engine::Channel::pattern);
-      if (!request) return;
-      each.request = *request;
-    }
+  if (std::ranges::find(swallows_, serial, &Swallow::serial) == swallows_.end())
+    swallows_.push_back(
+        {.serial = serial,
+         .swallower = {engine_, engine::Channel::pattern, Tag{std::uint64_t{serial} << 32U}, kOfSerial}});
 }
 
 void Patterns::make_busy(One& one) {

@@ -3,6 +3,7 @@
 
 #include "base/reserve.hpp"
 #include "engine/engine.hpp"
+#include "engine/swallower.hpp"
 #include "pattern/compiler.hpp"
 #include "pattern/plan.hpp"
 #include "pattern/runner.hpp"
@@ -86,7 +87,6 @@ class Patterns final : private engine::PreparedHost {
   // What others still send of a pattern that a death has ended here is received, into nothing, from now on: whoever has sent
   // it waits for that.
   void swallow(std::uint32_t serial);
-  void take_swallowed();
   std::uint32_t next_serial() { return ++serials_; }
   [[nodiscard]] std::uint32_t serial_to_come() const { return serials_ + 1; }
 
@@ -97,7 +97,7 @@ class Patterns final : private engine::PreparedHost {
   std::uint64_t deaths_seen_ = 0;
   struct Swallow {
     std::uint32_t serial = 0;
-    Request request;
+    engine::Swallower swallower;
   };
   base::BackedVector<Swallow> swallows_;
 };
