@@ -429,6 +429,12 @@ void Memory::lock(const Action& action) {
     calls().lock(Rank{action.peer}, kLock, lock_.status);
 }
 
+void Memory::release_lock() {
+  lock_.step = LockStep::unlocking;
+  book().uses[role_.rank] = Witness::Lock::Use::had;
+  calls().unlock(Rank{lock_.home}, kLock, lock_.status);
+}
+
 void Memory::finish_lock(const char* how) {
   role_.note([&] { return "is done with the lock of rank " + std::to_string(lock_.home) + ": " + how; });
   lock_.step = LockStep::idle;
@@ -481,7 +487,11 @@ void Memory::step_lock() {
       role_.demand(allowed,
                    [&] { return "the lock of rank " + std::to_string(lock_.home) + " ended with " + text_of(code); });
       own_[lock_.home].sure = 0;
-      return finish_lock("its home is gone");
+      const bool holds = lock_.step != LockStep::locking && lock_.step != LockStep::unlocking;
+      if (!holds) return finish_lock("its home is gone");
+      // The memory under it is gone; the lock itself may still be there, and is this process's until it is given back.
+      release_lock();
+      continue;
     }
     const Place pair{Rank{lock_.home}, kShared, kPair};
     const auto bytes = std::as_writable_bytes(std::span(lock_.words));
@@ -507,9 +517,7 @@ void Memory::step_lock() {
         break;
       case LockStep::writing_second:
         ++own_[lock_.home].locked;
-        lock_.step = LockStep::unlocking;
-        book().uses[role_.rank] = Witness::Lock::Use::had;
-        calls().unlock(Rank{lock_.home}, kLock, lock_.status);
+        release_lock();
         break;
       case LockStep::unlocking: return finish_lock("free");
     }

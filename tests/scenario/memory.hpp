@@ -84,6 +84,7 @@ class Memory {
   void acquired(bool holder_died);
   void expect_notice(std::uint32_t peer, Witness::Notice notice);
   Witness::Lock& book() const { return role_.witness.locks[lock_.home]; }
+  void release_lock();
   void finish_lock(const char* how);
   void end(Transfer& transfer);
   void end_pull(const Transfer& transfer);
