@@ -10,3 +10,5 @@ set_tests_properties(check.format PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME check.headers_compile_alone
          COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target all_verify_interface_header_sets -j 2)
 set_tests_properties(check.headers_compile_alone PROPERTIES TIMEOUT 600 RUN_SERIAL ON)
+
+add_test(NAME check.tally COMMAND ${PROJECT_SOURCE_DIR}/tests/tally/run ${PROJECT_BINARY_DIR}/tally)
