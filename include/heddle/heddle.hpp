@@ -8,6 +8,7 @@
 #include <heddle/error.hpp>
 #include <heddle/layout.hpp>
 #include <heddle/options.hpp>
+#include <heddle/version.hpp>
 
 #include <chrono>
 #include <cstddef>
