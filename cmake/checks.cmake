@@ -12,3 +12,12 @@ add_test(NAME check.headers_compile_alone
 set_tests_properties(check.headers_compile_alone PROPERTIES TIMEOUT 600 RUN_SERIAL ON)
 
 add_test(NAME check.tally COMMAND ${PROJECT_SOURCE_DIR}/tests/tally/run ${PROJECT_BINARY_DIR}/tally)
+if(NOT HEDDLE_SHARED OR NOT TARGET heddle_program)
+  message(STATUS "heddle: tests of what is installed off: they need the shared library and the program")
+  return()
+endif()
+foreach(step install cmake pkg-config symbols demo)
+  add_test(NAME package.${step} COMMAND ${PROJECT_SOURCE_DIR}/tests/package/run ${step} ${PROJECT_BINARY_DIR})
+  set_tests_properties(package.${step} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_REQUIRED package)
+endforeach()
+set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED "" FIXTURES_SETUP package)

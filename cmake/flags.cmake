@@ -9,10 +9,17 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 # -g1: enough for profiles and stack traces, and quick to build. No SLP: members written one by one and read back as one
 # vector, or the other way round, stall the processor, which costs more than packing them saves.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -fno-tree-slp-vectorize -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+
+# What the public headers declare is seen outside of the shared library, nothing else (cmake/exports.map). Neither kind of library lets
+# a program put a function of its own in the place of one of Heddle's.
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+add_compile_options(-fno-semantic-interposition)
 
 find_package(Threads REQUIRED)
 
@@ -29,7 +36,8 @@ if(HEDDLE_SANITIZE)
     target_compile_options(heddle_flags INTERFACE -fno-sanitize=null,object-size,vptr)
   endif()
   target_link_options(heddle_flags INTERFACE -fsanitize=${HEDDLE_SANITIZE})
-  message(STATUS "heddle: sanitizers on: ${HEDDLE_SANITIZE}")
+  message(STATUS "heddle: sanitizers on: ${HEDDLE_SANITIZE}; no shared library")
+  set(HEDDLE_SHARED OFF)
 endif()
 
 find_program(HEDDLE_CCACHE ccache)
@@ -40,19 +48,19 @@ elseif(NOT HEDDLE_CCACHE)
   message(STATUS "heddle: ccache off: not found")
 endif()
 
-# Fat objects: the program and the library are optimised across rooms, while tests link the same objects the quick way.
+# Fat objects: the program and the benchmarks are optimised across rooms, while tests and users link the same objects the quick way.
 set(HEDDLE_IPO OFF)
-if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT HEDDLE_SANITIZE AND NOT HEDDLE_FUZZ)
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR HEDDLE_SANITIZE OR HEDDLE_FUZZ)
+  message(STATUS "heddle: interprocedural optimisation off: only in the release build without sanitizers")
+elseif(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(STATUS "heddle: interprocedural optimisation off: only with g++, whose objects also hold ordinary code")
+else()
   include(CheckIPOSupported)
   check_ipo_supported(RESULT HEDDLE_IPO OUTPUT HEDDLE_IPO_REFUSAL LANGUAGES CXX)
   if(HEDDLE_IPO)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      set(CMAKE_CXX_COMPILE_OPTIONS_IPO -flto=auto -ffat-lto-objects)
-    endif()
+    set(CMAKE_CXX_COMPILE_OPTIONS_IPO -flto=auto -ffat-lto-objects)
     message(STATUS "heddle: interprocedural optimisation on")
   else()
     message(STATUS "heddle: interprocedural optimisation off: ${HEDDLE_IPO_REFUSAL}")
   endif()
-else()
-  message(STATUS "heddle: interprocedural optimisation off: only in the release build without sanitizers")
 endif()

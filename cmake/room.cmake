@@ -81,7 +81,7 @@ function(heddle_test_binary name)
   target_link_libraries(${name} PRIVATE heddle_test_flags ${test_LINKS} GTest::gtest_main)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF) # as heddle_test_prelude
   target_precompile_headers(${name} REUSE_FROM heddle_test_prelude)
-  if(HEDDLE_IPO AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(HEDDLE_IPO)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

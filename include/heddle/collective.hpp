@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // Block r is the `bytes[r]` bytes of `memory` from `offsets[r]` on; one for every rank. Describes memory, owns none; the lists
@@ -19,3 +20,4 @@ using Blocks = BasicBlocks<std::byte>;            // to receive into
 using ConstBlocks = BasicBlocks<const std::byte>; // to send from
 
 } // namespace heddle
+#pragma GCC visibility pop

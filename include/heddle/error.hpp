@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // The kinds of failure a caller can act on. `ok` is part of the list because completions carry a code, not an Error.
@@ -61,3 +62,4 @@ template <typename T>
 using Result = std::expected<T, Error>;
 
 } // namespace heddle
+#pragma GCC visibility pop

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // A process of the job: 0 .. size - 1. Written Rank{3}.
@@ -242,6 +243,7 @@ class Context {
 };
 
 } // namespace heddle
+#pragma GCC visibility pop
 
 #include <heddle/onesided.hpp> // IWYU pragma: export
 #include <heddle/pattern.hpp>

@@ -8,6 +8,7 @@
 #include <span>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // One contiguous part of a message. Byte is std::byte for receives, const std::byte for sends.
@@ -118,3 +119,4 @@ using Layout = BasicLayout<std::byte>;            // memory to receive into
 using ConstLayout = BasicLayout<const std::byte>; // memory to send from
 
 } // namespace heddle
+#pragma GCC visibility pop

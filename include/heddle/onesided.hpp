@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // A communication area of a process; each process gives its own ids. Written AreaId{7}.
@@ -222,3 +223,4 @@ class OneSided {
 };
 
 } // namespace heddle
+#pragma GCC visibility pop

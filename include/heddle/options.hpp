@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // How a process waits when nothing has arrived.
@@ -53,3 +54,4 @@ struct Options {
 };
 
 } // namespace heddle
+#pragma GCC visibility pop

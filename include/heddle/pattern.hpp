@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 // The same at every process.
@@ -109,3 +110,4 @@ class Pattern {
 };
 
 } // namespace heddle
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace heddle {
 
 class SharedRegion {
@@ -64,3 +65,4 @@ class SharedRegion {
 };
 
 } // namespace heddle
+#pragma GCC visibility pop

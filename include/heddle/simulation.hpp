@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace heddle::simulation {
 
 // Virtual time since the start, or a stretch of it.
@@ -289,3 +290,4 @@ class World {
 };
 
 } // namespace heddle::simulation
+#pragma GCC visibility pop

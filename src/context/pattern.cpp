@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/hidden.hpp"
 #include "base/refusal.hpp"
 
 namespace heddle {
@@ -109,7 +110,7 @@ std::unexpected<Error> moved_from() {
 
 } // namespace
 
-class Pattern::Handle {
+class HEDDLE_HIDDEN Pattern::Handle {
  public:
   explicit Handle(Context::State& state) : state_(state) {}
   ~Handle() {

@@ -4,6 +4,7 @@
 #include "base/ages.hpp"
 #include "base/clock.hpp"
 #include "base/flight_recorder.hpp"
+#include "base/hidden.hpp"
 #include "base/log.hpp"
 #include "base/options.hpp"
 #include "collective/barrier.hpp"
@@ -39,7 +40,7 @@ auto unless_out_of_memory(Call&& call) -> decltype(call()) {
   }
 }
 
-class Context::State {
+class HEDDLE_HIDDEN Context::State {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
   // A process of a simulated job: what its peers are reached through is given, and outlives it. Contacts follow.

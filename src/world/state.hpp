@@ -1,6 +1,7 @@
 // What a simulated job consists of, and the loop that runs it: an event of the network, then whoever it concerned.
 #pragma once
 
+#include "base/hidden.hpp"
 #include "base/options.hpp"
 #include "sim/packet_model.hpp"
 #include "translators/faulty/faulty.hpp"
@@ -20,7 +21,7 @@ class Engine;
 
 namespace heddle::simulation {
 
-class WorldState {
+class HEDDLE_HIDDEN WorldState {
  public:
   static Result<std::unique_ptr<WorldState>> create(const Setup& setup);
   ~WorldState();
