@@ -25,8 +25,11 @@ find_package(Threads REQUIRED)
 
 # Held apart from the rooms so that neither warnings nor sanitizers reach those who link Heddle.
 add_library(heddle_flags INTERFACE)
-target_compile_options(heddle_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum -Werror
+target_compile_options(heddle_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum
                        -Wno-missing-field-initializers) # a designated initialiser names what matters, the rest is its default
+if(HEDDLE_WERROR)
+  target_compile_options(heddle_flags INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(heddle_flags INTERFACE -Wno-restrict) # GCC bug 105651: false alarm on "text" + std::string
 endif()
