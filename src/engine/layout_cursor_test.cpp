@@ -66,10 +66,25 @@ TEST(LayoutCursor, ScattersAnyRangeOfAnyShapeAndNothingElse) {
 }
 
 TEST(LayoutCursor, HasNothingToDoForEmptyLayouts) {
+  std::array<std::byte, 8> memory{};
+  std::array<Piece, 2> nothings{Piece{nullptr, 0}, Piece{memory.data(), 0}};
+  for (const Layout& empty : {Layout(), Layout(memory.data(), 0), Layout::strided(nullptr, 5, 0, 8),
+                              Layout::strided(memory.data(), 0, 4, 8), Layout::pieces({}), Layout::pieces(nothings)}) {
+    EXPECT_EQ(empty.bytes(), 0U);
+    visit_range(empty, 0, 0,
+                [](std::byte*, std::uint64_t bytes) { ADD_FAILURE() << "a part of " << bytes << " bytes"; });
+    scatter(empty, 0, nullptr, 0);
+  }
   gather(ConstLayout(), 0, nullptr, 0);
-  scatter(Layout(), 0, nullptr, 0);
-  scatter(Layout::strided(nullptr, 5, 0, 8), 0, nullptr, 0);
-  scatter(Layout::pieces({}), 0, nullptr, 0);
+}
+
+// A peer may send more than the receiver's pieces hold: nothing beyond them is touched.
+TEST(LayoutCursor, EndsWithTheLastPiece) {
+  std::array<std::byte, 8> memory{};
+  std::array<Piece, 2> pieces{Piece{memory.data(), 3}, Piece{memory.data() + 4, 2}};
+  std::uint64_t visited = 0;
+  visit_range(Layout::pieces(pieces), 1, 100, [&visited](std::byte*, std::uint64_t bytes) { visited += bytes; });
+  EXPECT_EQ(visited, 4U);
 }
 
 TEST(CopyBytes, CopiesEverySizeExactly) {

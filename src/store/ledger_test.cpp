@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <string>
+
+#include "store/random_history_for_tests.hpp"
 
 namespace heddle::store {
 namespace {
@@ -219,24 +221,11 @@ TEST_F(LedgerTest, ClosesClientsThatBreakTheProtocol) {
 }
 
 TEST_F(LedgerTest, SurvivesRandomHistories) {
-  const std::uint64_t seed = 20240501;
-  RecordProperty("seed", static_cast<int>(seed));
-  std::mt19937_64 random(seed);
-  for (int history = 0; history < 200; ++history) {
-    Ledger ledger(3, "job");
-    for (int step = 0; step < 60; ++step) {
-      Bytes body(random() % 24);
-      for (std::byte& byte : body) byte = static_cast<std::byte>(random() % 4);
-      const Frame frame{static_cast<Kind>(1 + random() % 14), static_cast<std::uint32_t>(random() % 4), body};
-      Answers answers;
-      const ClientId client = 1 + random() % 4;
-      if (random() % 3 == 0) {
-        const Bytes hello = FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(random() % 4).text("job").finish();
-        (void)ledger.receive(client, cut_frame(hello, kLargestRequest).frame, answers);
-      } else if (!ledger.receive(client, frame, answers)) {
-        ledger.disconnected(client);
-      }
-    }
+  for (std::uint64_t seed = 1; seed <= 500 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomHistory history(seed);
+    for (int step = 0; step < 60; ++step) history.step();
+    history.end();
   }
 }
 

@@ -25,11 +25,19 @@ TEST_P(SleepContract, ACancelledAnnouncementLeavesNothingBehind) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
 }
 
+// Nothing arrives: only the limit can end these sleeps.
 TEST_P(SleepContract, EndsWhenItsLimitIsReached) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const auto limit : {std::chrono::nanoseconds(10'000), std::chrono::nanoseconds(0)}) {
+    right.translator().announce_sleep();
+    right.translator().sleep(limit);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience) << limit.count() << " ns";
+  }
+  // It is over: the next one is announced and ended as ever.
   right.translator().announce_sleep();
-  right.translator().sleep(std::chrono::microseconds(10));
-  right.translator().announce_sleep();
-  right.translator().sleep(std::chrono::nanoseconds(0));
+  left.run(put_word(1, there, 1));
+  right.translator().sleep(kPatience);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
 }
 
 // A sleeper that misses a write would sleep until its limit, which is the whole patience of the test.
