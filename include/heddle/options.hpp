@@ -1,11 +1,12 @@
 // Every option Heddle has, as one plain struct: set in code, in a TOML file, or as HEDDLE_<NAME> in the environment.
-// Precedence: code first, then the file, then the environment; nothing else is read anywhere.
+// Precedence: code first, then the environment, then the file; nothing else is read anywhere.
 // Not here: how they are parsed (src/base/options.hpp).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #pragma GCC visibility push(default)
 namespace heddle {
@@ -18,16 +19,15 @@ enum class Waiting : std::uint8_t {
   sleep,     // spin shortly, yield shortly, then sleep until woken
 };
 
-// Whether one process may read another's memory through the kernel.
-enum class CrossMemory : std::uint8_t {
-  automatic, // tried at start; where it is refused, large messages are copied through the rings, and that is said
-  require,   // refused = an error at start
-  off,       // never used
-};
-
 enum class LogLevel : std::uint8_t { silent, error, warning, info, debug };
 
-// A member left empty takes its value from the file, the environment or the default, in that order.
+// A setting that one translator has for itself, in code: {"shm.cross_memory", "off"}. docs/options.md lists them.
+struct TranslatorOption {
+  std::string name;  // TRANSLATOR.NAME
+  std::string value; // as in the environment
+};
+
+// A member left empty takes its value from the environment, the file or the default, in that order.
 // The default, the unit and the range of each are in docs/options.md and shown by `heddle info`.
 struct Options {
   std::optional<std::string> file;                 // TOML file with further options; also HEDDLE_FILE
@@ -40,7 +40,6 @@ struct Options {
   std::optional<std::uint64_t> unsolicited_memory; // bytes of unsolicited messages that are held or being fetched
   std::optional<std::uint64_t> chunk_bytes;        // bytes moved at a time in a rendezvous
   std::optional<bool> assist; // let the sender copy part of a large message where the processor copies
-  std::optional<CrossMemory> cross_memory;
   std::optional<Waiting> waiting;
   std::optional<std::uint64_t> spin_us;        // microseconds of spinning before the core is given away
   std::optional<std::uint64_t> watchdog_s;     // seconds without progress before the watchdog reports; 0 = never
@@ -51,6 +50,7 @@ struct Options {
       topology;                     // the fabric that paths are planned on: a tree's name, or a file of ibnetdiscover
   std::optional<std::string> paths; // the method that plans them
   std::optional<bool> announce;     // rank 0 prints one line at start: which translator serves whom, and why
+  std::vector<TranslatorOption> translator_options{}; // of two with one name the later counts
 };
 
 } // namespace heddle

@@ -1,11 +1,9 @@
 #include "base/option_table.hpp"
 
 #include <array>
-#include <bit>
-#include <charconv>
 #include <optional>
 
-#include "base/size_text.hpp"
+#include "base/range.hpp"
 
 namespace heddle::base {
 namespace {
@@ -13,18 +11,6 @@ namespace {
 constexpr std::uint64_t kKiB = 1 << 10;
 constexpr std::uint64_t kGiB = 1 << 30;
 constexpr std::uint64_t kYear = 366ULL * 24 * 3600; // longer waits in seconds are mistakes
-
-// What a number may be. Bytes are written as sizes, other numbers as digits.
-struct Range {
-  std::uint64_t least;
-  std::uint64_t most;
-  bool bytes = false;
-  bool power_of_two = false;
-
-  [[nodiscard]] constexpr bool holds(std::uint64_t value) const {
-    return value >= least && value <= most && (!power_of_two || std::has_single_bit(value));
-  }
-};
 
 template <typename E>
 struct Words;
@@ -37,26 +23,9 @@ struct Words<Waiting> {
   static constexpr std::array<std::string_view, 4> kNames{"automatic", "spin", "yield", "sleep"};
 };
 template <>
-struct Words<CrossMemory> {
-  static constexpr std::array<std::string_view, 3> kNames{"automatic", "require", "off"};
-};
-template <>
 struct Words<LogLevel> {
   static constexpr std::array<std::string_view, 5> kNames{"silent", "error", "warning", "info", "debug"};
 };
-
-std::optional<std::uint64_t> read_number(std::string_view text, Range range) {
-  std::uint64_t value = 0;
-  if (range.bytes) {
-    const auto size = parse_size(text);
-    if (!size) return std::nullopt;
-    value = *size;
-  } else {
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  }
-  return range.holds(value) ? std::optional(value) : std::nullopt;
-}
 
 template <typename E>
 std::optional<E> read_word(std::string_view text) {
@@ -105,7 +74,7 @@ constexpr OptionRow number(Text name, Text unit, Text expected, Text meaning) {
           expected,
           meaning,
           [](Settings& settings, Text text) {
-            const auto value = read_number(text, Allowed);
+            const auto value = Allowed.read(text);
             if (value) settings.*InSettings = *value;
             return value.has_value();
           },
@@ -173,8 +142,6 @@ constexpr std::array kTable{
     number<&O::chunk_bytes, &S::chunk_bytes, kChunk>("chunk_bytes", "bytes", "a size from 4KiB to 1GiB",
                                                      "moved at a time in a rendezvous"),
     word<&O::assist, &S::assist>("assist", kTruth, "let the sender copy part of a large message"),
-    word<&O::cross_memory, &S::cross_memory>("cross_memory", "automatic, require or off",
-                                             "read a peer's memory through the kernel"),
     word<&O::waiting, &S::waiting>("waiting", "automatic, spin, yield or sleep", "how to wait when nothing arrives"),
     number<&O::spin_us, &S::spin_us, kSpin>("spin_us", "microseconds", "a number up to 3600000000",
                                             "spinning before the core is given away"),

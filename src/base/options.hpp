@@ -1,4 +1,4 @@
-// Every option resolved: from code, file, environment and defaults to plain values, each with its origin.
+// Every option resolved: from code, environment, file and defaults to plain values, each with its origin.
 // Not here: reading TOML (src/options_file), so that this room needs the standard library only.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/section.hpp"
 #include "heddle/error.hpp"
 #include "heddle/options.hpp"
 
@@ -27,7 +28,6 @@ struct Settings {
   std::uint64_t unsolicited_memory = 1 << 30; // a bound for floods, far above what a program that keeps up holds
   std::uint64_t chunk_bytes = 128 << 10;      // large enough to hide the cost of one kernel call per chunk
   bool assist = true;
-  CrossMemory cross_memory = CrossMemory::automatic;
   Waiting waiting = Waiting::automatic;
   std::uint64_t spin_us = 2000;
   std::uint64_t watchdog_s = 10;
@@ -43,7 +43,7 @@ struct Settings {
 
 // One option as `heddle info` shows it. The views point to static text.
 struct ResolvedOption {
-  std::string_view name;
+  std::string name; // SECTION.NAME where it belongs to a section
   std::string value;
   std::string origin; // "code", "NAME:LINE" of the file, "HEDDLE_X" or "default"
   std::string_view unit;
@@ -52,23 +52,28 @@ struct ResolvedOption {
 
 struct ResolvedOptions {
   Settings settings;
-  std::vector<ResolvedOption> list; // in the order of the table; one per option
+  std::vector<Values> sections;     // in the order that they were given
+  std::vector<ResolvedOption> list; // one per option, in the order of the table, then one per option of each section
+
+  // The values of a section, which must be one of those given.
+  [[nodiscard]] const Values& section(std::string_view name) const;
 };
 
-// One `name = value` of an option file, its value as text in the form the environment uses.
+// One `name = value` of an option file, its value as text in the form the environment uses. Without a name, the line that
+// begins a section.
 struct FileEntry {
   std::string name;
   std::string value;
   std::uint64_t line = 0;
+  std::string section{}; // empty before the first
 };
 using FileReader = std::function<Result<std::vector<FileEntry>>(const std::string& path)>;
 
-// Code before file before environment before default. An unknown name or a value out of range anywhere, even where a
-// stronger origin overrides it, is bad_option with what, where and what was expected. `read` is called at most once.
-Result<ResolvedOptions> resolve(const Options& from_code, const Environment& environment, const FileReader& read);
-
-// The same where no option file is supported: naming one is an error.
-Result<ResolvedOptions> resolve(const Options& from_code, const Environment& environment);
+// Code before environment before file before default. An unknown name or a value out of range anywhere, even where a
+// stronger origin overrides it, is bad_option with what, where and what was expected. `read` is called at most once; without
+// it, naming a file is an error.
+Result<ResolvedOptions> resolve(const Options& from_code, const Environment& environment, const FileReader& read = {},
+                                std::span<const Section> sections = {});
 
 // Names of all options, in the order of the table.
 std::span<const std::string_view> option_names();

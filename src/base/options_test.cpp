@@ -28,19 +28,29 @@ TEST(Options, TakesDefaultsWhenNothingIsSet) {
   EXPECT_EQ(find(*resolved, "waiting").value, "automatic");
 }
 
-TEST(Options, PrefersCodeThenFileThenEnvironment) {
-  const Environment environment = Environment::of(
-      {{"HEDDLE_FILE", "my.toml"}, {"HEDDLE_SPIN_US", "1"}, {"HEDDLE_WATCHDOG_S", "1"}, {"HEDDLE_LOG_LEVEL", "debug"}});
-  const auto reader = file_of({{"spin_us", "2", 4}, {"watchdog_s", "2", 5}});
+TEST(Options, PrefersCodeThenEnvironmentThenFile) {
+  const Environment environment =
+      Environment::of({{"HEDDLE_FILE", "my.toml"}, {"HEDDLE_SPIN_US", "2"}, {"HEDDLE_WATCHDOG_S", "2"}});
+  const auto reader = file_of({{"spin_us", "1", 4}, {"watchdog_s", "1", 5}, {"log_level", "debug", 6}});
   const auto resolved = resolve(Options{.spin_us = 3}, environment, reader);
   ASSERT_TRUE(resolved) << resolved.error().message();
   EXPECT_EQ(resolved->settings.spin_us, 3U);
   EXPECT_EQ(resolved->settings.watchdog_s, 2U);
   EXPECT_EQ(resolved->settings.log_level, LogLevel::debug);
   EXPECT_EQ(find(*resolved, "spin_us").origin, "code");
-  EXPECT_EQ(find(*resolved, "watchdog_s").origin, "my.toml:5");
-  EXPECT_EQ(find(*resolved, "log_level").origin, "HEDDLE_LOG_LEVEL");
+  EXPECT_EQ(find(*resolved, "watchdog_s").origin, "HEDDLE_WATCHDOG_S");
+  EXPECT_EQ(find(*resolved, "log_level").origin, "my.toml:6");
   EXPECT_EQ(find(*resolved, "file").origin, "HEDDLE_FILE");
+}
+
+TEST(Options, ReadsTheFileThatCodeNamesRatherThanTheEnvironment) {
+  std::string path;
+  const FileReader reader = [&path](const std::string& named) -> Result<std::vector<FileEntry>> {
+    path = named;
+    return std::vector<FileEntry>{};
+  };
+  ASSERT_TRUE(resolve(Options{.file = "mine.toml"}, Environment::of({{"HEDDLE_FILE", "theirs.toml"}}), reader));
+  EXPECT_EQ(path, "mine.toml");
 }
 
 TEST(Options, SuggestsTheNearestVariable) {

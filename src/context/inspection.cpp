@@ -47,7 +47,7 @@ TranslatorReport try_out(const translators::Entry& entry, bool named, const tran
 } // namespace
 
 Result<Inspection> inspect(const Options& options, const base::Environment& environment) {
-  auto resolved = options_file::resolve_with_file(options, environment);
+  auto resolved = options_file::resolve_with_file(options, environment, sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));
   Inspection found{.options = std::move(*resolved)};
   const base::Settings& settings = found.options.settings;
@@ -62,9 +62,10 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
     found.size = identity->size;
   }
   // What a translator would warn of when joining is in the report.
-  const translators::Ground ground{
+  translators::Ground ground{
       .rank = found.rank, .size = found.size, .settings = &settings, .log = base::Log(LogLevel::silent)};
   for (const translators::Entry& entry : registry()) {
+    ground.own = &found.options.section(entry.name);
     const bool named = std::find(wanted->begin(), wanted->end(), &entry) != wanted->end();
     found.translators.push_back(try_out(entry, named, ground));
   }
@@ -82,6 +83,10 @@ Result<std::vector<const translators::Entry*>> wanted_translators(const base::Se
     const auto entry = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
     if (entry == known.end())
       return std::unexpected(wrong_translators("option translators names '" + name + "', which is no translator"));
+    if (std::find(wanted.begin(), wanted.end(), &*entry) != wanted.end())
+      return std::unexpected(Error{.code = ErrorCode::bad_option,
+                                   .fact = "option translators names '" + name + "' twice",
+                                   .remedy = "name each once, in order of preference"});
     wanted.push_back(&*entry);
   }
   if (wanted.empty())

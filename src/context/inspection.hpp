@@ -51,7 +51,7 @@ Protocol expected_protocol(const TranslatorReport& report, const base::Settings&
 
 // --- what joining uses ---
 
-// The entries that option translators names, in its order; bad_option where it names none of the registry.
+// The entries that option translators names, in its order; bad_option where it names none of the registry, or one twice.
 Result<std::vector<const translators::Entry*>> wanted_translators(const base::Settings& settings);
 
 engine::Limits limits_of(const base::Settings& settings);

@@ -24,4 +24,14 @@ std::span<const translators::Entry> registry() {
   return kEntries;
 }
 
+std::span<const base::Section> sections() {
+  static const auto kSections = [] {
+    std::array<base::Section, std::size(translators::kAll)> all{};
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = {.name = registry()[i].name, .options = registry()[i].options};
+    return all;
+  }();
+  return kSections;
+}
+
 } // namespace heddle::context

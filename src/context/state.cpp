@@ -39,7 +39,7 @@ struct Card {
 
 Result<std::unique_ptr<Context::State>> Context::State::create(const Options& options) {
   const base::Environment environment = base::Environment::of_process();
-  auto resolved = options_file::resolve_with_file(options, environment);
+  auto resolved = options_file::resolve_with_file(options, environment, context::sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));
   std::unique_ptr<State> state(new State());
   state->fork_mark_.watch();
@@ -83,7 +83,11 @@ Result<void> Context::State::choose_translators() {
   const auto wanted = context::wanted_translators(options_.settings);
   if (!wanted) return std::unexpected(wanted.error());
   for (const translators::Entry* entry : *wanted) {
-    auto translator = entry->make({.rank = rank, .size = size, .settings = &options_.settings, .log = log_});
+    auto translator = entry->make({.rank = rank,
+                                   .size = size,
+                                   .settings = &options_.settings,
+                                   .own = &options_.section(entry->name),
+                                   .log = log_});
     if (!translator) return std::unexpected(std::move(translator.error()));
     translators_.push_back(std::move(*translator));
   }

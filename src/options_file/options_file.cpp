@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/size_text.hpp"
 #include "base/text_file.hpp"
 
 namespace heddle::options_file {
@@ -47,21 +48,30 @@ class Line {
 
   // Past blanks: nothing is left but a comment.
   bool ended() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
+    skip_blanks();
     return rest_.empty() || rest_.front() == '#';
   }
 
-  Part<std::string> key() {
-    if (rest_.starts_with('[')) return Complaint("a table: expected name = value, outside of tables");
-    auto name = quoted();
+  // The name of the section that begins here; nothing where none does.
+  Part<std::optional<std::string>> section() {
+    if (!rest_.starts_with('[')) return std::nullopt;
+    cut(1);
+    skip_blanks();
+    auto name = name_here();
     if (!name) return Complaint(name.error());
-    if (!*name) {
-      const std::size_t end = std::min(rest_.find_first_not_of(kLetters), rest_.size());
-      if (end == 0) return Complaint("expected name = value");
-      *name = std::string(cut(end));
-    }
+    skip_blanks();
+    if (!*name || !rest_.starts_with(']')) return Complaint("no section: expected [name], such as [shm]");
+    cut(1);
+    return **name;
+  }
+
+  Part<std::string> key() {
+    auto name = name_here();
+    if (!name) return Complaint(name.error());
+    if (!*name) return Complaint("expected name = value");
     if (ended() || rest_.front() != '=') {
-      if (rest_.starts_with('.')) return Complaint("option '" + **name + "' cannot be a table: expected name = value");
+      if (rest_.starts_with('.'))
+        return Complaint("'" + **name + "' has no parts here: write it as a section, [" + **name + "]");
       return Complaint("no '=' after '" + **name + "': expected name = value");
     }
     cut(1);
@@ -80,6 +90,8 @@ class Line {
     const std::string_view word = cut(std::min(rest_.find_first_of(" \t#"), rest_.size()));
     if (word == "true" || word == "false") return std::string(word);
     if (auto number = integer(word)) return *number;
+    if (word.ends_with("iB") && base::parse_size(word))
+      return Complaint("option '" + name + "' has a size without quotes: expected \"" + std::string(word) + "\"");
     if (word.find_first_of("0123456789") != std::string_view::npos || word.ends_with("inf") || word.ends_with("nan"))
       return wrong_kind(name, "list, date or fraction");
     return Complaint("option '" + name + "' is no TOML: expected a string in quotes, an integer, true or false");
@@ -91,10 +103,21 @@ class Line {
                      ": expected a string, an integer or a boolean");
   }
 
+  void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size())); }
+
   std::string_view cut(std::size_t count) {
     const std::string_view part = rest_.substr(0, count);
     rest_.remove_prefix(count);
     return part;
+  }
+
+  // A name, bare or in quotes; nothing where none is.
+  Part<std::optional<std::string>> name_here() {
+    auto name = quoted();
+    if (name && *name && (*name)->empty()) return std::nullopt;
+    if (!name || *name) return name;
+    const std::size_t end = std::min(rest_.find_first_not_of(kLetters), rest_.size());
+    return end == 0 ? std::nullopt : std::optional(std::string(cut(end)));
   }
 
   // What stands in quotes; nothing where no quote is.
@@ -163,15 +186,23 @@ class Line {
   std::string_view rest_;
 };
 
-Part<std::optional<base::FileEntry>> read_line(std::string_view text, std::uint32_t number) {
+// `current` is the section that the line stands in.
+Part<std::optional<base::FileEntry>> read_line(std::string_view text, std::uint32_t number,
+                                               const std::string& current) {
   Line line(text);
   if (line.ended()) return std::nullopt;
+  auto section = line.section();
+  if (!section) return Complaint(section.error());
+  if (*section) {
+    if (!line.ended()) return Complaint("more than a name in brackets in the line of a section");
+    return base::FileEntry{.name = "", .value = "", .line = number, .section = std::move(**section)};
+  }
   auto name = line.key();
   if (!name) return Complaint(name.error());
   auto value = line.value(*name);
   if (!value) return Complaint(value.error());
   if (!line.ended()) return Complaint("more than a value after '" + *name + " ='");
-  return base::FileEntry{std::move(*name), std::move(*value), number};
+  return base::FileEntry{.name = std::move(*name), .value = std::move(*value), .line = number, .section = current};
 }
 
 } // namespace
@@ -180,18 +211,21 @@ Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::str
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf"; // some editors write one
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<base::FileEntry> entries;
-  std::map<std::string, std::uint64_t> lines; // by name
+  std::map<std::pair<std::string, std::string>, std::uint64_t> lines; // by section and name
+  std::string section;
   for (std::uint32_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    auto entry = read_line(line, number);
+    auto entry = read_line(line, number, section);
     std::string complaint = entry ? "" : entry.error();
     if (entry && *entry) {
-      const auto [before, fresh] = lines.try_emplace((*entry)->name, number);
+      section = (*entry)->section;
+      const auto [before, fresh] = lines.try_emplace({section, (*entry)->name}, number);
       if (!fresh)
-        complaint = "option '" + before->first + "' is there twice, first on line " + std::to_string(before->second);
+        complaint = ((*entry)->name.empty() ? "section [" + section + "]" : "option '" + (*entry)->name + "'") +
+                    " is there twice, first on line " + std::to_string(before->second);
       entries.push_back(std::move(**entry));
     }
     if (!complaint.empty())
@@ -210,8 +244,9 @@ Result<std::vector<base::FileEntry>> read(const std::string& path) {
   return parse(*text, path);
 }
 
-Result<base::ResolvedOptions> resolve_with_file(const Options& from_code, const base::Environment& environment) {
-  return base::resolve(from_code, environment, read);
+Result<base::ResolvedOptions> resolve_with_file(const Options& from_code, const base::Environment& environment,
+                                                std::span<const base::Section> sections) {
+  return base::resolve(from_code, environment, read, sections);
 }
 
 } // namespace heddle::options_file

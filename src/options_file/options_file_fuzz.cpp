@@ -5,6 +5,26 @@
 
 namespace heddle::fuzz {
 
+// A option of each kind.
+static constexpr std::string_view kWords[] = {"off", "on"};
+static constexpr base::SectionOption kOptions[] = {
+    {.name = "network", .expected = "a network", .meaning = ""},
+    {.name = "port",
+     .kind = base::SectionOption::Kind::number,
+     .initial = "1",
+     .expected = "1 to 9",
+     .meaning = "",
+     .most = 9},
+    {.name = "room", .kind = base::SectionOption::Kind::size, .initial = "8", .expected = "a size", .meaning = ""},
+    {.name = "way",
+     .kind = base::SectionOption::Kind::choice,
+     .initial = "on",
+     .expected = "off or on",
+     .meaning = "",
+     .words = kWords},
+};
+static constexpr base::Section kSections[] = {{.name = "tcp", .options = kOptions}};
+
 void options_file(Input& input) {
   const std::string_view text = input.text();
   const auto reader = [&](const std::string& path) {
@@ -12,7 +32,7 @@ void options_file(Input& input) {
     if (!entries) demand(entries.error().fact.starts_with("fuzzed:"), "an error names its line");
     return entries;
   };
-  const auto resolved = base::resolve({.file = "fuzzed"}, base::Environment{}, reader);
+  const auto resolved = base::resolve({.file = "fuzzed"}, base::Environment{}, reader, kSections);
   if (!resolved) demand_message(resolved.error());
 }
 

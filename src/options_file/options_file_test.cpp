@@ -27,8 +27,16 @@ TEST(OptionsFile, SaysWhereTheTextIsNotToml) {
   EXPECT_TRUE(entries.error().fact.starts_with("a.toml:2: ")) << entries.error().fact;
 }
 
-TEST(OptionsFile, RefusesTablesAndLists) {
-  EXPECT_FALSE(parse("[ring]\nbytes = 5\n", "a.toml"));
+TEST(OptionsFile, ReadsSections) {
+  const auto entries = parse("spin_us = 5\n [ shm ] # mine\nspin_us = 6\n[\"tcp\"]\n", "a.toml");
+  ASSERT_TRUE(entries) << entries.error().message();
+  std::vector<std::string> found;
+  for (const auto& entry : *entries)
+    found.push_back(std::to_string(entry.line) + ":" + entry.section + ":" + entry.name + ":" + entry.value);
+  EXPECT_EQ(found, (std::vector<std::string>{"1::spin_us:5", "2:shm::", "3:shm:spin_us:6", "4:tcp::"}));
+}
+
+TEST(OptionsFile, RefusesListsAndNestedTables) {
   const auto list = parse("\ntranslators = [\"shm\"]\n", "a.toml");
   ASSERT_FALSE(list);
   EXPECT_TRUE(list.error().fact.starts_with("a.toml:2: option 'translators' cannot be a list")) << list.error().fact;
@@ -56,11 +64,18 @@ TEST(OptionsFile, ReadsIntegersInAnyBaseAsDecimalOnes) {
 }
 
 TEST(OptionsFile, NamesTheLineOfWhateverIsNoOption) {
-  EXPECT_EQ(value_of("\n\n[/"), "a.toml:3: a table: expected name = value, outside of tables"); // toml++ aborted here
+  EXPECT_EQ(value_of("\n\n[/"), "a.toml:3: no section: expected [name], such as [shm]"); // toml++ aborted here
+  for (const char* wrong : {"[]", "[\"\"]", "[shm", "[[shm]]", "[shm.more]", "[shm more]"})
+    EXPECT_EQ(value_of(wrong), "a.toml:1: no section: expected [name], such as [shm]") << wrong;
+  EXPECT_EQ(value_of("[shm] a = 1"), "a.toml:1: more than a name in brackets in the line of a section");
+  EXPECT_EQ(value_of("[shm]\n[tcp]\n[shm]"), "a.toml:3: section [shm] is there twice, first on line 1");
+  EXPECT_EQ(value_of("[shm]\na = 1\na = 2"), "a.toml:3: option 'a' is there twice, first on line 2");
+  EXPECT_EQ(value_of("\"\" = 1"), "a.toml:1: expected name = value");
   EXPECT_EQ(value_of("a=-['\xc6\xa3"),
             "a.toml:1: option 'a' is no TOML: expected a string in quotes, an integer, true or false");
   EXPECT_EQ(value_of("\xc6\xa3 = 1"), "a.toml:1: expected name = value");
-  EXPECT_EQ(value_of("a.b = 1"), "a.toml:1: option 'a' cannot be a table: expected name = value");
+  EXPECT_EQ(value_of("a.b = 1"), "a.toml:1: 'a' has no parts here: write it as a section, [a]");
+  EXPECT_EQ(value_of("a = 64KiB"), "a.toml:1: option 'a' has a size without quotes: expected \"64KiB\"");
   EXPECT_EQ(value_of("a = 1 2"), "a.toml:1: more than a value after 'a ='");
   EXPECT_EQ(value_of("a = \"x"), "a.toml:1: a string does not end on its line");
   EXPECT_EQ(value_of("a = \"\"\"x\"\"\""), "a.toml:1: option 'a' cannot be a string over several lines");
@@ -86,6 +101,17 @@ TEST(OptionsFile, SaysWhyAFileCannotBeRead) {
     EXPECT_EQ(refused.error().code, ErrorCode::bad_option);
     EXPECT_TRUE(refused.error().fact.starts_with(std::string("option file '") + path + "' ")) << refused.error().fact;
   }
+}
+
+TEST(OptionsFile, TakesSizesAsIntegersAndAsText) {
+  const auto reader = [](const std::string& path) {
+    return parse("eager_limit = 4096\nring_bytes = 0x10_0000\nchunk_bytes = \"8KiB\"\n", path);
+  };
+  const auto resolved = base::resolve({.file = "a.toml"}, base::Environment{}, reader);
+  ASSERT_TRUE(resolved) << resolved.error().message();
+  EXPECT_EQ(resolved->settings.eager_limit, 4096U);
+  EXPECT_EQ(resolved->settings.ring_bytes, 1U << 20U);
+  EXPECT_EQ(resolved->settings.chunk_bytes, 8192U);
 }
 
 TEST(OptionsFile, ResolvesThroughAFileNamedInTheEnvironment) {

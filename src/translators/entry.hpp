@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace heddle::translators {
@@ -19,12 +20,15 @@ struct Ground {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   const base::Settings* settings = nullptr;
+  const base::Values* own = nullptr; // of the options that it has declared
   base::Log log{};
 };
 
 struct Entry {
   std::string_view name;  // as in the option `translators`
   std::string_view reach; // who can be reached with it, for people
+  // What can be set of it alone: [NAME] in an option file, HEDDLE_NAME_..., docs/options.md.
+  std::span<const base::SectionOption> options;
   // Fails with the reason and the remedy where this machine cannot use it.
   Result<std::unique_ptr<ir::Translator>> (*make)(const Ground& ground);
 };

@@ -3,6 +3,7 @@
 #include "base/refusal.hpp"
 #include "collective/grouping.hpp"
 #include "context/paths.hpp"
+#include "context/registry.hpp"
 #include "context/state.hpp"
 #include "sim/description.hpp"
 #include "translators/simulated/infiniband/infiniband.hpp"
@@ -133,7 +134,7 @@ std::vector<std::uint32_t> WorldState::numbered_nodes() const {
 }
 
 Result<void> WorldState::populate() {
-  auto options = base::resolve(setup_.options, {});
+  auto options = base::resolve(setup_.options, {}, {}, context::sections());
   if (!options) return std::unexpected(std::move(options.error()));
   const std::uint32_t size = interconnect_.size();
   processes_.resize(size);

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
     Jobs, Exchange,
     testing::Values(ExchangeCase{"OfOne", 1, "100000", {}}, ExchangeCase{"OfTwo", 2, "1000000", {}},
                     ExchangeCase{"OfFive", 5, "300000", {}}, ExchangeCase{"OfThirteen", 13, "60000", {}},
-                    ExchangeCase{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_CROSS_MEMORY", "off"}}},
+                    ExchangeCase{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}},
                     ExchangeCase{
                         "OnSharedRings", 6, "20000", {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}}),
     [](const auto& given) { return std::string(given.param.name); });

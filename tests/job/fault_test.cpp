@@ -41,7 +41,7 @@ TEST(Fault, AMessageTooLongForItsReceiveIsCutAndTheNextIsWhole) {
 }
 
 TEST(Fault, AMessageTooLongIsCutWithoutCrossMemory) {
-  run_job({.program = "fault_program", .arguments = {"truncate"}, .options = {{"HEDDLE_CROSS_MEMORY", "off"}}});
+  run_job({.program = "fault_program", .arguments = {"truncate"}, .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
 }
 
 TEST(Fault, AMessageTooLongIsCutOnSharedRings) {

@@ -14,7 +14,7 @@ TEST(Pattern, ExchangesHalosWithoutCrossMemory) {
     run_job({.processes = 3,
              .program = "pattern_program",
              .arguments = {"halo", bytes, "20"},
-             .options = {{"HEDDLE_CROSS_MEMORY", "off"}}});
+             .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
 }
 
 TEST(Pattern, EndsAStartWhenAPeerDies) {

@@ -26,7 +26,7 @@ namespace {
 
 struct Manner {
   const char* name;
-  CrossMemory cross_memory;
+  translators::CrossMemory cross_memory;
   std::uint64_t ring_memory; // that a process may use: of one ring, all are shared
 };
 
@@ -258,9 +258,9 @@ class Process {
 
 class Threads : public testing::TestWithParam<Manner> {};
 INSTANTIATE_TEST_SUITE_P(Manners, Threads,
-                         testing::Values(Manner{"across", CrossMemory::automatic, 4U << 20U},
-                                         Manner{"through_rings", CrossMemory::off, 4U << 20U},
-                                         Manner{"shared_ring", CrossMemory::off, kRingBytes}),
+                         testing::Values(Manner{"across", translators::CrossMemory::automatic, 4U << 20U},
+                                         Manner{"through_rings", translators::CrossMemory::off, 4U << 20U},
+                                         Manner{"shared_ring", translators::CrossMemory::off, kRingBytes}),
                          [](const auto& each) { return each.param.name; });
 
 TEST_P(Threads, OfTwoEnginesShareNothingUnordered) {

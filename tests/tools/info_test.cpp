@@ -7,6 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+#include <fstream>
+
 namespace heddle::tests {
 namespace {
 
@@ -49,11 +52,12 @@ TEST(Info, ShowsTranslatorsAndEveryOptionToPeople) {
   EXPECT_THAT(outcome.out, HasSubstr("job: none: not started by a launcher"));
   for (const std::string_view name : base::option_names())
     EXPECT_THAT(outcome.out, HasSubstr("  " + std::string(name) + " "));
+  EXPECT_THAT(outcome.out, HasSubstr("  shm.cross_memory "));
 }
 
 TEST(Info, GivesMachinesEveryOptionWithItsOrigin) {
   const json info = object_of(heddle({"info", "--json"}, {{"HEDDLE_EAGER_LIMIT", "8KiB"}}));
-  EXPECT_EQ(info.at("options").size(), base::option_names().size());
+  EXPECT_GT(info.at("options").size(), base::option_names().size()); // those of translators are there, too
   EXPECT_EQ(option(info, "eager_limit").at("value"), "8KiB");
   EXPECT_EQ(option(info, "eager_limit").at("origin"), "HEDDLE_EAGER_LIMIT");
   EXPECT_EQ(option(info, "eager_limit").at("unit"), "bytes");
@@ -73,10 +77,12 @@ TEST(Info, SaysWhatATranslatorCanDo) {
 }
 
 TEST(Info, SaysWhyCrossMemoryReadIsNotUsed) {
-  const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}, {{"HEDDLE_CROSS_MEMORY", "off"}}));
+  const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}, {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}));
   const json shm = info.at("translators").at(0);
   EXPECT_EQ(shm.at("capabilities").at("reads_any_memory"), false);
-  EXPECT_THAT(std::string(shm.at("remark")), HasSubstr("option cross_memory is off"));
+  EXPECT_THAT(std::string(shm.at("remark")), HasSubstr("option shm.cross_memory is off"));
+  EXPECT_EQ(option(info, "shm.cross_memory").at("value"), "off");
+  EXPECT_EQ(option(info, "shm.cross_memory").at("origin"), "HEDDLE_SHM_CROSS_MEMORY");
   EXPECT_EQ(way_over(info, "shm").at("protocol"), "rendezvous by fragments");
 }
 
@@ -118,6 +124,25 @@ TEST(Info, RefusesAnUnknownArgument) {
   expect_refused("info", heddle({"info", "--wyh", "8"}), "--wyh");
 }
 
+TEST(Info, NamesWhatAnOptionOfATranslatorIsCalledNow) {
+  expect_refused("info", heddle({"info"}, {{"HEDDLE_CROSS_MEMORY", "off"}}), "it is HEDDLE_SHM_CROSS_MEMORY");
+}
+
+TEST(Info, ReadsSectionsOfAFile) {
+  const std::string path = testing::TempDir() + "heddle_info_" + std::to_string(::getpid()) + ".toml";
+  const auto with_file = [&path](const char* text) {
+    std::ofstream(path) << text;
+    Outcome outcome = heddle({"info", "--json"}, {{"HEDDLE_FILE", path}});
+    std::filesystem::remove(path);
+    return outcome;
+  };
+  const json info = object_of(with_file("eager_limit = 4096\n[shm]\ncross_memory = \"off\"\n"));
+  EXPECT_EQ(option(info, "eager_limit").at("value"), "4KiB");
+  EXPECT_EQ(option(info, "shm.cross_memory").at("origin"), path + ":3");
+  expect_refused("info", with_file("[tcp]\n"), ":1: this build has no translator called 'tcp' (remedy: it has: shm");
+  expect_refused("info", with_file("cross_memory = \"off\"\n"), "it is cross_memory in section [shm]");
+}
+
 TEST(Info, NamesTheNearestOption) {
   expect_refused("info", heddle({"info"}, {{"HEDDLE_EAGER_LIMT", "8"}}), "did you mean HEDDLE_EAGER_LIMIT?");
 }
@@ -128,6 +153,9 @@ TEST(Info, RefusesABadValueWithWhatWasExpected) {
   expect_refused("info", heddle({"info"}, {{"HEDDLE_TRANSLATORS", "carrier-pigeon"}}), "use some of: shm");
   expect_refused("info", heddle({"info"}, {{"HEDDLE_TRANSLATORS", ","}}),
                  "option translators is ',', which names none");
+  for (const char* repeated : {"shm,shm", "shm,shm,shm,shm,shm,shm,shm,shm,shm", "shm,,shm"})
+    expect_refused("info", heddle({"info"}, {{"HEDDLE_TRANSLATORS", repeated}}),
+                   "option translators names 'shm' twice");
   expect_refused("info", heddle({"info"}, {{"HEDDLE_FILE", "/does/not/exist.toml"}}), "/does/not/exist.toml");
 }
 

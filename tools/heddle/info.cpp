@@ -101,7 +101,10 @@ void print_options(const Inspection& found) {
     value = std::max(value, option.value.size() + (option.value.empty() ? 1 : 0));
     origin = std::max(origin, option.origin.size());
   }
-  fmt::print("\noptions: set as HEDDLE_<NAME>, in a file, or in code\n");
+  fmt::print(
+      "\noptions: set in code, as HEDDLE_<NAME>, or in a file; those of a translator, such as shm.x, as HEDDLE_SHM_X, "
+      "or "
+      "below [shm]\n");
   for (const auto& option : found.options.list)
     fmt::print("  {:<{}}  {:<{}}  {:<{}}  {}{}\n", option.name, name, option.value.empty() ? "-" : option.value, value,
                option.origin, origin, option.meaning, option.unit.empty() ? "" : fmt::format(" ({})", option.unit));

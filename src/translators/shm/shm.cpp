@@ -80,7 +80,7 @@ Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
     return std::unexpected(
         Error{.code = ErrorCode::system_failed,
               .fact = "the kernel refuses to read another process's memory (process_vm_readv)",
-              .remedy = "allow it (seccomp profile, CAP_SYS_PTRACE), or set cross_memory to automatic",
+              .remedy = "allow it (seccomp profile, CAP_SYS_PTRACE), or set shm.cross_memory to automatic",
               .system_code = shm->read_refusal_});
   if (config.cross_memory == CrossMemory::automatic && !readable)
     config.log.warning(
@@ -123,13 +123,13 @@ Result<std::unique_ptr<ir::Translator>> Shm::make(const Ground& ground) {
   return create({.rank = ground.rank,
                  .size = ground.size,
                  .ring_memory = ground.settings->ring_memory,
-                 .cross_memory = ground.settings->cross_memory,
+                 .cross_memory = ground.own->choice<CrossMemory>(shm::kCrossMemory),
                  .log = ground.log});
 }
 
 std::string Shm::remark() const {
   if (wish_ == CrossMemory::off)
-    return "cross-memory read is not used: option cross_memory is off; large messages are copied through the rings";
+    return "cross-memory read is not used: option shm.cross_memory is off; large messages are copied through the rings";
   if (read_refusal_ != 0)
     return "cross-memory read does not work: the kernel refuses process_vm_readv (" +
            std::generic_category().message(read_refusal_) +
@@ -164,7 +164,7 @@ Result<ir::RemotePlace> Shm::expose(std::span<std::byte> memory) {
   if (!capabilities_.reads_any_memory)
     return std::unexpected(
         Error{.code = ErrorCode::bad_argument,
-              .fact = "peers cannot reach private memory: cross_memory is off or the kernel refuses it",
+              .fact = "peers cannot reach private memory: shm.cross_memory is off or the kernel refuses it",
               .remedy = "allocate the memory from the translator"});
   return ir::RemotePlace{.key = kPrivate, .offset = reinterpret_cast<std::uint64_t>(memory.data())};
 }

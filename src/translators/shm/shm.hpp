@@ -7,11 +7,11 @@
 #include "translators/entry.hpp"
 #include "translators/event_list.hpp"
 #include "translators/shm/areas.hpp"
+#include "translators/shm/options.hpp"
 #include "translators/shm/segment.hpp"
 
-#include <heddle/options.hpp>
-
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace heddle::translators {
@@ -30,6 +30,7 @@ class Shm final : public ir::Translator {
   // For the registry.
   static constexpr std::string_view kName = "shm";
   static constexpr std::string_view kReach = "processes of the same machine";
+  static constexpr std::span<const base::SectionOption> kOptions = shm::kOptions;
   static Result<std::unique_ptr<ir::Translator>> make(const Ground& ground);
 
   ~Shm() override;
