@@ -2,6 +2,7 @@
 
 #include "base/lines.hpp"
 #include "context/inspection.hpp"
+#include "context/join_log.hpp"
 #include "context/node.hpp"
 #include "context/paths.hpp"
 #include "context/registry.hpp"
@@ -57,6 +58,7 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   state->store_ = std::move(*store);
   if (auto chosen = state->choose_translators(); !chosen) return std::unexpected(std::move(chosen.error()));
   if (auto met = state->meet(); !met) return std::unexpected(std::move(met.error()));
+  state->log_joined();
   if (settings.announce && state->store_->rank() == 0) state->announce();
   return state;
 }
@@ -105,6 +107,7 @@ Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
   if (!engine) return std::unexpected(std::move(engine.error()));
   engine_ = std::move(*engine);
   engine_->expect_news(); // of the store, or of a simulated network
+  engine_->set_log(log_);
   barriers_ = std::make_unique<collective::Barriers>(*engine_);
   patterns_ = std::make_unique<pattern::Patterns>(*engine_);
   return {};
@@ -254,6 +257,19 @@ void Context::State::note_deaths() {
 void Context::State::end_collectives() {
   barriers_->peer_failed();
   exchanges_->peer_failed();
+}
+
+void Context::State::log_joined() const {
+  if (!log_.enabled(LogLevel::info)) return;
+  context::Joined joined{.rank = store_->rank(), .size = store_->size(), .services = {}};
+  for (std::size_t port = 1; port < translators_.size(); ++port) {
+    context::Service& service = joined.services.emplace_back();
+    service.translator = translators_[port]->name();
+    service.remark = translators_[port]->remark();
+    for (std::uint32_t rank = 0; rank < joined.size; ++rank)
+      if (engine_->contact(rank).port == port) service.peers.push_back(rank);
+  }
+  context::log_join(log_, joined, options_);
 }
 
 void Context::State::announce() const {

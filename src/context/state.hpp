@@ -162,6 +162,7 @@ class HEDDLE_HIDDEN Context::State {
   Result<void> build(std::uint32_t rank, std::uint32_t size, std::span<ir::Translator* const> translators);
   Result<void> meet();
   Result<void> choose_paths(std::span<const engine::Contact> contacts, std::span<const ir::Location> locations);
+  void log_joined() const;
   void announce() const;
   void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
     if (done > 0) [[likely]] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/flight_recorder.hpp"
+#include "base/log.hpp"
 #include "engine/buffer_pool.hpp"
 #include "engine/event_queue.hpp"
 #include "engine/link.hpp"
@@ -10,6 +11,7 @@
 
 #include <array>
 #include <deque>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -129,6 +131,17 @@ class Core {
     return request;
   }
 
+  void set_log(const base::Log& log) { log_ = log; }
+  // Writes what `text()` makes, where that level is written. Where there is no memory for it, it is left out.
+  template <typename Text>
+  void say(LogLevel level, Text&& text) const {
+    if (!log_.enabled(level)) return;
+    try {
+      log_.write(level, text());
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
   Arrived& take_arrived();
   void give_back(Arrived& message);
   [[nodiscard]] Arrived* find_reserved(std::uint64_t handle);
@@ -196,6 +209,7 @@ class Core {
   std::size_t promised_ = 0;        // arrivals
   std::vector<ArrivalSlot> arrivals_;
   std::vector<std::uint32_t> free_arrivals_;
+  base::Log log_{LogLevel::silent}; // of what happens seldom: connections and their ends
 };
 
 } // namespace heddle::engine

@@ -1,5 +1,6 @@
 #include "engine/engine.hpp"
 
+#include "base/size_text.hpp"
 #include "engine/fate.hpp"
 
 #include <algorithm>
@@ -113,6 +114,13 @@ void Engine::established(Link& link) {
   if (!link.writes_shared)
     link.window = link.queue().translator().window(ir::Peer{link.rank}, link.grant.place, link.grant.bytes);
   pump_later(link);
+  core_.say(LogLevel::debug, [&link] {
+    return "connected to rank " + std::to_string(link.rank) + " by " + std::string(link.queue().translator().name()) +
+           ": it gives a " + (link.writes_shared ? "shared ring of " : "ring of ") +
+           base::print_size(link.grant.bytes) + ", and gets " +
+           (link.ring.grant.type == RingType::shared ? "a shared one of " : "one of ") +
+           base::print_size(link.ring.grant.bytes);
+  });
 }
 
 void Engine::lost(Link& link, const char* why) {
@@ -163,6 +171,7 @@ void Engine::tell_end(Link& link, End how) {
   gravest_fate_ = graver(gravest_fate_, link.fate);
   event.completion.peer = Rank{link.rank};
   core_.events.push_now(event);
+  core_.say(LogLevel::info, [this, &link] { return failed_error(link.rank).fact; });
 }
 
 void Engine::take_back(Link& link) {

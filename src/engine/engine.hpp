@@ -254,6 +254,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   void expect_news() { news_expected_ = true; }
   [[nodiscard]] bool awaits_news() const { return !absent_.empty(); }
   void give_up_news();
+  // Where it tells of connections (debug) and of peers that have gone (info). Nowhere by default.
+  void set_log(const base::Log& log) { core_.set_log(log); }
 
   // A message to that peer needs no connection to be made first.
   [[nodiscard]] bool connected(std::uint32_t rank) const {

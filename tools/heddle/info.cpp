@@ -1,6 +1,7 @@
 // heddle info: what a program would find here: options with their origin, translators and what they can do, and the way a
 // message of a given size takes. In a job it joins, so the answers are those of real connections-to-be; rank 0 prints.
 #include "base/environment.hpp"
+#include "base/rank_list.hpp"
 #include "base/size_text.hpp"
 #include "context/inspection.hpp"
 #include "subcommands.hpp"
@@ -63,23 +64,10 @@ std::vector<std::string> in_words(const ir::Capabilities& can) {
   return lines;
 }
 
-// "1-3,7"
-std::string ranges(const std::vector<std::uint32_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i;
-    while (end + 1 < ranks.size() && ranks[end + 1] == ranks[end] + 1) ++end;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[i]);
-    if (end > i) text += fmt::format("-{}", ranks[end]);
-    i = end + 1;
-  }
-  return text;
-}
-
 std::string addressee(const Way& way, const Inspection& found) {
   if (way.peers.empty()) return "to another process";
   if (way.peers == std::vector{found.rank}) return "to itself";
-  return fmt::format("to rank{} {}", way.peers.size() == 1 ? "" : "s", ranges(way.peers));
+  return fmt::format("to rank{} {}", way.peers.size() == 1 ? "" : "s", base::print_ranks(way.peers));
 }
 
 void print_translators(const Inspection& found) {
