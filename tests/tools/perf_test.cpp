@@ -33,6 +33,36 @@ TEST(Perf, GivesLatencyWithItsTail) {
   }
 }
 
+TEST(Perf, MakesFewerRoundTripsOfLargeMessages) {
+  const json results = results_of({"perf", "latency", "--bytes", "4MiB", "--repetitions", "1", "--json"});
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_GE(results.at(0).at("operations").get<int>(), 2);
+  EXPECT_LT(results.at(0).at("operations").get<int>(), 20'000); // which would take half a minute
+}
+
+TEST(Perf, MeasuresEveryOneSidedRow) {
+  for (const char* what : {"push", "push-rate", "push-bandwidth", "pull", "fetch-add", "lock"}) {
+    SCOPED_TRACE(what);
+    const json results = results_of({"perf", what, "--bytes", "8", "--repetitions", "1", "--json"});
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_GT(results.at(0).at("lowest").get<double>(), 0);
+    EXPECT_GT(results.at(0).at("operations").get<int>(), 0);
+  }
+}
+
+TEST(Perf, ExchangesAmongAll) {
+  const json results = results_of({"perf", "alltoall", "-n", "3", "--bytes", "0,1MiB", "--repetitions", "1", "--json"});
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_GT(results.at(1).at("median_us").get<double>(), 0);
+}
+
+TEST(Perf, RefusesSizesThatMeanNothing) {
+  expect_refused("perf", heddle({"perf", "fetch-add", "--bytes", "1MiB"}), "--bytes: 1MiB means nothing here");
+  expect_refused("perf", heddle({"perf", "lock", "--bytes", "8,64"}), "--bytes: 64 means nothing here");
+  expect_refused("perf", heddle({"perf", "push", "--bytes", "4"}), "--bytes: 4 means nothing here");
+  expect_refused("perf", heddle({"perf", "bandwidth", "--bytes", "0"}), "--bytes: 0 means nothing here");
+}
+
 TEST(Perf, GivesTheRateOfMessages) {
   const json results = results_of({"perf", "rate", "--repetitions", "1", "--json"});
   ASSERT_EQ(results.size(), 1U);

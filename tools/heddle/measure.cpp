@@ -91,25 +91,6 @@ class AllToAll {
   Pages in_;
 };
 
-Error interrupted(ErrorCode code) {
-  return {.code = code, .fact = "the measurement was interrupted: " + std::string(to_string(code)), .remedy = ""};
-}
-
-// One repetition: the figure it gives.
-using Repetition = std::function<Result<double>()>;
-
-Result<Figure> repeat(std::uint64_t bytes, int repetitions, const Repetition& once) {
-  std::vector<double> values;
-  for (int i = 0; i <= repetitions; ++i) {
-    const auto value = once();
-    if (!value) return std::unexpected(value.error());
-    if (i > 0) values.push_back(*value); // the first warms up
-  }
-  std::sort(values.begin(), values.end());
-  return Figure{
-      .bytes = bytes, .median = values[values.size() / 2], .lowest = values.front(), .highest = values.back()};
-}
-
 // Adds the times of `count` single round trips, in nanoseconds.
 ErrorCode time_each(Pair& pair, std::uint64_t count, std::vector<std::uint64_t>& times) {
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -129,49 +110,67 @@ double tail(std::vector<std::uint64_t>& times) {
 
 Result<Figure> measure_latency(Context& context, std::uint64_t bytes, const Effort& effort) {
   Pair pair(context, bytes);
+  const auto count = choose_count(context, 2, effort.round_trips, effort.seconds,
+                                  [&pair](std::uint64_t trips) { return pair.round_trips(trips); });
+  if (!count) return std::unexpected(count.error());
   // Single ones are timed between the repetitions, so that a slow moment of the machine is seen by both.
   std::vector<std::uint64_t> times;
-  const std::uint64_t single = effort.round_trips / static_cast<std::uint64_t>(effort.repetitions) + 1;
-  auto figure = repeat(bytes, effort.repetitions, [&]() -> Result<double> {
+  const std::uint64_t single = *count / static_cast<std::uint64_t>(effort.repetitions) + 1;
+  auto figure = repeat(bytes, effort, [&]() -> Result<double> {
     const std::uint64_t start = base::steady_ns();
-    ErrorCode code = pair.round_trips(effort.round_trips);
+    ErrorCode code = pair.round_trips(*count);
     const double seconds = seconds_since(start);
     if (code == ErrorCode::ok) code = time_each(pair, single, times);
     if (code != ErrorCode::ok) return std::unexpected(interrupted(code));
-    return seconds * 1e6 / static_cast<double>(effort.round_trips) / 2;
+    return seconds * 1e6 / static_cast<double>(*count) / 2;
   });
-  if (figure) figure->p99 = tail(times);
+  if (figure) {
+    figure->p99 = tail(times);
+    figure->operations = *count;
+  }
   return figure;
 }
 
 Result<Figure> measure_windows(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
   Pair pair(context, bytes);
   const std::size_t window = bytes >= kShortWindowFrom ? 16 : kLargestWindow;
-  // Small messages are not sent until the whole volume has moved, which would take minutes.
   const std::uint64_t windows_of_volume = effort.volume / std::max<std::uint64_t>(bytes * window, 1);
-  const std::uint64_t count =
+  const std::uint64_t most =
       what == Measure::rate ? effort.windows : std::clamp<std::uint64_t>(windows_of_volume, 1, effort.windows);
-  return repeat(bytes, effort.repetitions, [&, count, window]() -> Result<double> {
+  const auto count = choose_count(context, 2, most, effort.seconds,
+                                  [&pair, window](std::uint64_t windows) { return pair.windows(windows, window); });
+  if (!count) return std::unexpected(count.error());
+  auto figure = repeat(bytes, effort, [&]() -> Result<double> {
     const std::uint64_t start = base::steady_ns();
-    if (const ErrorCode code = pair.windows(count, window); code != ErrorCode::ok)
+    if (const ErrorCode code = pair.windows(*count, window); code != ErrorCode::ok)
       return std::unexpected(interrupted(code));
-    const double messages = static_cast<double>(count * window) / seconds_since(start);
+    const double messages = static_cast<double>(*count * window) / seconds_since(start);
     return what == Measure::rate ? messages : messages * static_cast<double>(bytes) * 1e-6;
   });
+  if (figure) figure->operations = *count * window;
+  return figure;
 }
 
 Result<Figure> measure_alltoall(Context& context, std::uint64_t bytes, const Effort& effort) {
   AllToAll exchange(context, bytes);
   const std::uint64_t per_exchange = std::max<std::uint64_t>(bytes * (context.size() - 1), 1);
-  const std::uint64_t count = std::clamp<std::uint64_t>(effort.volume / 8 / per_exchange, 1, effort.windows);
-  return repeat(bytes, effort.repetitions, [&, count]() -> Result<double> {
+  const std::uint64_t most = std::clamp<std::uint64_t>(effort.volume / 8 / per_exchange, 1, effort.windows);
+  const auto exchanges = [&exchange](std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i)
+      if (const auto exchanged = exchange.exchange(); !exchanged) return exchanged.error().code;
+    return ErrorCode::ok;
+  };
+  const auto count = choose_count(context, context.size(), most, effort.seconds, exchanges);
+  if (!count) return std::unexpected(count.error());
+  auto figure = repeat(bytes, effort, [&]() -> Result<double> {
     if (const auto ready = context.barrier(); !ready) return std::unexpected(ready.error());
     const std::uint64_t start = base::steady_ns();
-    for (std::uint64_t i = 0; i < count; ++i)
-      if (const auto exchanged = exchange.exchange(); !exchanged) return std::unexpected(exchanged.error());
+    if (const ErrorCode code = exchanges(*count); code != ErrorCode::ok) return std::unexpected(interrupted(code));
     if (const auto done = context.barrier(); !done) return std::unexpected(done.error());
-    return seconds_since(start) * 1e6 / static_cast<double>(count);
+    return seconds_since(start) * 1e6 / static_cast<double>(*count);
   });
+  if (figure) figure->operations = *count;
+  return figure;
 }
 
 } // namespace

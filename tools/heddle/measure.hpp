@@ -7,6 +7,7 @@
 #include <heddle/heddle.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace heddle::tool {
@@ -25,11 +26,14 @@ enum class Measure : std::uint8_t {
   lock,
 };
 
+// At most so much in a repetition; less where it would take longer than `seconds`.
 struct Effort {
   int repetitions = 11;
-  std::uint64_t round_trips = 20'000;               // per repetition of latency
-  std::uint64_t windows = 4'000;                    // per repetition of rate
-  std::uint64_t volume = std::uint64_t{256} << 20U; // bytes per repetition of bandwidth and alltoall
+  double seconds = 0.2;
+  std::uint64_t round_trips = 20'000;                              // of latency
+  std::uint64_t windows = 4'000;                                   // of rate
+  std::uint64_t volume = std::uint64_t{256} << 20U;                // bytes of bandwidth and alltoall
+  std::function<void(std::uint64_t bytes, int repetition)> tell{}; // before each repetition; may be empty
 };
 
 // Bandwidth has a short window from this size on.
@@ -46,8 +50,23 @@ struct Figure {
   double median = 0;
   double lowest = 0;
   double highest = 0;
-  double p99 = 0; // latency only: of single round trips, halved
+  double p99 = 0;               // latency only: of single round trips, halved
+  std::uint64_t operations = 0; // in each repetition: round trips, messages, exchanges
 };
+
+// Does something so many times.
+using Work = std::function<ErrorCode(std::uint64_t count)>;
+
+// How often `work` is done in a repetition: `most` times, or as often as fits the seconds. Ranks below `processes` call it
+// together and get the same answer, by rank 0's clock; each has then done it a few times.
+Result<std::uint64_t> choose_count(Context& context, std::uint32_t processes, std::uint64_t most, double seconds,
+                                   const Work& work);
+
+// The error of what a code has ended.
+Error interrupted(ErrorCode code);
+
+// The figure of one repetition at a time, the first of which warms up.
+Result<Figure> repeat(std::uint64_t bytes, const Effort& effort, const std::function<Result<double>()>& once);
 
 // The one-sided part of measure, between ranks 0 and 1.
 Result<Figure> measure_one_sided(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);

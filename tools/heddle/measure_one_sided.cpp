@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 namespace heddle::tool {
 namespace {
@@ -104,11 +103,12 @@ class OneSidedPair {
   std::uint64_t heard_ = 0;
 };
 
-// One repetition; the figure in the row's unit.
+// What is done in a repetition, and what becomes of its time.
 struct Row {
-  std::function<ErrorCode()> work;
-  double operations = 1; // that it does
-  double scale = 1;      // of seconds per operation, or of operations per second
+  Work work;
+  std::uint64_t most = 1; // times in a repetition
+  double operations = 1;  // of one time
+  double scale = 1;       // of seconds per operation, or of operations per second
   bool is_rate = false;
   bool both = false; // the second process works too
 };
@@ -116,46 +116,55 @@ struct Row {
 Row row_of(OneSidedPair& pair, Measure what, std::uint64_t bytes, const Effort& effort) {
   const std::uint64_t trips = effort.round_trips;
   const std::uint64_t window = bytes >= kShortWindowFrom ? kShortWindow : kWindow;
-  const std::uint64_t windows =
-      what == Measure::push_rate
-          ? effort.windows
-          : std::max<std::uint64_t>(effort.volume / std::max<std::uint64_t>(bytes * window, 1), 1);
-  const auto each = static_cast<double>(trips);
-  const auto pushes = static_cast<double>(windows * window);
-  const auto stream = [&pair, windows, window] { return pair.stream(windows, window); };
+  const std::uint64_t windows_of_volume = std::max<std::uint64_t>(effort.volume / (bytes * window), 1);
+  const auto pushes = static_cast<double>(window);
+  const auto stream = [&pair, window](std::uint64_t windows) { return pair.stream(windows, window); };
   if (what == Measure::push)
-    return {
-        .work = [&pair, trips] { return pair.ping_pong(trips); }, .operations = 2 * each, .scale = 1e6, .both = true};
-  if (what == Measure::push_rate) return {.work = stream, .operations = pushes, .is_rate = true};
+    return {.work = [&pair](std::uint64_t count) { return pair.ping_pong(count); },
+            .most = trips,
+            .operations = 2,
+            .scale = 1e6,
+            .both = true};
+  if (what == Measure::push_rate)
+    return {.work = stream, .most = effort.windows, .operations = pushes, .is_rate = true};
   if (what == Measure::push_bandwidth)
-    return {.work = stream, .operations = pushes, .scale = static_cast<double>(bytes) * 1e-6, .is_rate = true};
+    return {.work = stream,
+            .most = windows_of_volume,
+            .operations = pushes,
+            .scale = static_cast<double>(bytes) * 1e-6,
+            .is_rate = true};
   if (what == Measure::pull)
-    return {.work = [&pair, trips] { return pair.pulls(trips); }, .operations = each, .scale = 1e6};
+    return {.work = [&pair](std::uint64_t count) { return pair.pulls(count); }, .most = trips, .scale = 1e6};
   if (what == Measure::fetch_add)
-    return {.work = [&pair, trips] { return pair.additions(trips); }, .operations = each, .scale = 1e6};
-  return {.work = [&pair, trips] { return pair.locks(trips); }, .operations = each, .scale = 1e6};
+    return {.work = [&pair](std::uint64_t count) { return pair.additions(count); }, .most = trips, .scale = 1e6};
+  return {.work = [&pair](std::uint64_t count) { return pair.locks(count); }, .most = trips, .scale = 1e6};
+}
+
+Result<Figure> measure_row(Context& context, const Row& row, std::uint64_t bytes, const Effort& effort) {
+  const auto count = choose_count(context, row.both ? 2 : 1, row.most, effort.seconds, row.work);
+  if (!count) return std::unexpected(count.error());
+  const double operations = static_cast<double>(*count) * row.operations;
+  auto figure = repeat(bytes, effort, [&]() -> Result<double> {
+    const std::uint64_t start = base::steady_ns();
+    if (const ErrorCode code = row.work(*count); code != ErrorCode::ok) return std::unexpected(interrupted(code));
+    const double seconds = seconds_since(start);
+    return row.scale * (row.is_rate ? operations / seconds : seconds / operations);
+  });
+  if (figure) figure->operations = static_cast<std::uint64_t>(operations);
+  return figure;
 }
 
 } // namespace
 
 Result<Figure> measure_one_sided(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
-  auto pair = OneSidedPair::open(context, std::max(bytes, kWord));
+  auto pair = OneSidedPair::open(context, bytes);
   if (!pair) return std::unexpected(std::move(pair.error()));
-  const Row row = row_of(*pair, what, std::max(bytes, kWord), effort);
-  std::vector<double> values;
-  for (int i = 0; i <= effort.repetitions && pair->takes_part() && (pair->first() || row.both); ++i) {
-    const std::uint64_t start = base::steady_ns();
-    if (const ErrorCode code = row.work(); code != ErrorCode::ok)
-      return std::unexpected(
-          Error{.code = code, .fact = "the measurement was interrupted: " + std::string(to_string(code))});
-    const double seconds = seconds_since(start);
-    if (i > 0) values.push_back(row.scale * (row.is_rate ? row.operations / seconds : seconds / row.operations));
-  }
+  const Row row = row_of(*pair, what, bytes, effort);
+  Result<Figure> figure = Figure{.bytes = bytes};
+  if (pair->first() || (pair->takes_part() && row.both)) figure = measure_row(context, row, bytes, effort);
+  if (!figure) return figure;
   if (auto closed = pair->close(); !closed) return std::unexpected(std::move(closed.error()));
-  if (values.empty()) return Figure{.bytes = bytes};
-  std::sort(values.begin(), values.end());
-  return Figure{
-      .bytes = bytes, .median = values[values.size() / 2], .lowest = values.front(), .highest = values.back()};
+  return figure;
 }
 
 } // namespace heddle::tool

@@ -5,6 +5,7 @@
 #include "context/inspection.hpp"
 #include "launch/launcher.hpp"
 #include "measure.hpp"
+#include "progress.hpp"
 #include "subcommands.hpp"
 
 #include <fmt/core.h>
@@ -80,13 +81,13 @@ Unit unit_of(Measure what) {
 void print_table(Measure what, const PerfArguments& arguments, const std::vector<Figure>& figures) {
   const Unit unit = unit_of(what);
   fmt::print("{} over {}, {}, median of {}\n", arguments.what, arguments.via, unit.name, arguments.effort.repetitions);
-  fmt::print("{:>8} {:>12} {:>12} {:>12}{}\n", "bytes", "median", "lowest", "highest",
-             what == Measure::latency ? "          p99" : "");
+  fmt::print("{:>8} {:>12} {:>12} {:>12}{} {:>12}\n", "bytes", "median", "lowest", "highest",
+             what == Measure::latency ? "          p99" : "", "operations");
   for (const Figure& figure : figures) {
     fmt::print("{:>8} {:>12.3f} {:>12.3f} {:>12.3f}", base::print_size(figure.bytes), figure.median * unit.scale,
                figure.lowest * unit.scale, figure.highest * unit.scale);
     if (what == Measure::latency) fmt::print(" {:>12.3f}", figure.p99);
-    fmt::print("\n");
+    fmt::print(" {:>12}\n", figure.operations);
   }
 }
 
@@ -97,17 +98,26 @@ void print_json(Measure what, const PerfArguments& arguments, const std::vector<
     if (what == Measure::latency) result["p99_us"] = figure.p99;
     result["lowest"] = figure.lowest;
     result["highest"] = figure.highest;
+    result["operations"] = figure.operations;
     results.push_back(std::move(result));
   }
   fmt::print("{}\n", Json{{"via", arguments.via}, {"results", std::move(results)}}.dump());
 }
 
-int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {
+int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {
   const Measure what = kMeasures.at(arguments.what);
   auto context = Context::join({.translators = arguments.via});
   if (!context) return failed("perf", context.error());
   if (context->size() < 2)
     return bad_usage("perf", fmt::format("needs 2 processes or more, the job has {}", context->size()));
+  std::optional<Progress> progress;
+  if (context->rank() == Rank{0}) {
+    progress.emplace("heddle perf");
+    arguments.effort.tell = [&](std::uint64_t bytes, int repetition) {
+      progress->at(fmt::format("{} of {}, repetition {} of {}", arguments.what, base::print_size(bytes), repetition,
+                               arguments.effort.repetitions));
+    };
+  }
   std::vector<Figure> figures;
   for (const std::uint64_t bytes : sizes) {
     const auto figure = measure(*context, what, bytes, arguments.effort);
@@ -115,6 +125,7 @@ int measure_here(const PerfArguments& arguments, const std::vector<std::uint64_t
     figures.push_back(*figure);
   }
   if (context->rank() != Rank{0}) return 0;
+  progress->wipe();
   if (arguments.json)
     print_json(what, arguments, figures);
   else
@@ -151,10 +162,32 @@ std::uint64_t largest_message() {
   return memory / 4 >> 20U << 20U;
 }
 
-int run_perf(const PerfArguments& arguments) {
-  const std::string text = arguments.bytes.value_or(default_sizes(kMeasures.at(arguments.what)));
+// What is wrong with a size for a measure; empty where nothing is.
+std::string_view objection(Measure what, std::uint64_t bytes) {
+  constexpr std::uint64_t kWord = 8;
+  switch (what) {
+    case Measure::fetch_add: return bytes == kWord ? "" : "fetch-add works on one word, of 8 bytes";
+    case Measure::lock: return bytes == kWord ? "" : "lock moves no data: its word has 8 bytes";
+    case Measure::push:
+    case Measure::push_rate:
+    case Measure::push_bandwidth:
+    case Measure::pull: return bytes >= kWord ? "" : "one-sided figures begin at a word, of 8 bytes";
+    case Measure::bandwidth: return bytes > 0 ? "" : "empty messages have no bandwidth";
+    case Measure::latency:
+    case Measure::rate:
+    case Measure::alltoall: return "";
+  }
+  return "";
+}
+
+int run_perf(PerfArguments& arguments) {
+  const Measure what = kMeasures.at(arguments.what);
+  const std::string text = arguments.bytes.value_or(default_sizes(what));
   const auto sizes = base::parse_size_list(text);
   if (!sizes) return bad_usage("perf", "--bytes: " + sizes.error().fact);
+  for (const std::uint64_t bytes : *sizes)
+    if (const std::string_view wrong = objection(what, bytes); !wrong.empty())
+      return bad_usage("perf", fmt::format("--bytes: {} means nothing here: {}", base::print_size(bytes), wrong));
   const std::uint64_t most = largest_message();
   for (const std::uint64_t bytes : *sizes)
     if (bytes > most)
@@ -187,7 +220,8 @@ void add_perf(CLI::App& program, Invocation& invocation) {
       ->type_name("COUNT");
   perf->add_flag("--json", arguments->json, "One JSON object instead of the table");
   perf->footer(
-      "All but alltoall is measured between ranks 0 and 1.\n\nExample: heddle perf latency --bytes "
+      "All but alltoall is measured between ranks 0 and 1. A repetition takes a fifth of a second at most, or two\n"
+      "operations where those take longer; the last column says how many.\n\nExample: heddle perf latency --bytes "
       "8,1KiB");
   perf->callback([arguments, &invocation] { invocation.exit_status = run_perf(*arguments); });
 }
