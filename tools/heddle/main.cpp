@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,10 +26,12 @@ constexpr std::array kSubcommands{
     add_run, add_info, add_perf, add_route, add_schedule, add_sim, add_reproduce,
 };
 
-// Which subcommand's help to point to.
+// Which command's help lists the options in question: the innermost that was named, such as "route load".
 std::string command_of(const CLI::App& program) {
-  const auto chosen = program.get_subcommands();
-  return chosen.empty() ? "" : chosen.front()->get_name();
+  std::string name;
+  for (auto chosen = program.get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands())
+    name += (name.empty() ? "" : " ") + chosen.front()->get_name();
+  return name;
 }
 
 // Cuts PROGRAM ARGS... off the arguments of `run`: all after `--`, or from the first that is neither an option of `run` nor
@@ -62,6 +68,50 @@ int unknown_command(CLI::App& parent, const std::string& below, const std::strin
   return bad_usage(below, fmt::format("no command is called '{}', did you mean {}?", name, base::nearest(name, views)));
 }
 
+// The long options of a command, those of its groups included.
+std::vector<std::string> option_names(CLI::App& command) {
+  std::vector<std::string> names;
+  std::vector<CLI::App*> apps =
+      command.get_subcommands([](const CLI::App* group) { return group->get_name().empty(); });
+  apps.push_back(&command);
+  for (CLI::App* app : apps)
+    for (const CLI::Option* option : app->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// The first of the arguments that looks like a long option and is none of the command's; empty where all are. CLI11 would
+// first complain of whatever else is missing.
+std::string unknown_option(CLI::App& command, std::span<const std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    if (!arguments[i].starts_with("--")) continue;
+    const std::string name = arguments[i].substr(0, arguments[i].find('='));
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option == nullptr) return name;
+    if (name == arguments[i] && option->get_items_expected_max() > 0) ++i; // its value, whatever that looks like
+  }
+  return "";
+}
+
+// Refuses options that the command which the arguments name does not have; 0 where there are none.
+int check_options(CLI::App& program, std::span<const std::string> arguments) {
+  CLI::App* command = &program;
+  std::string name;
+  while (!arguments.empty() && !arguments.front().starts_with("-")) {
+    CLI::App* inner = find_command(*command, arguments.front());
+    if (inner == nullptr) break;
+    command = inner;
+    name += (name.empty() ? "" : " ") + inner->get_name();
+    arguments = arguments.subspan(1);
+  }
+  const std::string unknown = unknown_option(*command, arguments);
+  if (unknown.empty()) return 0;
+  const std::vector<std::string> names = option_names(*command);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return bad_usage(name,
+                   fmt::format("no option is called '{}', did you mean {}?", unknown, base::nearest(unknown, views)));
+}
+
 int run_program(std::vector<std::string> arguments) {
   CLI::App program("Communication for parallel programs, with planned paths.", "heddle");
   program.set_version_flag("--version", HEDDLE_VERSION);
@@ -69,7 +119,11 @@ int run_program(std::vector<std::string> arguments) {
   program.footer("Example: heddle run -n 2 ./my_program");
   Invocation invocation;
   for (const AddSubcommand add : kSubcommands) add(program, invocation);
-  if (!arguments.empty() && !arguments.front().starts_with("-")) {
+  if (arguments.empty()) { // who knows nothing of it yet; still nothing was done, as a script must see
+    fmt::print(stderr, "{}", program.help());
+    return kBadUsage;
+  }
+  if (!arguments.front().starts_with("-")) {
     CLI::App* chosen = find_command(program, arguments.front());
     if (chosen == nullptr) return unknown_command(program, "", arguments.front());
     const bool names_another =
@@ -78,6 +132,7 @@ int run_program(std::vector<std::string> arguments) {
       return unknown_command(*chosen, chosen->get_name(), arguments[1]);
     if (arguments.front() == "run") invocation.program = cut_program(*chosen, arguments);
   }
+  if (const int refused = check_options(program, arguments); refused != 0) return refused;
   try {
     std::ranges::reverse(arguments); // as CLI11 wants them
     program.parse(std::move(arguments));
@@ -102,6 +157,16 @@ int run_program(std::vector<std::string> arguments) {
 }
 
 } // namespace
+
+CLI::Validator fits_64_bits() {
+  return {[](const std::string& text) -> std::string {
+            std::uint64_t value = 0;
+            const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (status == std::errc{} && end == text.data() + text.size()) return "";
+            return fmt::format("'{}' is no number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+          },
+          ""};
+}
 
 int bad_usage(std::string_view command, std::string_view text) {
   std::string line(text);

@@ -198,7 +198,10 @@ void add_sim(CLI::App& program, Invocation& invocation) {
   sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1'000'000U));
-  sim->add_option("--seed", arguments->seed, "For random")->capture_default_str();
+  sim->add_option("--seed", arguments->seed, "For random")
+      ->check(fits_64_bits())
+      ->capture_default_str()
+      ->type_name("SEED");
   sim->add_option("--trace", arguments->trace, "Write what peers, engines and links do, for Perfetto")
       ->type_name("FILE");
   sim->add_flag("--json", arguments->json, "One JSON object on stdout");
