@@ -1,5 +1,6 @@
 // heddle route load: what a method does to the links, stage by stage; with --job, of several jobs at once.
 #include "route.hpp"
+#include "route_picture.hpp"
 #include "routing/jobs.hpp"
 #include "routing/load.hpp"
 
@@ -14,6 +15,7 @@ struct LoadArguments {
   FabricArguments fabric;
   JobArguments job;
   std::vector<std::string> jobs;
+  std::string svg;
   bool json = false;
 };
 
@@ -81,6 +83,17 @@ void print_text(const LoadArguments& arguments, const routing::Network& network,
   if (report.hot_spots.size() > kMostNamed) fmt::print("{:>11} --json names the rest\n", "");
 }
 
+Result<void> draw(const LoadArguments& arguments, const routing::Network& network, const routing::Job& job,
+                  const routing::Selection& selection, const routing::Pattern& pattern) {
+  const auto loads = routing::largest_by_link(network, job, selection, pattern);
+  if (!loads) return std::unexpected(loads.error());
+  const std::string title = fmt::format("{}, {} of {} nodes, {}: {}", name_of(arguments.fabric), job.nodes(),
+                                        network.fabric.hosts.size(), pattern.name(), arguments.job.method);
+  const auto svg = load_svg(network, job, *loads, title);
+  if (!svg) return std::unexpected(svg.error());
+  return write_whole_files({{arguments.svg, *svg}});
+}
+
 int run_one_job(const LoadArguments& arguments, const routing::Network& network) {
   const auto job = open_job(network, arguments.job.nodes);
   if (!job) return failed("route load", job.error());
@@ -92,6 +105,9 @@ int run_one_job(const LoadArguments& arguments, const routing::Network& network)
   if (!selection) return failed("route load", selection.error());
   const auto report = routing::check_load(network, *job, *selection, *pattern);
   if (!report) return failed("route load", report.error());
+  if (!arguments.svg.empty())
+    if (auto drawn = draw(arguments, network, *job, *selection, *pattern); !drawn)
+      return failed("route load", drawn.error());
   if (arguments.json)
     print_json(network, *pattern, *report);
   else
@@ -128,6 +144,7 @@ void print_jobs(const LoadArguments& arguments, const std::vector<routing::Job>&
 int run_jobs(const LoadArguments& arguments, const routing::Network& network) {
   if (arguments.job.pattern != "shift")
     return bad_usage("route load", "several jobs are planned for --pattern shift only");
+  if (!arguments.svg.empty()) return bad_usage("route load", "--svg draws one job: use --nodes");
   const auto method = routing::parse_method(arguments.job.method);
   if (!method) return failed("route load", method.error());
   std::vector<routing::Job> jobs;
@@ -173,6 +190,8 @@ void add_route_load(CLI::App& route, Invocation& invocation) {
   load->add_option("--pattern", arguments->job.pattern, "shift, doubling, neighbour or a file: a stage per line")
       ->capture_default_str()
       ->type_name("PATTERN");
+  load->add_option("--svg", arguments->svg, "Draw the tree with the load of every link into this file, too")
+      ->type_name("FILE");
   add_json_flag(*load, arguments->json);
   load->footer(
       "Exit status 1 where a link carries more than one flow of a stage.\n\n"

@@ -1,15 +1,19 @@
 // heddle sim: a workload of the library on a simulated fabric, in virtual time.
 #include "base/nearest.hpp"
 #include "base/size_text.hpp"
+#include "base/text_file.hpp"
+#include "route.hpp"
 #include "routing/job.hpp"
 #include "sim/description.hpp"
 #include "sim/text.hpp"
+#include "sim_picture.hpp"
 #include "subcommands.hpp"
 #include "world/workloads.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -28,6 +32,7 @@ struct SimArguments {
   std::string fabric;
   std::string bytes = "8,1KiB,64KiB";
   std::string trace;
+  std::string svg;
   std::vector<std::string> cut;
   std::vector<std::string> plug;
   std::uint32_t peers = 0;
@@ -38,6 +43,8 @@ struct SimArguments {
   std::uint64_t seed = 1;
   bool json = false;
 };
+
+constexpr std::uint64_t kLargestDrawn = 256 << 20; // bytes of a trace that can be drawn
 
 struct Row {
   std::uint64_t bytes = 0;
@@ -85,6 +92,21 @@ Result<void> add_cable_changes(const SimArguments& arguments, simulation::Setup&
   return {};
 }
 
+// A picture is drawn from a trace, which is kept only where it was asked for.
+std::string trace_of(const SimArguments& arguments) {
+  return arguments.trace.empty() && !arguments.svg.empty() ? arguments.svg + ".trace" : arguments.trace;
+}
+
+Result<void> draw(const SimArguments& arguments, const Row& row) {
+  const auto trace = base::read_text_file(trace_of(arguments), {.what = "trace", .most = kLargestDrawn});
+  if (!trace) return std::unexpected(trace.error());
+  const std::string paths = arguments.paths.empty() ? "" : ", paths by " + arguments.paths;
+  const auto svg = timeline_svg(*trace, fmt::format("{} of {} on {}, {} processes{}", arguments.workload,
+                                                    base::print_size(row.bytes), arguments.fabric, row.peers, paths));
+  if (!svg) return std::unexpected(svg.error());
+  return write_whole_files({{arguments.svg, *svg}});
+}
+
 Result<Row> measure(const SimArguments& arguments, const Job& job) {
   const auto fabric = sim::parse_fabric(arguments.fabric);
   if (!fabric) return std::unexpected(fabric.error());
@@ -95,7 +117,7 @@ Result<Row> measure(const SimArguments& arguments, const Job& job) {
                           .peers = arguments.peers,
                           .peers_per_node = arguments.per_node,
                           .options = with_all ? simulation::options_for(processes) : Options{},
-                          .trace = arguments.trace};
+                          .trace = trace_of(arguments)};
   if (!arguments.nodes.empty()) {
     auto nodes = routing::parse_node_list(arguments.nodes);
     if (!nodes) return std::unexpected(std::move(nodes.error()));
@@ -149,19 +171,32 @@ void print_json(const SimArguments& arguments, const std::vector<Row>& rows) {
                          .dump());
 }
 
+// Removes a file at the end, whatever that is.
+struct Passing {
+  std::string path;
+  ~Passing() {
+    if (!path.empty()) std::remove(path.c_str());
+  }
+};
+
 int run_sim(const SimArguments& arguments) {
+  const Passing trace{arguments.trace.empty() ? trace_of(arguments) : ""};
   const auto workload = workload_named(arguments.workload);
   if (!workload) return failed("sim", workload.error());
   const auto sizes = base::parse_size_list(arguments.bytes);
   if (!sizes) return failed("sim", sizes.error());
-  if (!arguments.trace.empty() && sizes->size() != 1)
-    return bad_usage("sim", "--trace records one run: give one size with --bytes");
+  if (!trace_of(arguments).empty() && sizes->size() != 1)
+    return bad_usage("sim", "--trace and --svg show one run: give one size with --bytes");
   std::vector<Row> rows;
   for (const std::uint64_t bytes : *sizes) {
     auto row =
         measure(arguments, {.workload = *workload, .bytes = bytes, .rounds = arguments.rounds, .seed = arguments.seed});
     if (!row) return failed("sim", row.error());
     rows.push_back(*row);
+  }
+  if (!arguments.svg.empty()) {
+    const auto drawn = draw(arguments, rows.front());
+    if (!drawn) return failed("sim", drawn.error());
   }
   if (arguments.json)
     print_json(arguments, rows);
@@ -204,6 +239,7 @@ void add_sim(CLI::App& program, Invocation& invocation) {
       ->type_name("SEED");
   sim->add_option("--trace", arguments->trace, "Write what peers, engines and links do, for Perfetto")
       ->type_name("FILE");
+  sim->add_option("--svg", arguments->svg, "Draw the same as a timeline into this file")->type_name("FILE");
   sim->add_flag("--json", arguments->json, "One JSON object on stdout");
   sim->footer("Example: heddle sim all-to-all --fabric infiniband:6-ary-2-tree:30 --bytes 64KiB");
   sim->callback([arguments, &invocation] { invocation.exit_status = run_sim(*arguments); });
