@@ -42,6 +42,18 @@ TEST(RouteCommand, SelectsRootsAndLids) {
   EXPECT_EQ(found.at("lids")[0][3], 4 * (9 + 1) + 1);
 }
 
+TEST(RouteCommand, TakesTheSeedThatIsWrittenOrNone) {
+  const auto sweep = [](const std::string& seed) {
+    return std::vector<std::string>{"route", "sweep",     "--tree", "6-ary-2-tree:30", "--pick", "4", "--sets",
+                                    "1",     "--methods", "node",   "--seed",          seed};
+  };
+  for (const char* seed : {"18446744073709551616", "99999999999999999999999", "-1", "", "1.5", "one"})
+    expect_refused(sweep(seed), "is no seed: expected a whole number up to 18446744073709551615");
+  EXPECT_THAT(heddle(sweep("18446744073709551615")).out, HasSubstr("seed 18446744073709551615\n"));
+  EXPECT_THAT(heddle(sweep("010")).out, HasSubstr("seed 10\n"));
+  expect_refused({"sim", "random", "--fabric", "tofu:1x1x1", "--seed", "18446744073709551616"}, "is no seed");
+}
+
 TEST(RouteCommand, SelectsNothingThatLeadsNowhere) {
   const Outcome outcome = heddle({"route", "select", "--tree", "2-ary-2-tree", "--failed", "root0,root1", "--nodes",
                                   "0,2", "--method", "colouring", "--json"});

@@ -158,16 +158,6 @@ int run_program(std::vector<std::string> arguments) {
 
 } // namespace
 
-CLI::Validator fits_64_bits() {
-  return {[](const std::string& text) -> std::string {
-            std::uint64_t value = 0;
-            const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-            if (status == std::errc{} && end == text.data() + text.size()) return "";
-            return fmt::format("'{}' is no number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
-          },
-          ""};
-}
-
 int bad_usage(std::string_view command, std::string_view text) {
   std::string line(text);
   for (char& c : line) {

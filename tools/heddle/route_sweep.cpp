@@ -1,6 +1,7 @@
 // heddle route sweep: many random node sets, all methods side by side.
 #include "route.hpp"
 #include "routing/sweep.hpp"
+#include "seed.hpp"
 
 #include <fmt/core.h>
 
@@ -93,9 +94,7 @@ void add_route_sweep(CLI::App& route, Invocation& invocation) {
       ->required()
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("COUNT");
-  sweep->add_option("--seed", arguments->request.seed, "The same seed draws the same sets")
-      ->capture_default_str()
-      ->type_name("S");
+  add_seed_option(*sweep, arguments->request.seed, "The same seed draws the same sets");
   sweep->add_option("--methods", arguments->methods, "Methods to compare")->capture_default_str()->type_name("LIST");
   add_json_flag(*sweep, arguments->json);
   sweep->footer(

@@ -4,6 +4,7 @@
 #include "base/text_file.hpp"
 #include "route.hpp"
 #include "routing/job.hpp"
+#include "seed.hpp"
 #include "sim/description.hpp"
 #include "sim/text.hpp"
 #include "sim_picture.hpp"
@@ -233,10 +234,7 @@ void add_sim(CLI::App& program, Invocation& invocation) {
   sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1'000'000U));
-  sim->add_option("--seed", arguments->seed, "For random")
-      ->check(fits_64_bits())
-      ->capture_default_str()
-      ->type_name("SEED");
+  add_seed_option(*sim, arguments->seed, "For random");
   sim->add_option("--trace", arguments->trace, "Write what peers, engines and links do, for Perfetto")
       ->type_name("FILE");
   sim->add_option("--svg", arguments->svg, "Draw the same as a timeline into this file")->type_name("FILE");

@@ -33,9 +33,6 @@ void add_schedule(CLI::App& program, Invocation& invocation);  // schedule.cpp
 void add_sim(CLI::App& program, Invocation& invocation);       // sim.cpp
 void add_reproduce(CLI::App& program, Invocation& invocation); // reproduce.cpp
 
-// For options of 64 bits, which CLI11 would clip: digits only, and no more than fit.
-CLI::Validator fits_64_bits();
-
 // One line on stderr: "heddle COMMAND: TEXT"; returns kBadUsage.
 int bad_usage(std::string_view command, std::string_view text);
 
