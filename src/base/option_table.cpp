@@ -1,5 +1,6 @@
 #include "base/option_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -111,6 +112,25 @@ constexpr OptionRow text(Text name, Text expected, Text meaning) {
           [](const Settings& settings) { return settings.*InSettings; }};
 }
 
+// A text that is one of a list of names.
+template <auto InOptions, auto InSettings, const auto& Names>
+constexpr OptionRow choice(Text name, Text expected, Text meaning) {
+  OptionRow row = text<InOptions, InSettings, false>(name, expected, meaning);
+  row.assign = [](Settings& settings, Text value) {
+    const bool known = std::ranges::find(Names, value) != Names.end();
+    if (known) settings.*InSettings = value;
+    return known;
+  };
+  row.assign_from_code = [](Settings& settings, const Options& options, bool& usable) {
+    const auto& value = options.*InOptions;
+    if (!value) return false;
+    usable = std::ranges::find(Names, *value) != Names.end();
+    settings.*InSettings = *value;
+    return true;
+  };
+  return row;
+}
+
 using O = Options;
 using S = Settings;
 constexpr Range kRing{.least = kKiB, .most = kGiB, .bytes = true, .power_of_two = true};
@@ -155,8 +175,8 @@ constexpr std::array kTable{
                                        "least serious message that is written"),
     text<&O::topology, &S::topology, true>("topology", "a tree such as 6-ary-2-tree:30, or a file of ibnetdiscover",
                                            "fabric that paths between nodes are planned on"),
-    text<&O::paths, &S::paths, false>("paths", "conventional, node, pair or colouring",
-                                      "method that plans the paths, where topology is given"),
+    choice<&O::paths, &S::paths, kPathMethods>("paths", "conventional, node, pair or colouring",
+                                               "method that plans the paths, where topology is given"),
     word<&O::announce, &S::announce>("announce", kTruth, "rank 0 prints at start which translator serves whom"),
 };
 

@@ -2,6 +2,7 @@
 // Not here: reading TOML (src/options_file), so that this room needs the standard library only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -40,6 +41,9 @@ struct Settings {
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };
+
+// What option `paths` may name, in the order of routing::Method.
+inline constexpr std::array<std::string_view, 4> kPathMethods{"conventional", "node", "pair", "colouring"};
 
 // One option as `heddle info` shows it. The views point to static text.
 struct ResolvedOption {

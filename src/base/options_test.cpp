@@ -80,6 +80,19 @@ TEST(Options, SaysWhatWasExpectedOfABadValue) {
             "1GiB");
 }
 
+TEST(Options, RefusesAMethodOfPathsThatIsNotThere) {
+  const auto resolved = resolve({}, Environment::of({{"HEDDLE_PATHS", "zz"}}));
+  ASSERT_FALSE(resolved) << "also where no topology is given and nothing uses it";
+  EXPECT_EQ(resolved.error().message(),
+            "bad_option: HEDDLE_PATHS: option paths cannot be 'zz': expected conventional, node, pair or colouring");
+  EXPECT_FALSE(resolve(Options{.paths = "zz"}, Environment{}));
+  EXPECT_FALSE(resolve(Options{.paths = ""}, Environment{}));
+  for (const std::string_view method : kPathMethods) {
+    EXPECT_TRUE(resolve(Options{.paths = std::string(method)}, Environment{})) << method;
+    EXPECT_TRUE(resolve({}, Environment::of({{"HEDDLE_PATHS", std::string(method)}}))) << method;
+  }
+}
+
 TEST(Options, RefusesABadValueEvenWhereItIsOverridden) {
   EXPECT_FALSE(resolve(Options{.spin_us = 1}, Environment::of({{"HEDDLE_SPIN_US", "soon"}})));
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/nearest.hpp"
+#include "base/options.hpp"
 #include "base/refusal.hpp"
 
 namespace heddle::routing {
@@ -44,19 +45,14 @@ Result<void> check_applies(const Network& network, Method method) {
 
 } // namespace
 
+static_assert(kMethods.size() == base::kPathMethods.size());
+
 std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::conventional: return "conventional";
-    case Method::node: return "node";
-    case Method::pair: return "pair";
-    case Method::colouring: return "colouring";
-  }
-  return "";
+  return base::kPathMethods[static_cast<std::size_t>(method)];
 }
 
 Result<Method> parse_method(std::string_view text) {
-  std::array<std::string_view, kMethods.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kMethods[i]);
+  const auto& names = base::kPathMethods;
   const auto found = std::ranges::find(names, text);
   if (found != names.end()) return kMethods[static_cast<std::size_t>(found - names.begin())];
   return refuse("no method is called '" + std::string(text.substr(0, 80)) + "', did you mean " +

@@ -54,6 +54,13 @@ TEST(RouteCommand, TakesTheSeedThatIsWrittenOrNone) {
   expect_refused({"sim", "random", "--fabric", "tofu:1x1x1", "--seed", "18446744073709551616"}, "is no seed");
 }
 
+TEST(SimCommand, RefusesAMethodThatIsNotThere) {
+  for (const char* fabric : {"tofu:1x1x1", "infiniband:2-ary-2-tree"})
+    expect_refused({"sim", "ping-pong", "--fabric", fabric, "--paths", "zz"},
+                   "bad_option: --paths: no method is called 'zz', did you mean node? (remedy: expected conventional, "
+                   "node, pair or colouring)");
+}
+
 TEST(RouteCommand, SelectsNothingThatLeadsNowhere) {
   const Outcome outcome = heddle({"route", "select", "--tree", "2-ary-2-tree", "--failed", "root0,root1", "--nodes",
                                   "0,2", "--method", "colouring", "--json"});

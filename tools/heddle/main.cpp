@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <new>
 #include <span>
 #include <string>

@@ -4,6 +4,7 @@
 #include "base/text_file.hpp"
 #include "route.hpp"
 #include "routing/job.hpp"
+#include "routing/methods.hpp"
 #include "seed.hpp"
 #include "sim/description.hpp"
 #include "sim/text.hpp"
@@ -186,6 +187,11 @@ int run_sim(const SimArguments& arguments) {
   if (!workload) return failed("sim", workload.error());
   const auto sizes = base::parse_size_list(arguments.bytes);
   if (!sizes) return failed("sim", sizes.error());
+  if (!arguments.paths.empty())
+    if (const auto method = routing::parse_method(arguments.paths); !method)
+      return failed(
+          "sim",
+          {.code = ErrorCode::bad_option, .fact = "--paths: " + method.error().fact, .remedy = method.error().remedy});
   if (!trace_of(arguments).empty() && sizes->size() != 1)
     return bad_usage("sim", "--trace and --svg show one run: give one size with --bytes");
   std::vector<Row> rows;
