@@ -1,5 +1,7 @@
 #include "routing/tables.hpp"
 
+#include "base/refusal.hpp"
+
 namespace heddle::routing {
 namespace {
 
@@ -111,6 +113,25 @@ Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc) {
   if (auto good = check_entries(fabric, lids->largest()); !good) return std::unexpected(std::move(good).error());
   Tables tables(fabric, ways, *lids);
   return Network{std::move(fabric), std::move(ways), std::move(*lids), std::move(tables)};
+}
+
+// Where one host of a leaf arrives, all do, at every offset: who can go up at all is sent up by a way that comes down again.
+Result<void> check_reachable(const Network& network) {
+  const Fabric& fabric = network.fabric;
+  std::vector<HostIndex> one_of_leaf;
+  for (HostIndex host = 0; host < fabric.hosts.size(); ++host)
+    if (fabric.hosts[host].present &&
+        (one_of_leaf.empty() || fabric.hosts[one_of_leaf.back()].leaf != fabric.hosts[host].leaf))
+      one_of_leaf.push_back(host);
+  if (one_of_leaf.empty()) return refuse("no host is left");
+  for (const HostIndex from : one_of_leaf)
+    for (const HostIndex to : one_of_leaf)
+      if (!follow(network, from, to, network.lids.lid(to, 0), [](SwitchIndex, Port) {}))
+        return std::unexpected(Error{.code = ErrorCode::unreachable,
+                                     .fact = "packets from " + fabric.hosts[from].name + " to " +
+                                             fabric.hosts[to].name +
+                                             " do not arrive: no path up and down the tree is left"});
+  return {};
 }
 
 } // namespace heddle::routing

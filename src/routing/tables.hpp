@@ -35,6 +35,9 @@ struct Network {
 
 Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc = {});
 
+// unreachable: hosts between which no path up and down the tree is left; bad_argument: no host at all.
+Result<void> check_reachable(const Network& network);
+
 // Follows the tables from the host, switch by switch. Calls `visit(SwitchIndex, Port)` for every port that the packet leaves a
 // switch by; false where it is dropped, loops, or ends at another host than the LID's owner.
 template <typename Visit>

@@ -57,6 +57,21 @@ TEST(Tables, TakeTheRootThatTheLidNames) {
     }
 }
 
+TEST(Tables, SayWhichHostsCannotReachEachOther) {
+  const auto reachable = [](const char* failed) {
+    const auto checked = check_reachable(testing::network_of("2-ary-2-tree", {}, failed));
+    return checked ? "" : checked.error().message();
+  };
+  EXPECT_EQ(reachable(""), "");
+  EXPECT_EQ(reachable("root0,leaf1-root1,leaf1"), "") << "hosts of a failed leaf are not asked for";
+  EXPECT_EQ(reachable("root0,root1"),
+            "unreachable: packets from host0 to host2 do not arrive: no path up and down the tree is left");
+  EXPECT_EQ(reachable("leaf3-root0,leaf3-root1").substr(0, 50), "unreachable: packets from host0 to host6 do not ar");
+  EXPECT_EQ(reachable("root0,leaf1-root1").substr(0, 50), "unreachable: packets from host0 to host2 do not ar");
+  EXPECT_EQ(reachable("leaf0,leaf1,leaf2,leaf3"), "bad_argument: no host is left");
+  EXPECT_EQ(reachable("leaf0,leaf1,leaf2,root0,root1"), "") << "one leaf needs no root";
+}
+
 TEST(Tables, ReachSwitchesToo) {
   const Network network = testing::network_of("3-ary-3-tree:20");
   for (SwitchIndex from = 0; from < network.fabric.switches.size(); ++from)

@@ -42,6 +42,20 @@ TEST(RouteCommand, SelectsRootsAndLids) {
   EXPECT_EQ(found.at("lids")[0][3], 4 * (9 + 1) + 1);
 }
 
+TEST(RouteCommand, WritesNoTablesThatLeaveHostsApart) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("heddle_apart_" + std::to_string(::getpid()));
+  const Outcome outcome =
+      heddle({"route", "tables", "--tree", "2-ary-2-tree", "--failed", "root0,root1", "--out", folder});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("packets from host0 to host2 do not arrive"));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  expect_refused({"route", "tables", "--tree", "2-ary-2-tree", "--failed", "leaf0,leaf1,leaf2,leaf3", "--out", folder},
+                 "no host is left");
+}
+
 TEST(RouteCommand, TakesTheSeedThatIsWrittenOrNone) {
   const auto sweep = [](const std::string& seed) {
     return std::vector<std::string>{"route", "sweep",     "--tree", "6-ary-2-tree:30", "--pick", "4", "--sets",

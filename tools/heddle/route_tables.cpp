@@ -23,6 +23,11 @@ Result<void> write_files(const routing::Network& network, const std::string& fol
 int run_tables(const TablesArguments& arguments) {
   const auto network = open_network(arguments.fabric);
   if (!network) return failed("route tables", network.error());
+  if (auto reachable = routing::check_reachable(*network); !reachable) {
+    if (reachable.error().code == ErrorCode::unreachable)
+      reachable.error().remedy = "where a leaf is cut off, name it in --failed, and its hosts are left out";
+    return failed("route tables", reachable.error());
+  }
   if (auto written = write_files(*network, arguments.out); !written) return failed("route tables", written.error());
   const routing::LidPlan& lids = network->lids;
   const std::string name = name_of(arguments.fabric);
