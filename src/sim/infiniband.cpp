@@ -31,8 +31,8 @@ std::string name_of(const Tree& tree) {
 }
 
 // A subtree of height h has arity^(h-1) switches at its top. The switch of level l with index i is number t = i mod arity^l of
-// the top of subtree i / arity^l of height l + 1; number t * arity + j above it takes its j-th way up, so that the tops
-// of all children of a subtree are joined pairwise alike.
+// the top of subtree i / arity^l of height l + 1; its j-th uplink leads to number t + j * arity^l above, so that the tops of all
+// children of a subtree are joined pairwise alike.
 void connect_levels(const Tree& tree, Fabric& fabric, Rate rate, Picoseconds delay) {
   for (std::uint32_t level = 0; level + 1 < tree.levels; ++level) {
     const std::uint32_t tops = small_power(tree.arity, level);
@@ -42,7 +42,7 @@ void connect_levels(const Tree& tree, Fabric& fabric, Rate rate, Picoseconds del
       const std::uint32_t parent = below_roots ? 0 : subtree / tree.arity;
       const std::uint32_t child = below_roots ? subtree : subtree % tree.arity;
       for (std::uint32_t up = 0; up < tree.arity; ++up) {
-        const std::uint32_t above = parent * tops * tree.arity + i % tops * tree.arity + up;
+        const std::uint32_t above = parent * tops * tree.arity + i % tops + tops * up;
         fabric.connect(switch_end(tree.first_switch(level) + i, tree.arity + up),
                        switch_end(tree.first_switch(level + 1) + above, child), rate, delay);
       }
@@ -135,17 +135,13 @@ Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lm
   tables.ports.assign(std::size_t{tree.first_switch(tree.levels - 1) + roots} * tables.lids, kNoPort);
   for (std::uint32_t number = 0; number < tree.levels; ++number) {
     const Level level(tree, number);
-    // One LID: the leaf's uplink by the last digit, so that neighbours part at once. Several: by the first, as src/routing
-    // numbers roots, whose plans these tables are to carry out.
-    const std::uint32_t above = tree.levels - std::min(tree.levels, number + 2);
-    const std::uint32_t weight = lmc == 0 ? level.tops : small_power(tree.arity, above);
     for (std::uint32_t i = 0; i < tree.switches_at(number); ++i) {
       std::uint16_t* const table = &tables.ports[std::size_t{tree.first_switch(number) + i} * tables.lids];
       for (std::uint32_t node = 0; node < nodes; ++node) {
         const std::uint16_t down = level.way_down(i, node);
         for (std::uint32_t offset = 0; offset < lids_each; ++offset) {
           const std::uint32_t digits = lids_each == roots ? offset : (node + offset) % roots;
-          const std::uint32_t up = tree.arity + digits / weight % tree.arity;
+          const std::uint32_t up = tree.arity + digits / level.tops % tree.arity;
           table[tables.base[node] + offset] = down == kNoPort ? static_cast<std::uint16_t>(up) : down;
         }
       }

@@ -10,7 +10,8 @@
 namespace heddle::sim {
 
 // The tree with 2 * arity^levels places for nodes. Node i is on leaf i / arity. Level 0 are the leaves; a switch's ports
-// 0..arity-1 lead down, the others up; the roots' all lead down.
+// 0..arity-1 lead down, the others up; the roots' all lead down. A root's number is the choice of uplinks that leads there in
+// digits of base arity, the leaf's uplink the lowest, as in src/routing.
 struct Tree {
   std::uint32_t arity = 0;
   std::uint32_t levels = 0;
