@@ -34,6 +34,24 @@ Result<routing::Fabric> open_fabric(const std::string& topology) {
   return routing::parse_ibnetdiscover(*text);
 }
 
+// "TREE,lids=RULE" or "FILE,lids=RULE": the text before it, and the rule; without it, the conventional one.
+Result<std::pair<std::string, routing::LidRule>> split_topology(const std::string& topology) {
+  constexpr std::string_view kRule = ",lids=";
+  const std::size_t at = topology.rfind(kRule);
+  if (at == std::string::npos) return std::pair(topology, routing::kConventionalLids);
+  const auto rule = routing::parse_lid_rule(std::string_view(topology).substr(at + kRule.size()));
+  if (!rule) return std::unexpected(rule.error());
+  return std::pair(topology.substr(0, at), *rule);
+}
+
+Result<routing::Network> open_network(const std::string& topology, std::uint32_t lmc) {
+  const auto parts = split_topology(topology);
+  if (!parts) return std::unexpected(parts.error());
+  auto fabric = open_fabric(parts->first);
+  if (!fabric) return std::unexpected(fabric.error());
+  return routing::make_network(std::move(*fabric), lmc, parts->second);
+}
+
 // The host that each process is on.
 Result<std::vector<routing::HostIndex>> find_hosts(const routing::Network& network, const std::string& topology,
                                                    std::span<const ir::Location> locations) {
@@ -60,9 +78,7 @@ Result<Paths> Paths::plan(const std::string& topology, const std::string& method
                           std::span<const ir::Location> locations) {
   const auto way = routing::parse_method(method);
   if (!way) return std::unexpected(of_option("paths", way.error()));
-  auto fabric = open_fabric(topology);
-  if (!fabric) return std::unexpected(of_option("topology", fabric.error()));
-  const auto network = routing::make_network(std::move(*fabric), locations.empty() ? 0 : locations.front().lmc);
+  const auto network = open_network(topology, locations.empty() ? 0 : locations.front().lmc);
   if (!network) return std::unexpected(of_option("topology", network.error()));
   const auto host_of = find_hosts(*network, topology, locations);
   if (!host_of) return std::unexpected(host_of.error());

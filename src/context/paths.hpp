@@ -16,7 +16,7 @@ namespace heddle::context {
 class Paths {
  public:
   // `topology` is a tree's name or the path of a file as ibnetdiscover prints it; hosts have the LIDs that `heddle route tables`
-  // gives them. Error bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read,
+  // gives them, with its --lids RULE where ",lids=RULE" follows. Error bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read,
   // processes whose LIDs are not the topology's.
   static Result<Paths> plan(const std::string& topology, const std::string& method,
                             std::span<const ir::Location> locations);

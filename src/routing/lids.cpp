@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "base/refusal.hpp"
+
 namespace heddle::routing {
 namespace {
 
@@ -32,10 +34,12 @@ std::string limit_of(const Fabric& fabric, const LidPlan& plan, bool chosen_by_u
 
 } // namespace
 
-Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<std::uint32_t> lmc) {
+Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<std::uint32_t> lmc,
+                          const LidRule& rule) {
   LidPlan plan{.hosts = static_cast<std::uint32_t>(fabric.hosts.size()),
                .switches = static_cast<std::uint32_t>(fabric.switches.size()),
-               .ways = ways.count()};
+               .ways = ways.count(),
+               .rule = rule};
   if (lmc && *lmc > kLargestLmc)
     return std::unexpected(Error{
         .code = ErrorCode::bad_argument,
@@ -48,6 +52,8 @@ Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<
   }
   if (largest_lid(fabric, plan.lmc) > kLargestUnicastLid) return std::unexpected(too_many(fabric, plan.lmc));
   plan.limit = limit_of(fabric, plan, lmc.has_value());
+  if (!rule.spread && !plan.complete())
+    return refuse("the report's rule needs a LID for every way, but " + plan.limit, "use the conventional rule");
   return plan;
 }
 

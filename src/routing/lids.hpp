@@ -1,13 +1,13 @@
 // Which LIDs a host owns and which way a packet to each of them takes (LMC: every host has 2^lmc consecutive LIDs).
 //   base LID of host i = 2^lmc * (i + 1); switch LIDs follow the hosts'.
-//   Enough LIDs:  offset o of any host takes way o; offsets past the number of ways stay unused.
-//   Too few LIDs: offset o of host i takes way (i + o) mod ways, so the hosts of a leaf offer different windows, and offset 0
-//                 is the conventional way.
+// The rule (lid_rule.hpp) says which way each offset takes. Offsets past the number of ways stay unused; with fewer LIDs than
+// ways, the hosts of a leaf offer different windows of them.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
+#include "routing/lid_rule.hpp"
 #include "routing/ways.hpp"
 
 namespace heddle::routing {
@@ -21,6 +21,7 @@ struct LidPlan {
   std::uint32_t switches = 0;
   std::uint32_t ways = 0;
   std::uint32_t lmc = 0;
+  LidRule rule = kConventionalLids;
   std::string limit; // in words, where a limit of InfiniBand keeps some ways from having a LID; else empty
 
   [[nodiscard]] std::uint32_t per_host() const { return 1U << lmc; }
@@ -31,19 +32,18 @@ struct LidPlan {
   }
   [[nodiscard]] Lid switch_lid(SwitchIndex one) const { return static_cast<Lid>(per_host() * (hosts + 1) + one); }
   [[nodiscard]] Lid largest() const { return switch_lid(switches - 1); }
-  [[nodiscard]] Way way(HostIndex host, std::uint32_t offset) const {
-    return complete() ? offset : (host + offset) % ways;
-  }
+  [[nodiscard]] Way way(HostIndex host, std::uint32_t offset) const { return rule.way(host, offset, ways); }
   // The offset under which the host is reached by that way, if it has one.
   [[nodiscard]] std::optional<std::uint32_t> offset(HostIndex host, Way way) const {
-    const std::uint32_t wanted = complete() ? way : (way + ways - host % ways) % ways;
+    const std::uint32_t wanted = rule.offset(host, way, ways);
     if (wanted >= offsets()) return {};
     return wanted;
   }
 };
 
 // With no lmc given: the smallest with a LID for every way, or the largest that InfiniBand's limits allow.
-// bad_argument: lmc past 7, or more LIDs than there are.
-Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<std::uint32_t> lmc);
+// bad_argument: lmc past 7, more LIDs than there are, or too few for the report's rule.
+Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<std::uint32_t> lmc,
+                          const LidRule& rule = kConventionalLids);
 
 } // namespace heddle::routing

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 // Figure 4 of the first report.
 TEST(Lids, NumbersTheThreeAryTreeAsTheReportDoes) {
-  const Network network = testing::network_of("3-ary-2-tree");
+  const Network network = testing::network_of("3-ary-2-tree", {}, "", kReportLids);
   const LidPlan& lids = network.lids;
   EXPECT_EQ(lids.lmc, 2U);
   EXPECT_EQ(lids.lid(0, 0), 4);
@@ -23,6 +23,12 @@ TEST(Lids, NumbersTheThreeAryTreeAsTheReportDoes) {
               "root" + std::to_string(lid % 4));
   }
   for (SwitchIndex at = 0; at < network.fabric.switches.size(); ++at) EXPECT_EQ(network.tables.port(at, 7), kUnset);
+}
+
+TEST(Lids, SpreadsBaseLidsOverTheWaysInTurn) {
+  const LidPlan lids = testing::network_of("6-ary-2-tree:30").lids;
+  for (HostIndex host = 0; host < 30; ++host)
+    for (std::uint32_t offset = 0; offset < 6; ++offset) EXPECT_EQ(lids.way(host, offset), (host + offset) % 6);
 }
 
 TEST(Lids, UsesAsManyAsTheWaysNeed) {
@@ -45,8 +51,9 @@ TEST(Lids, SaysWhichLimitOfInfiniBandBinds) {
 }
 
 TEST(Lids, FindsTheOffsetOfAWayBothWithAndWithoutEnoughLids) {
-  for (const std::uint32_t lmc : {0U, 1U, 2U, 3U}) {
-    const LidPlan lids = testing::network_of("6-ary-2-tree:30", lmc).lids;
+  std::vector<LidPlan> plans{testing::network_of("6-ary-2-tree:30", 3, "", kReportLids).lids};
+  for (const std::uint32_t lmc : {0U, 1U, 2U, 3U}) plans.push_back(testing::network_of("6-ary-2-tree:30", lmc).lids);
+  for (const LidPlan& lids : plans) {
     for (HostIndex host = 0; host < 30; ++host) {
       std::uint32_t found = 0;
       for (Way way = 0; way < 6; ++way)
@@ -54,7 +61,7 @@ TEST(Lids, FindsTheOffsetOfAWayBothWithAndWithoutEnoughLids) {
           EXPECT_EQ(lids.way(host, *offset), way);
           ++found;
         }
-      EXPECT_EQ(found, std::min(6U, 1U << lmc));
+      EXPECT_EQ(found, std::min(6U, lids.per_host()));
       EXPECT_TRUE(lids.offset(host, host % 6)) << "the conventional way is always there";
     }
   }
@@ -64,6 +71,11 @@ TEST(Lids, RefusesWhatDoesNotFit) {
   const Fabric fabric = testing::fabric_of("36-ary-2-tree");
   EXPECT_THAT(make_network(fabric, 8).error().fact, HasSubstr("lmc 8 is out of range: expected 0 to 7"));
   EXPECT_THAT(make_network(fabric, 5).error().fact, HasSubstr("a subnet has them up to 49151"));
+  EXPECT_THAT(make_network(fabric, {}, kReportLids).error().fact,
+              HasSubstr("the report's rule needs a LID for every way, but lmc 4 gives each host 16 LIDs for 36 ways"));
+  EXPECT_THAT(parse_lid_rule("reports").error().message(),
+              HasSubstr("'reports' (remedy: expected conventional or report"));
+  for (const LidRule& rule : kLidRules) EXPECT_EQ(parse_lid_rule(rule.name).value().spread, rule.spread);
 }
 
 } // namespace

@@ -40,7 +40,7 @@ TEST(Methods, ConventionalHasTheHotSpotOfFigure3) {
 
 // Figure 5 and section 4.2: local numbers in network order, M = Nln where it divides the number of nodes, else K.
 TEST(Methods, NodeChoosesByTheNumberWithinTheJob) {
-  const Network network = network_of("3-ary-2-tree");
+  const Network network = network_of("3-ary-2-tree", {}, "", kReportLids);
   const Job three = job_of(network, "0,3,6");
   const Selection one_each = select(network, three, Method::node, Pattern::shift(3)).value();
   for (std::uint32_t d = 0; d < 3; ++d) EXPECT_EQ(one_each.offset((d + 1) % 3, d), 0) << "Nln = 1 divides 3";
@@ -126,6 +126,27 @@ TEST(Methods, RankAsTheReportsSay) {
   EXPECT_GT(free[2], 0.90 * kSets) << "pair: nearly always";
   EXPECT_LT(free[2], kSets) << "pair: a heuristic";
   EXPECT_EQ(free[3], kSets) << "colouring: always";
+}
+
+TEST(Methods, ChooseTheSameWaysWhateverTheRuleOfLids) {
+  const Network spread = network_of("6-ary-2-tree:30");
+  const Network report = network_of("6-ary-2-tree:30", {}, "", kReportLids);
+  std::mt19937 dice(14);
+  for (int set = 0; set < 20; ++set) {
+    const Job job = testing::random_job(spread, 2 + dice() % 29, dice);
+    const Pattern pattern = Pattern::shift(job.nodes());
+    for (const Method method : kMethods) {
+      const Selection one = select(spread, job, method, pattern).value();
+      const Selection other = select(report, job, method, pattern).value();
+      for (std::uint32_t s = 0; s < job.nodes(); ++s)
+        for (std::uint32_t d = 0; d < job.nodes(); ++d) {
+          if (job.same_leaf(s, d)) continue;
+          ASSERT_EQ(spread.lids.way(job.hosts[d], one.offset(s, d)), report.lids.way(job.hosts[d], other.offset(s, d)))
+              << to_string(method);
+          ASSERT_TRUE(method != Method::conventional || one.offset(s, d) == 0) << "the base LID is conventional";
+        }
+    }
+  }
 }
 
 TEST(Methods, SayWhereTheyDoNotApply) {

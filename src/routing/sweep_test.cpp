@@ -52,7 +52,7 @@ TEST(AlltoallModel, GivesTheHighestFigureOfTheReportWithoutHotSpots) {
 }
 
 TEST(AlltoallModel, SlowsDownByWhatALinkIsShared) {
-  const Network network = testing::network_of("3-ary-2-tree");
+  const Network network = testing::network_of("3-ary-2-tree", {}, "", kReportLids);
   const Job pair = testing::job_of(network, "0,1,3,4");
   Selection same(4);
   for (std::uint32_t s = 0; s < 4; ++s)

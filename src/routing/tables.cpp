@@ -79,14 +79,18 @@ void Tables::route_to_leaf(const Fabric& fabric, const Ways& ways, const LidPlan
     if (peer.kind == Peer::Kind::host) hosts.push_back(peer.index);
   if (hosts.empty()) return;
   const Bearing bearing = bearing_to(fabric, leaf);
+  std::vector<Way> way_of; // [host of the leaf][offset]
+  for (const HostIndex host : hosts)
+    for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset) way_of.push_back(lids.way(host, offset));
   std::vector<Port> by_way(ways.count());
   for (SwitchIndex at = 0; at < fabric.switches.size(); ++at) {
     if (!fabric.switches[at].present) continue;
     if (at != leaf)
       for (Way way = 0; way < ways.count(); ++way) by_way[way] = next_port(fabric, ways, bearing, at, way);
+    const Way* way = way_of.data();
     for (const HostIndex host : hosts)
-      for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset)
-        set(at, lids.lid(host, offset), at == leaf ? fabric.hosts[host].leaf_port : by_way[lids.way(host, offset)]);
+      for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset, ++way)
+        set(at, lids.lid(host, offset), at == leaf ? fabric.hosts[host].leaf_port : by_way[*way]);
   }
 }
 
@@ -104,11 +108,11 @@ void Tables::route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIn
     }
 }
 
-Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc) {
+Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc, const LidRule& rule) {
   const std::uint64_t lids_needed = std::uint64_t{fabric.hosts.size()} + fabric.switches.size();
   if (auto good = check_entries(fabric, lids_needed); !good) return std::unexpected(std::move(good).error());
   Ways ways(fabric);
-  auto lids = plan_lids(fabric, ways, lmc);
+  auto lids = plan_lids(fabric, ways, lmc, rule);
   if (!lids) return std::unexpected(std::move(lids).error());
   if (auto good = check_entries(fabric, lids->largest()); !good) return std::unexpected(std::move(good).error());
   Tables tables(fabric, ways, *lids);

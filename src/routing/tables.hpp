@@ -33,7 +33,8 @@ struct Network {
   Tables tables;
 };
 
-Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc = {});
+Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc = {},
+                             const LidRule& rule = kConventionalLids);
 
 // unreachable: hosts between which no path up and down the tree is left; bad_argument: no host at all.
 Result<void> check_reachable(const Network& network);

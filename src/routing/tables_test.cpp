@@ -46,15 +46,71 @@ TEST(Tables, BringEveryLidToItsHostAroundFailures) {
 }
 
 TEST(Tables, TakeTheRootThatTheLidNames) {
-  const Network network = testing::network_of("4-ary-3-tree");
-  for (HostIndex to : {0U, 77U})
-    for (Way way = 0; way < network.ways.count(); ++way) {
-      SwitchIndex top = 0;
-      follow(network, 127, to, network.lids.lid(to, way), [&](SwitchIndex at, Port) { top = std::max(top, at); });
-      if (network.fabric.hosts[to].leaf / 4 != network.fabric.hosts[127].leaf / 4) {
-        EXPECT_EQ(top, network.ways.root(way));
+  for (const LidRule& rule : kLidRules) {
+    const Network network = testing::network_of("4-ary-3-tree", {}, "", rule);
+    for (HostIndex to : {0U, 77U})
+      for (std::uint32_t offset = 0; offset < network.lids.offsets(); ++offset) {
+        SwitchIndex top = 0;
+        follow(network, 127, to, network.lids.lid(to, offset), [&](SwitchIndex at, Port) { top = std::max(top, at); });
+        if (network.fabric.hosts[to].leaf / 4 != network.fabric.hosts[127].leaf / 4) {
+          EXPECT_EQ(top, network.ways.root(network.lids.way(to, offset)));
+        }
       }
-    }
+  }
+}
+
+using Hops = std::vector<std::pair<SwitchIndex, Port>>;
+
+Hops hops(const Network& network, HostIndex from, HostIndex to, std::uint32_t offset) {
+  Hops passed;
+  EXPECT_TRUE(follow(network, from, to, network.lids.lid(to, offset),
+                     [&](SwitchIndex at, Port port) { passed.emplace_back(at, port); }));
+  return passed;
+}
+
+// What a subnet without several LIDs does today: the tables of lmc 0, and the conventional choice among the report's LIDs.
+TEST(Tables, SendBaseLidsAsTablesOfOneLidPerHostDo) {
+  struct Case {
+    const char* tree;
+    const char* failed;
+  };
+  for (const Case& one : {Case{"6-ary-2-tree:30", ""}, Case{"4-ary-2-tree,links=2", ""},
+                          Case{"4-ary-2-tree,hosts=8,uplinks=2", ""}, Case{"3-ary-3-tree:40", ""},
+                          Case{"2-ary-4-tree", ""}, Case{"6-ary-2-tree:30", "leaf0-root1,root3,host7,leaf2-root0"},
+                          Case{"3-ary-3-tree", "leaf0-middle1,middle5-root8,root0,middle9"},
+                          Case{"2-ary-4-tree", "leaf0-middle1,middle9-middle25,root3"},
+                          Case{"4-ary-2-tree,links=2", "leaf0-root1:2,leaf3-root0,leaf3-root0"}}) {
+    SCOPED_TRACE(one.tree + std::string(" without ") + one.failed);
+    const Network network = testing::network_of(one.tree, {}, one.failed);
+    const Network single = testing::network_of(one.tree, 0, one.failed);
+    const Network reports = testing::network_of(one.tree, {}, one.failed, kReportLids);
+    ASSERT_GT(network.lids.lmc, 0U);
+    const Job all = whole_job(network.fabric);
+    for (const HostIndex from : all.hosts)
+      for (const HostIndex to : all.hosts) {
+        const Hops base = hops(network, from, to, 0);
+        ASSERT_EQ(base, hops(single, from, to, 0)) << from << " to " << to;
+        ASSERT_EQ(base, hops(reports, from, to, reports.lids.offset(to, to % reports.lids.ways).value()));
+      }
+  }
+}
+
+// The same from the definition: on its way up, a packet to host i takes the uplink that the next digit of i, base K, names.
+TEST(Tables, SendBaseLidsUpByTheDigitsOfTheHost) {
+  for (const auto& [k, levels] : {std::pair(6U, 2U), std::pair(3U, 3U), std::pair(2U, 4U)}) {
+    const Network network = testing::network_of(std::to_string(k) + "-ary-" + std::to_string(levels) + "-tree");
+    const Job all = whole_job(network.fabric);
+    for (const HostIndex from : all.hosts)
+      for (const HostIndex to : all.hosts) {
+        HostIndex digits = to;
+        for (const auto& [at, port] : hops(network, from, to, 0)) {
+          const Switch& here = network.fabric.switches[at];
+          if (!network.fabric.is_up(here.level, here.ports[port])) break;
+          ASSERT_EQ(port, 1 + k + digits % k) << from << " to " << to << " at " << here.name;
+          digits /= k;
+        }
+      }
+  }
 }
 
 TEST(Tables, SayWhichHostsCannotReachEachOther) {
@@ -87,7 +143,7 @@ TEST(Tables, ReachSwitchesToo) {
 TEST(Tables, NoticeLoopsAndDrops) {
   Network network = testing::network_of("3-ary-2-tree");
   const Lid lid = network.lids.lid(17, 0);
-  const SwitchIndex root = network.ways.root(0);
+  const SwitchIndex root = network.ways.root(network.lids.way(17, 0));
   network.tables.set(root, lid, 1); // back down to leaf 0
   EXPECT_FALSE(follow(network, 0, 17, lid, [](SwitchIndex, Port) {}));
   network.tables.set(root, lid, kUnset);

@@ -24,8 +24,9 @@ inline Fabric fabric_of(std::string_view tree, std::string_view failed = "") {
   return fabric;
 }
 
-inline Network network_of(std::string_view tree, std::optional<std::uint32_t> lmc = {}, std::string_view failed = "") {
-  auto network = make_network(fabric_of(tree, failed), lmc);
+inline Network network_of(std::string_view tree, std::optional<std::uint32_t> lmc = {}, std::string_view failed = "",
+                          const LidRule& rule = kConventionalLids) {
+  auto network = make_network(fabric_of(tree, failed), lmc, rule);
   EXPECT_TRUE(network) << network.error().message();
   return std::move(network.value());
 }

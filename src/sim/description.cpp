@@ -32,7 +32,7 @@ template <typename Parameters>
 struct Row {
   std::string_view name;
   std::variant<std::uint32_t Parameters::*, Picoseconds Parameters::*, Rate Parameters::*, bool Parameters::*,
-               Switching Parameters::*, RhinetRouting Parameters::*>
+               Switching Parameters::*, RhinetRouting Parameters::*, routing::LidRule Parameters::*>
       place;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -52,10 +52,12 @@ constexpr std::array kSwitchings{Word{"cut_through", static_cast<int>(Switching:
                                  Word{"store_and_forward", static_cast<int>(Switching::store_and_forward)}};
 constexpr std::array kRoutings{Word{"up_down", static_cast<int>(RhinetRouting::up_down)},
                                Word{"shortest", static_cast<int>(RhinetRouting::shortest)}};
+constexpr std::array kRules{Word{routing::kLidRules[0].name, 0}, Word{routing::kLidRules[1].name, 1}};
 
 using I = InfinibandParameters;
 constexpr std::array kInfiniband{
     Row<I>{"lmc", &I::lmc, 0, kLargestLmc},
+    Row<I>{"lids", &I::lids, 0, 0, kRules},
     Row<I>{"speed", &I::rate, kLowestRate, kHighestRate, kSpeeds},
     Row<I>{"rate", &I::rate, kLowestRate, kHighestRate},
     Row<I>{"mtu", &I::mtu, 1, kLargestPiece / 2},
@@ -151,6 +153,8 @@ void store(Parameters& parameters, const Row<Parameters>& row, std::int64_t valu
         using Field = std::remove_reference_t<decltype(parameters.*place)>;
         if constexpr (std::is_same_v<Field, Rate>) {
           parameters.*place = Rate{value};
+        } else if constexpr (std::is_same_v<Field, routing::LidRule>) {
+          parameters.*place = routing::kLidRules[static_cast<std::size_t>(value)];
         } else {
           parameters.*place = static_cast<Field>(value);
         }

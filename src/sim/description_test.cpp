@@ -41,6 +41,13 @@ TEST(Description, SetsParameters) {
   EXPECT_EQ(tree->switches[0].delay, std::chrono::nanoseconds(150));
   EXPECT_EQ(tree->interface.read_bus.rate.bytes_per_second, 3'200'000'000);
   EXPECT_EQ(tree->packets.lanes, 4U);
+  const auto spread = parse_fabric("infiniband:2-ary-2-tree,lmc=1");
+  const auto report = parse_fabric("infiniband:2-ary-2-tree,lmc=1,lids=report");
+  ASSERT_TRUE(spread && report);
+  EXPECT_NE(spread->tables.ports, report->tables.ports);
+  EXPECT_EQ(spread->tables.ports, parse_fabric("infiniband:2-ary-2-tree,lmc=1,lids=conventional")->tables.ports);
+  EXPECT_EQ(fact_of("infiniband:2-ary-2-tree,lmc=1,lids=own"),
+            "parameter lids cannot be 'own': expected one of conventional, report");
 }
 
 TEST(Description, LetsTheGenerationSetDefaultsWhereverItStands) {

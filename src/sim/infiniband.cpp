@@ -97,6 +97,12 @@ Result<void> check(const InfinibandParameters& given) {
                   "a smaller lmc");
   }
   const Tree& tree = given.tree;
+  if (!given.lids.spread && (1U << given.lmc) < tree.switches_at(tree.levels - 1)) {
+    return refuse("lids=report needs a LID for every root of a " + name_of(tree) + ", and lmc " +
+                      std::to_string(given.lmc) + " gives a node " + std::to_string(1U << given.lmc) + " for " +
+                      std::to_string(tree.switches_at(tree.levels - 1)),
+                  "a larger lmc, or lids=conventional");
+  }
   const std::uint64_t switches = std::uint64_t{tree.first_switch(tree.levels - 1)} + tree.switches_at(tree.levels - 1);
   if (switches * base_lid(nodes, given.lmc) > kMostEntries) {
     return refuse("the tables of a " + name_of(tree) + " with " + std::to_string(nodes) + " nodes and lmc " +
@@ -122,26 +128,28 @@ std::uint32_t Tree::first_switch(std::uint32_t level) const {
   return level * 2 * small_power(arity, levels - 1);
 }
 
-Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc) {
+Tables lid_tables(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc, const routing::LidRule& rule) {
   Tables tables;
   tables.lids = base_lid(nodes, lmc);
   tables.owner.assign(tables.lids, kNone);
   const std::uint32_t roots = tree.switches_at(tree.levels - 1);
-  const std::uint32_t lids_each = lmc == 0 ? 1 : std::min(1U << lmc, roots);
+  const std::uint32_t lids_each = std::min(1U << lmc, roots);
+  std::vector<std::uint32_t> root_of; // [node][offset]
   for (std::uint32_t node = 0; node < nodes; ++node) {
     tables.base.push_back(base_lid(node, lmc));
     std::fill_n(tables.owner.begin() + tables.base.back(), lids_each, node);
+    for (std::uint32_t offset = 0; offset < lids_each; ++offset) root_of.push_back(rule.way(node, offset, roots));
   }
   tables.ports.assign(std::size_t{tree.first_switch(tree.levels - 1) + roots} * tables.lids, kNoPort);
   for (std::uint32_t number = 0; number < tree.levels; ++number) {
     const Level level(tree, number);
     for (std::uint32_t i = 0; i < tree.switches_at(number); ++i) {
       std::uint16_t* const table = &tables.ports[std::size_t{tree.first_switch(number) + i} * tables.lids];
+      const std::uint32_t* root = root_of.data();
       for (std::uint32_t node = 0; node < nodes; ++node) {
         const std::uint16_t down = level.way_down(i, node);
-        for (std::uint32_t offset = 0; offset < lids_each; ++offset) {
-          const std::uint32_t digits = lids_each == roots ? offset : (node + offset) % roots;
-          const std::uint32_t up = tree.arity + digits / level.tops % tree.arity;
+        for (std::uint32_t offset = 0; offset < lids_each; ++offset, ++root) {
+          const std::uint32_t up = tree.arity + *root / level.tops % tree.arity;
           table[tables.base[node] + offset] = down == kNoPort ? static_cast<std::uint16_t>(up) : down;
         }
       }
@@ -176,7 +184,7 @@ Result<Fabric> infiniband(const InfinibandParameters& given) {
                     .lanes = given.lanes,
                     .buffer_bytes = given.buffer_bytes,
                     .switching = given.switching};
-  fabric.tables = destination_mod_k(tree, fabric.nodes, given.lmc);
+  fabric.tables = lid_tables(tree, fabric.nodes, given.lmc, given.lids);
   return fabric;
 }
 

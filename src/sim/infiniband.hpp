@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "heddle/error.hpp"
+#include "routing/lid_rule.hpp"
 #include "sim/fabric.hpp"
 
 namespace heddle::sim {
@@ -23,8 +24,9 @@ struct Tree {
 
 struct InfinibandParameters {
   Tree tree;
-  std::uint32_t nodes = 0;  // 0 = as many as there are places
-  std::uint32_t lmc = 0;    // every node has 2^lmc LIDs
+  std::uint32_t nodes = 0; // 0 = as many as there are places
+  std::uint32_t lmc = 0;   // every node has 2^lmc LIDs
+  routing::LidRule lids = routing::kConventionalLids;
   Rate rate{2'000'000'000}; // data rate after coding: 4xDDR
   std::uint32_t mtu = 2048;
   std::uint32_t header_bytes = 30; // LRH 8, BTH 12, ICRC 4, VCRC 2, framing 4
@@ -48,10 +50,9 @@ inline constexpr std::uint32_t kLargestUnicastLid = 0xbfff;
   return (node + 1) << lmc;
 }
 
-// Going up, a packet takes a digit (base arity) of its root's number at each level. With a LID for every root, that is the
-// number in the LID's low lmc bits; LIDs past the roots stay unknown. With fewer, offset o of node i takes root (i + o) modulo
-// their number: with one, destination modulo k.
-Tables destination_mod_k(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc);
+// Going up, a packet takes a digit of its root's number at each level, and `rule` says which root belongs to which LID. LIDs
+// past the number of roots stay unknown.
+Tables lid_tables(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc, const routing::LidRule& rule);
 
 // Error bad_argument names the parameter.
 Result<Fabric> infiniband(const InfinibandParameters& parameters);

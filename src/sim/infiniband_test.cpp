@@ -81,15 +81,18 @@ TEST(Infiniband, SendsDestinationsThroughRootsInTurn) {
 }
 
 TEST(Infiniband, GivesEachLidOfANodeItsOwnRoot) {
-  const Fabric fabric = *infiniband({.tree = {.arity = 6, .levels = 2}, .nodes = 30, .lmc = 3});
-  const Wiring wiring = *wire(fabric);
-  EXPECT_EQ(fabric.tables.base[7], 64U);
-  for (std::uint32_t offset = 0; offset < 6; ++offset) {
-    const auto way = path(fabric, wiring, node_end(0), {.node = 7, .lid = 64 + offset});
-    ASSERT_TRUE(way);
-    EXPECT_EQ(fabric.links[(*way)[1]].to.index, 12 + offset);
+  for (const routing::LidRule& rule : routing::kLidRules) {
+    const Fabric fabric = *infiniband({.tree = {.arity = 6, .levels = 2}, .nodes = 30, .lmc = 3, .lids = rule});
+    const Wiring wiring = *wire(fabric);
+    EXPECT_EQ(fabric.tables.base[7], 64U);
+    for (std::uint32_t offset = 0; offset < 6; ++offset) {
+      const auto way = path(fabric, wiring, node_end(0), {.node = 7, .lid = 64 + offset});
+      ASSERT_TRUE(way);
+      const std::uint32_t first = rule.spread ? 7 % 6 : 0;
+      EXPECT_EQ(fabric.links[(*way)[1]].to.index, 12 + (first + offset) % 6) << rule.name;
+    }
+    EXPECT_FALSE(path(fabric, wiring, node_end(0), {.node = 7, .lid = 64 + 6})) << "there is no root for it";
   }
-  EXPECT_FALSE(path(fabric, wiring, node_end(0), {.node = 7, .lid = 64 + 6})) << "there is no root for it";
 }
 
 TEST(Infiniband, CollidesWhereTwoDestinationsShareARootAndNotWhereLidsKeepThemApart) {
@@ -117,6 +120,8 @@ TEST(Infiniband, SaysWhatBinds) {
   EXPECT_EQ(fact({.tree = {.arity = 6, .levels = 2}, .nodes = 73}),
             "a 6-ary-2-tree has places for 72 nodes, not for 73");
   EXPECT_EQ(fact({.tree = {.arity = 6, .levels = 2}, .lmc = 8}), "lmc 8 is out of range: 0 to 7");
+  EXPECT_EQ(fact({.tree = {.arity = 6, .levels = 2}, .lmc = 2, .lids = routing::kReportLids}),
+            "lids=report needs a LID for every root of a 6-ary-2-tree, and lmc 2 gives a node 4 for 6");
   EXPECT_EQ(fact({.tree = {.arity = 18, .levels = 3}, .lmc = 3}),
             "11664 nodes with lmc 3 need 93320 LIDs, and there are 49151");
   EXPECT_EQ(fact({.tree = {.arity = 1000, .levels = 9}}),

@@ -40,6 +40,12 @@ TEST(RouteCommand, SelectsRootsAndLids) {
   EXPECT_TRUE(found.at("roots")[0][1].is_null()) << "one leaf";
   EXPECT_EQ(found.at("roots")[0][3], 1) << "Nln = 2 divides 4: local node 3 by root 3 mod 2";
   EXPECT_EQ(found.at("lids")[0][3], 4 * (9 + 1) + 1);
+  EXPECT_EQ(found.at("roots")[3][1], 1) << "local node 1, host 5";
+  EXPECT_EQ(found.at("lids")[3][1], 4 * (5 + 1) + 2) << "host 5 begins with root 2: root 1 is two further";
+  const json report = object_of(heddle({"route", "select", "--tree", "3-ary-2-tree", "--nodes", "9,3,5,6", "--method",
+                                        "node", "--lids", "report", "--json"}));
+  EXPECT_EQ(report.at("roots"), found.at("roots"));
+  EXPECT_EQ(report.at("lids")[3][1], 4 * (5 + 1) + 1) << "BaseLID + root";
 }
 
 TEST(RouteCommand, WritesNoTablesThatLeaveHostsApart) {
@@ -73,6 +79,18 @@ TEST(SimCommand, RefusesAMethodThatIsNotThere) {
     expect_refused({"sim", "ping-pong", "--fabric", fabric, "--paths", "zz"},
                    "bad_option: --paths: no method is called 'zz', did you mean node? (remedy: expected conventional, "
                    "node, pair or colouring)");
+}
+
+TEST(SimCommand, PlansForTheRuleThatTheFabricNames) {
+  const auto time = [](const std::string& rule, const std::string& method) {
+    return object_of(heddle({"sim", "all-to-all", "--fabric", "infiniband:6-ary-2-tree:30,lmc=3,lids=" + rule,
+                             "--nodes", "0-17", "--bytes", "64KiB", "--rounds", "2", "--paths", method, "--json"}))
+        .at("results")[0]
+        .at("round_us")
+        .get<double>();
+  };
+  for (const char* method : {"conventional", "colouring"})
+    EXPECT_NEAR(time("report", method), time("conventional", method), 0.1 * time("conventional", method)) << method;
 }
 
 TEST(RouteCommand, SelectsNothingThatLeadsNowhere) {
@@ -156,6 +174,10 @@ TEST(RouteCommand, SaysInOneLineWhatIsWrong) {
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--lmc", "8", "--out", "/tmp"}, "lmc 8 is out of range");
   expect_refused({"route", "tables", "--tree", "36-ary-2-tree", "--lmc", "5", "--out", "/tmp"},
                  "a subnet has them up to 49151");
+  expect_refused({"route", "tables", "--tree", "36-ary-2-tree", "--lids", "report", "--out", "/tmp"},
+                 "the report's rule needs a LID for every way");
+  expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--lids", "own", "--out", "/tmp"},
+                 "--lids: no rule of LIDs is called 'own'");
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--out", "/proc/none"}, "cannot make the folder");
   expect_refused({"route", "sweep", "--tree", "6-ary-2-tree:30", "--pick", "31", "--sets", "1"},
                  "cannot pick 31 nodes");

@@ -1,6 +1,7 @@
 // The two reports on all-to-all over fat-tree InfiniBand: 30 nodes on a 6-ary-2-tree, 1,000 random sets of 16 of them, and nodes
 // in a row. Theirs are measurements, ours the model of src/routing/alltoall_model.hpp; for some of the sets, packets, too
-// (reproduce_fat_tree_packets.cpp).
+// (reproduce_fat_tree_packets.cpp). LIDs are those of the report's rule, base LIDs by root 0; the methods choose roots, so that no
+// figure depends on it.
 #include "reproduce.hpp"
 
 #include "routing/sweep.hpp"
@@ -93,7 +94,7 @@ Result<void> add_nodes_in_a_row(Reproduction& all, const routing::Network& netwo
 Result<Reproduction> reproduce_fat_tree() {
   const auto shape = routing::parse_tree("6-ary-2-tree:30");
   if (!shape) return std::unexpected(shape.error());
-  const auto network = routing::make_network(routing::build_tree(*shape));
+  const auto network = routing::make_network(routing::build_tree(*shape), {}, routing::kReportLids);
   if (!network) return std::unexpected(network.error());
   const auto results = routing::sweep(*network, {.pick = kRandomSetNodes,
                                                  .sets = kSets,

@@ -1,5 +1,6 @@
 // The first of the reports' random sets once more, in packets: the library's own all-to-all between simulated processes, its
-// paths planned at join, its packets forwarded by the switches' tables.
+// paths planned at join, its packets forwarded by the switches' tables, which have the report's rule of LIDs: what is sent before a
+// connection is made goes to base LIDs, all by root 0.
 //
 // What is scaled, so that it ends within a minute: messages of 64 KiB instead of 1 MiB, 4 processes on a node instead of 8. Per
 // node and stage that is 1 MiB instead of 64 MiB. Not scaled: the links, of the full 2,000 MB/s of 4xDDR, where the reports'
@@ -27,12 +28,12 @@ constexpr std::uint64_t kMessage = 64 << 10;
 
 // MB/s per node, as the reports define it.
 Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) {
-  simulation::Setup setup{.fabric = fmt::format("infiniband:{},lmc=3", kTree),
+  simulation::Setup setup{.fabric = fmt::format("infiniband:{},lmc=3,lids=report", kTree),
                           .peers_per_node = kProcesses,
                           .nodes = set,
                           .options = simulation::options_for(kRandomSetNodes * kProcesses)};
   std::ranges::sort(setup.nodes);
-  setup.options.topology = kTree;
+  setup.options.topology = fmt::format("{},lids=report", kTree);
   setup.options.paths = std::string(to_string(method));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
@@ -60,7 +61,8 @@ Result<double> model_average(const routing::Network& network, const std::vector<
 } // namespace
 
 Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
-  const auto network = routing::make_network(routing::build_tree(*routing::parse_tree(kTree)));
+  const auto network =
+      routing::make_network(routing::build_tree(*routing::parse_tree(kTree)), {}, routing::kReportLids);
   if (!network) return std::unexpected(network.error());
   const auto sets = routing::draw_sets(network->fabric, kRandomSetNodes, count, kRandomSetsSeed);
   const std::string id = fmt::format("fat-tree/packets{}/", count);

@@ -52,6 +52,11 @@ void add_fabric_options(CLI::App& command, FabricArguments& arguments) {
       ->type_name("LIST");
   command.add_option("--lmc", arguments.lmc, "LIDs per host: 2^L; default: one for every way, if they fit")
       ->type_name("L");
+  command
+      .add_option("--lids", arguments.lids,
+                  "The way of base LIDs: conventional (host i by way i mod K), report (way 0)")
+      ->capture_default_str()
+      ->type_name("RULE");
 }
 
 void add_json_flag(CLI::App& command, bool& json) {
@@ -59,12 +64,14 @@ void add_json_flag(CLI::App& command, bool& json) {
 }
 
 Result<routing::Network> open_network(const FabricArguments& arguments) {
+  const auto rule = routing::parse_lid_rule(arguments.lids);
+  if (!rule) return std::unexpected(at("--lids", rule.error()));
   auto fabric = open_fabric(arguments);
   if (!fabric) return std::unexpected(fabric.error());
   if (!arguments.failed.empty())
     if (auto done = routing::fail(*fabric, arguments.failed); !done)
       return std::unexpected(at("--failed", done.error()));
-  return routing::make_network(std::move(*fabric), arguments.lmc);
+  return routing::make_network(std::move(*fabric), arguments.lmc, *rule);
 }
 
 Result<routing::Job> open_job(const routing::Network& network, const std::string& nodes) {

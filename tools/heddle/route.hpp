@@ -18,6 +18,7 @@ struct FabricArguments {
   std::string topology; // a file as ibnetdiscover prints it, instead of a tree
   std::string failed;
   std::optional<std::uint32_t> lmc;
+  std::string lids{routing::kConventionalLids.name};
 };
 
 // A node set, a method, a pattern.

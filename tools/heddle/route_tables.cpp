@@ -38,6 +38,7 @@ int run_tables(const TablesArguments& arguments) {
                             {"levels", network->fabric.levels},
                             {"ways", lids.ways},
                             {"lmc", lids.lmc},
+                            {"lids", lids.rule.name},
                             {"largest_lid", lids.largest()},
                             {"limit", lids.limit.empty() ? Json() : Json(lids.limit)},
                             {"files", {"fabric.net", "lfts", "guid2lid"}}}
@@ -48,6 +49,8 @@ int run_tables(const TablesArguments& arguments) {
              network->fabric.levels, lids.ways);
   fmt::print("lmc {}: hosts have LIDs from {}, switches {} to {}\n", lids.lmc, lids.lid(0, 0), lids.switch_lid(0),
              lids.largest());
+  fmt::print("lids {}: base LIDs go by {}\n", lids.rule.name,
+             lids.rule.spread ? "the ways in turn, as with one LID per host" : "way 0, all of them");
   if (!lids.limit.empty()) fmt::print("limit: {}\n", lids.limit);
   fmt::print("written to {}: fabric.net (ibsim), lfts (opensm -R file,no_fallback -U), guid2lid (OSM_CACHE_DIR)\n",
              arguments.out);

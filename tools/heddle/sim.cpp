@@ -66,10 +66,14 @@ Result<Workload> workload_named(const std::string& name) {
             .fact = fmt::format("no workload is called '{}', did you mean {}?", name, base::nearest(name, names))});
 }
 
-// The tree of infiniband:TREE,name=value...
-std::string tree_of(const std::string& fabric) {
-  const std::size_t begin = fabric.find(':') + 1;
-  return fabric.substr(begin, fabric.find(',', begin) - begin);
+// What the paths of infiniband:TREE,name=value... are planned on: the tree, and the rule of its LIDs where one is named.
+std::string topology_of(const std::string& fabric) {
+  const auto part = [&fabric](std::size_t begin, std::size_t search) {
+    return fabric.substr(begin, fabric.find(',', search) - begin);
+  };
+  const std::size_t tree = fabric.find(':') + 1;
+  const std::size_t rule = fabric.rfind(",lids=");
+  return part(tree, tree) + (rule == std::string::npos ? "" : part(rule, rule + 1));
 }
 
 // "CABLE@TIME", such as 3@1.5ms.
@@ -126,7 +130,7 @@ Result<Row> measure(const SimArguments& arguments, const Job& job) {
     setup.nodes = std::move(*nodes);
   }
   if (!arguments.paths.empty()) {
-    setup.options.topology = tree_of(arguments.fabric);
+    setup.options.topology = topology_of(arguments.fabric);
     setup.options.paths = arguments.paths;
   }
   if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
