@@ -1,5 +1,6 @@
-// Which way a packet takes to each LID of a host: the one rule that tables, paths and the simulator share.
-// A host's offset 0, its base LID, goes by the host's first way, offset o by the o-th from there, counted round.
+// Which LIDs a host owns, and which way a packet to each of them takes: what tables, paths and the simulator share.
+// With LMC a host has 2^lmc LIDs in a row. Its base LID, offset 0, goes by the host's first way, offset o by the o-th from
+// there, counted round.
 #pragma once
 
 #include <array>
@@ -9,6 +10,13 @@
 #include "heddle/error.hpp"
 
 namespace heddle::routing {
+
+inline constexpr std::uint32_t kLargestLmc = 7;
+inline constexpr std::uint32_t kLargestUnicastLid = 0xBFFF; // 49,151
+
+constexpr std::uint32_t base_lid(std::uint32_t host, std::uint32_t lmc) {
+  return (host + 1) << lmc;
+}
 
 struct LidRule {
   std::string_view name;
@@ -29,7 +37,7 @@ struct LidRule {
   }
 };
 
-// Whoever knows only base LIDs is routed as with one LID per host: installing the tables slows nobody. Right for any number of LIDs.
+// Whoever knows only base LIDs is routed as with one LID per host: such tables slow nobody. For any number of LIDs.
 inline constexpr LidRule kConventionalLids{"conventional", true};
 // The report's: LID j by root j mod 2^lmc, so that all base LIDs share root 0. Defined only where every way has a LID.
 inline constexpr LidRule kReportLids{"report", false};

@@ -1,7 +1,5 @@
-// Which LIDs a host owns and which way a packet to each of them takes (LMC: every host has 2^lmc consecutive LIDs).
-//   base LID of host i = 2^lmc * (i + 1); switch LIDs follow the hosts'.
-// The rule (lid_rule.hpp) says which way each offset takes. Offsets past the number of ways stay unused; with fewer LIDs than
-// ways, the hosts of a leaf offer different windows of them.
+// The LIDs of a fabric: those of hosts by a rule (lid_rule.hpp), then those of switches. Offsets past the number of ways stay
+// unused; with fewer LIDs than ways, the hosts of a leaf offer different windows of them.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +11,6 @@
 namespace heddle::routing {
 
 using Lid = std::uint16_t;
-inline constexpr std::uint32_t kLargestLmc = 7;
-inline constexpr std::uint32_t kLargestUnicastLid = 0xBFFF; // 49,151
 
 struct LidPlan {
   std::uint32_t hosts = 0;
@@ -28,9 +24,9 @@ struct LidPlan {
   [[nodiscard]] std::uint32_t offsets() const { return std::min(ways, per_host()); } // in use, of each host
   [[nodiscard]] bool complete() const { return per_host() >= ways; }
   [[nodiscard]] Lid lid(HostIndex host, std::uint32_t offset) const {
-    return static_cast<Lid>(per_host() * (host + 1) + offset);
+    return static_cast<Lid>(base_lid(host, lmc) + offset);
   }
-  [[nodiscard]] Lid switch_lid(SwitchIndex one) const { return static_cast<Lid>(per_host() * (hosts + 1) + one); }
+  [[nodiscard]] Lid switch_lid(SwitchIndex one) const { return static_cast<Lid>(base_lid(hosts, lmc) + one); }
   [[nodiscard]] Lid largest() const { return switch_lid(switches - 1); }
   [[nodiscard]] Way way(HostIndex host, std::uint32_t offset) const { return rule.way(host, offset, ways); }
   // The offset under which the host is reached by that way, if it has one.

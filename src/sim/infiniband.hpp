@@ -42,13 +42,9 @@ struct InfinibandParameters {
   Switching switching = Switching::cut_through;
 };
 
-inline constexpr std::uint32_t kLargestLmc = 7;
-inline constexpr std::uint32_t kLargestUnicastLid = 0xbfff;
-
-// BaseLID(i) = 2^lmc * (i + 1), so that a node's LIDs differ in their low lmc bits only.
-[[nodiscard]] constexpr std::uint32_t base_lid(std::uint32_t node, std::uint32_t lmc) {
-  return (node + 1) << lmc;
-}
+using routing::base_lid;
+using routing::kLargestLmc;
+using routing::kLargestUnicastLid;
 
 // Going up, a packet takes a digit of its root's number at each level, and `rule` says which root belongs to which LID. LIDs
 // past the number of roots stay unknown.
