@@ -100,7 +100,7 @@ class Exchange : public testing::Test {
 
 TEST_F(Exchange, BringsEveryBlockToItsPlaceWhateverTheSizes) {
   for (const std::uint64_t seed : seeds(12)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     Dice dice(seed);
     const auto size = static_cast<std::uint32_t>(1 + dice.below(13));
     engine::Limits limits = usual_limits();

@@ -63,7 +63,7 @@ TEST(Engine, SendsToItselfWhenAllCommandSlotsAreTaken) {
 
 TEST(Engine, ConnectsMoreProcessesAllToAllThanThereAreSlots) {
   for (const std::uint64_t seed : seeds(3)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     constexpr std::uint32_t kSize = 100;
     engine::Limits limits = usual_limits();
     limits.ring_bytes = 4096;
@@ -104,7 +104,7 @@ TEST(Engine, ConnectsMoreProcessesAllToAllThanThereAreSlots) {
 // Two connections at once between all pairs, with everything late: the protocol of the machine over the real connector.
 TEST(Engine, SettlesToOneConnectionHoweverLateWordsArrive) {
   for (const std::uint64_t seed : seeds(300)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     Cluster cluster(3, usual_limits(), {.refuse_percent = 10, .late_percent = 80}, seed);
     for (std::uint32_t step = 0; step < 200; ++step) {

@@ -22,9 +22,9 @@ inline engine::Limits usual_limits() {
   return {.eager_limit = 4096, .ring_bytes = 65536, .ring_memory = 1U << 24U, .chunk_bytes = 65536, .assist = true};
 }
 
-// HEDDLE_TEST_SEED alone when it is set; otherwise `count` fixed seeds, a few of them under a sanitizer.
+// TEST_SEED alone when it is set; otherwise `count` fixed seeds, a few of them under a sanitizer.
 inline std::vector<std::uint64_t> seeds(std::uint64_t count) {
-  if (const char* text = std::getenv("HEDDLE_TEST_SEED")) return {std::strtoull(text, nullptr, 0)};
+  if (const char* text = std::getenv("TEST_SEED")) return {std::strtoull(text, nullptr, 0)};
   std::vector<std::uint64_t> all;
   for (std::uint64_t seed = 1; seed <= (count + kSlowdown - 1) / kSlowdown; ++seed) all.push_back(seed);
   return all;

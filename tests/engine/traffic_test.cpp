@@ -8,7 +8,7 @@ namespace {
 
 void run(const Mix& mix, std::uint64_t count) {
   for (const std::uint64_t seed : seeds(count)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     World world(mix, seed);
     world.run();
     if (testing::Test::HasFailure()) return;

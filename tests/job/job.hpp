@@ -37,18 +37,10 @@ inline std::string run_job(const JobPlan& plan) {
   return output;
 }
 
-// HEDDLE_TEST_SEED alone when it is set; otherwise `count` new ones, that differ from run to run. The variable is taken
-// out of the environment, because the library would refuse it as an option that it does not know.
+// TEST_SEED alone when it is set; otherwise `count` new ones, that differ from run to run. Variables of tests do not begin with
+// HEDDLE_: a job that inherited one would refuse it as an unknown option (checks/options).
 inline std::vector<std::uint64_t> new_seeds(std::uint64_t count) {
-  static const char* wanted = [] {
-    const char* text = std::getenv("HEDDLE_TEST_SEED");
-    static std::string kept;
-    if (text == nullptr) return static_cast<const char*>(nullptr);
-    kept = text;
-    ::unsetenv("HEDDLE_TEST_SEED");
-    return kept.c_str();
-  }();
-  if (wanted != nullptr) return {std::strtoull(wanted, nullptr, 0)};
+  if (const char* wanted = std::getenv("TEST_SEED")) return {std::strtoull(wanted, nullptr, 0)};
   std::vector<std::uint64_t> seeds;
   for (std::uint64_t i = 0; i < count; ++i) seeds.push_back((machine_ns() / 1000 + i) % 1'000'000);
   return seeds;

@@ -125,8 +125,8 @@ class Kill : public testing::TestWithParam<Death> {
 TEST_P(Kill, IsToldToEverySurvivorOnceAndTheyGoOn) {
   const auto before = shared_memory_objects();
   for (const std::uint64_t seed : new_seeds(3)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
-    std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
+    std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     run(GetParam(), seed);
     if (HasFailure()) return;
   }

@@ -6,7 +6,7 @@ namespace {
 
 TEST(Rubbish, FromOnePeerHarmsNothingButTheTrafficWithIt) {
   for (const std::uint64_t seed : new_seeds(30 / kSlowdown)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     Command command(job_command({.processes = 3,
                                  .program = "rubbish_program",
                                  .arguments = {std::to_string(seed)},

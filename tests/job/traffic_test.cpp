@@ -21,8 +21,8 @@ class JobTraffic : public testing::TestWithParam<TrafficCase> {};
 TEST_P(JobTraffic, IsWholeAndInOrder) {
   const TrafficCase& c = GetParam();
   for (const std::uint64_t seed : new_seeds(1)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
-    std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
+    std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     run_job({.processes = c.processes,
              .program = "traffic_program",
              .arguments = {std::to_string(seed), std::to_string(c.messages / kSlowdown), std::to_string(c.largest)},

@@ -472,7 +472,7 @@ TEST(Shortage, OfMemoryForAWhileLosesNothing) {
       {.processor_copies = false, .refuse_percent = 30, .announcing = true, .late_percent = 30},
   };
   for (const std::uint64_t seed : seeds(40)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     Hardship shortage(seed, shapes[seed % std::size(shapes)]);
     shortage.run();
     if (testing::Test::HasFailure()) return;

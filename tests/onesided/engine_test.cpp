@@ -558,7 +558,7 @@ class LocksUnderDeaths : public OneSidedEngine {
  protected:
   // Whoever wants the lock tries it, so many times of ten, and otherwise waits for it.
   void run(std::uint64_t seed, unsigned tries_of_ten) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     constexpr std::uint32_t kSize = 6;
     cluster = std::make_unique<Cluster>(kSize, usual_limits(), GetParam().shape, seed);

@@ -20,8 +20,8 @@ TEST(OneSidedJob, AgreesWithTheModel) {
       {2, {}}, {4, {}}, {7, {}}, {4, {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}}};
   for (const Setting& setting : settings)
     for (const std::uint64_t seed : new_seeds(2)) {
-      SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed << " processes " << setting.processes);
-      std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+      SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed << " processes " << setting.processes);
+      std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
       const std::string output = run_job({.processes = setting.processes,
                                           .program = "onesided_program",
                                           .arguments = {std::to_string(seed), std::to_string(60 / kSlowdown)},
@@ -109,8 +109,8 @@ TEST(OneSidedJob, SharesALockFairly) {
 // Kills one of several processes that all want the lock, which do so as the argument says.
 void kill_one_of_many(const std::vector<std::string>& arguments) {
   for (const std::uint64_t seed : new_seeds(6)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
-    std::printf("HEDDLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
+    std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     std::mt19937_64 random(seed);
     const std::uint32_t processes = random() % 2 == 0 ? 3 : 6;
     Command command(job_command({.processes = processes,

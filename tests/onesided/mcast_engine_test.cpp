@@ -176,7 +176,7 @@ TEST_P(McastEngine, NamesAPeerTwice) {
 // told by an event changes it, and nothing that comes later may undo that.
 TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
   for (const std::uint64_t seed : seeds(25)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     peers.clear();
     const std::size_t bytes = random() % 2 == 0 ? 3000 : 100'000;
@@ -227,7 +227,7 @@ TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
 
 TEST_P(McastEngine, LeavesAClosedAreaAlone) {
   for (const std::uint64_t seed : seeds(20)) {
-    SCOPED_TRACE(testing::Message() << "HEDDLE_TEST_SEED=" << seed);
+    SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     build(10, seed);
     memories.assign(10, {});

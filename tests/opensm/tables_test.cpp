@@ -1,5 +1,5 @@
 // The tables of `heddle route tables` on a real OpenSM: loaded by its file engine, read back from the switches entry for entry,
-// and followed packet by packet. The 648-host tree runs only with HEDDLE_LONG_TESTS=1.
+// and followed packet by packet. The 648-host tree runs only with LONG_TESTS=1.
 #include "routing/ibnetdiscover.hpp"
 #include "routing/load.hpp"
 #include "routing/methods.hpp"
@@ -177,7 +177,7 @@ TEST_F(Opensm, RoutesByFtreeAsOurTablesRouteBaseLids) {
 }
 
 TEST_F(Opensm, LongTakesTheTablesOf648Hosts) {
-  if (std::getenv("HEDDLE_LONG_TESTS") == nullptr) GTEST_SKIP() << "takes half a minute: set HEDDLE_LONG_TESTS=1";
+  if (std::getenv("LONG_TESTS") == nullptr) GTEST_SKIP() << "takes half a minute: set LONG_TESTS=1";
   const Network network = prepare("18-ary-2-tree");
   EXPECT_EQ(network.lids.lmc, 5U);
   start();

@@ -214,12 +214,12 @@ TEST(RhinetCuts, SplitANetworkAndJoinItAgain) {
 
 // Cables go and come while everybody sends; in the end all are plugged and everything has arrived.
 TEST(RhinetCuts, LoseAndDoubleNothingWhateverTheSeed) {
-  const char* const asked = std::getenv("HEDDLE_TEST_SEED");
+  const char* const asked = std::getenv("TEST_SEED");
   const std::uint64_t first = asked != nullptr ? std::strtoull(asked, nullptr, 0) : 1;
   const std::uint64_t last = asked != nullptr ? first : 80;
   std::uint64_t dropped = 0;
   for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE("HEDDLE_TEST_SEED=" + std::to_string(seed));
+    SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     auto network = std::move(*RhinetNetwork::make(*rhinet({.mtu = 1024}, random_topology(random))));
     Traffic traffic(*network, seed);
