@@ -43,7 +43,7 @@ class Node {
     // The memory must stay as it is until the message has left: it is kept until the event says so.
     outgoing_.push_back(std::move(numbers));
     const auto label = static_cast<heddle::Tag>(action);
-    if (job_.send_unsolicited(to, label, heddle::ConstLayout(outgoing_.back()), heddle::Notify::event(0))) ++leaving_;
+    if (job_.send_unsolicited(to, label, outgoing_.back(), heddle::Notify::event(0))) ++leaving_;
   }
 
   bool handle(const heddle::Event& event) {

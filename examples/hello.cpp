@@ -15,8 +15,8 @@ int main() {
   const std::string greeting = "hello from rank " + std::to_string(first ? 0 : 1);
   std::string heard(64, ' ');
 
-  const auto received = job->receive({.source = other, .tag = heddle::Tag{7}}, heddle::Layout(heard));
-  const auto sent = job->send(other, heddle::Tag{7}, heddle::ConstLayout(greeting));
+  const auto received = job->receive({.source = other, .tag = heddle::Tag{7}}, heard);
+  const auto sent = job->send(other, heddle::Tag{7}, greeting);
   if (!received || !sent) return 1;
   heard.resize(job->wait(*received).bytes);
   std::cout << heard + '\n';

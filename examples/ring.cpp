@@ -25,13 +25,14 @@ heddle::Result<std::uint64_t> pass_token(heddle::Context& job) {
   std::uint64_t in = 0;
   std::uint64_t out = 1;
 
-  const auto receive = job.receive({.source = before, .tag = kToken}, heddle::Layout(&in, sizeof in));
+  const auto receive = job.receive({.source = before, .tag = kToken}, in);
   if (!receive) return std::unexpected(receive.error());
   if (rank != 0) {
-    job.wait(*receive);
+    if (const auto came = job.wait(*receive); came.code != heddle::ErrorCode::ok)
+      return std::unexpected(heddle::Error{.code = came.code, .fact = "the token was lost"});
     out = in + 1;
   }
-  const auto send = job.send(after, kToken, heddle::ConstLayout(&out, sizeof out));
+  const auto send = job.send(after, kToken, out);
   if (!send) return std::unexpected(send.error());
   std::vector<heddle::Request> open{*send};
   if (rank == 0) open.push_back(*receive); // a request is waited for once
@@ -49,7 +50,7 @@ int main() {
   if (!token) return fail(token.error());
 
   if (job->rank() != heddle::Rank{0}) {
-    const auto report = job->send(heddle::Rank{0}, kReport, heddle::ConstLayout(&*token, sizeof *token));
+    const auto report = job->send(heddle::Rank{0}, kReport, *token);
     if (!report) return fail(report.error());
     return job->wait(*report).code == heddle::ErrorCode::ok ? 0 : 1;
   }
@@ -57,8 +58,7 @@ int main() {
   bool right = *token == job->size();
   for (std::uint32_t i = 1; i < job->size(); ++i) {
     std::uint64_t seen = 0;
-    const auto report =
-        job->receive({.source = heddle::kAnySource, .tag = kReport}, heddle::Layout(&seen, sizeof seen));
+    const auto report = job->receive({.source = heddle::kAnySource, .tag = kReport}, seen);
     if (!report) return fail(report.error());
     const heddle::Completion completion = job->wait(*report);
     right = right && seen == static_cast<std::uint32_t>(completion.peer); // the token counts ranks as it goes

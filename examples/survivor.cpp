@@ -88,10 +88,7 @@ class Farm {
     std::uint64_t& kept = words_[to] = word; // stays as it is until the worker answers
     return job_.send(to, kTask, layout_of(kept), heddle::SendMode::standard, heddle::Notify::event(0)).has_value();
   }
-  void listen() {
-    static_cast<void>(
-        job_.receive({.tag = kResult}, heddle::Layout(&result_, sizeof result_), heddle::Notify::event(0)));
-  }
+  void listen() { static_cast<void>(job_.receive({.tag = kResult}, result_, heddle::Notify::event(0))); }
 
   heddle::Context& job_;
   std::vector<std::uint64_t> to_do_;
@@ -106,7 +103,7 @@ class Farm {
 int work(heddle::Context& job) {
   for (;;) {
     std::uint64_t number = 0;
-    const auto task = job.receive({.source = Rank{0}, .tag = kTask}, heddle::Layout(&number, sizeof number));
+    const auto task = job.receive({.source = Rank{0}, .tag = kTask}, number);
     // Without rank 0 there is nothing to survive for.
     if (!task || job.wait(*task).code != ErrorCode::ok) return 1;
     if (number == kNoMore) return 0;

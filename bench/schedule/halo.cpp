@@ -61,7 +61,7 @@ void compare(Context& context, std::size_t bytes) {
       requests[i] = must(context.receive({.source = other, .tag = Tag{i}}, Layout(in[i])));
     for (std::size_t i = 0; i < kNeighbours; ++i)
       requests[kNeighbours + i] = must(context.send(other, Tag{i}, ConstLayout(out[i])));
-    context.wait_all(requests);
+    if (context.wait_all(requests) != ErrorCode::ok) std::abort();
   };
   std::vector<double> planned;
   std::vector<double> single;

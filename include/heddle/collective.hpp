@@ -1,6 +1,8 @@
 // What a collective of the job is given beside memory: for alltoallv, a block for every process.
 #pragma once
 
+#include <heddle/layout.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +14,7 @@ namespace heddle {
 // of bytes and offsets are needed only during the call that takes them.
 template <typename Byte>
 struct BasicBlocks {
-  std::span<Byte> memory;
+  BasicMemory<Byte> memory;
   std::span<const std::uint64_t> bytes;
   std::span<const std::uint64_t> offsets;
 };

@@ -41,7 +41,7 @@ enum class ErrorCode : std::uint8_t {
 };
 
 // Short lower-case name of a code, for messages and logs: "peer_failed".
-std::string_view to_string(ErrorCode code);
+[[nodiscard]] std::string_view to_string(ErrorCode code);
 
 // A rank that is no peer: the error concerns nobody in particular.
 inline constexpr std::int64_t kNoPeer = -1;

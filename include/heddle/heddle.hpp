@@ -56,8 +56,8 @@ enum class SendMode : std::uint8_t {
 struct Notify {
   bool by_event = false;    // true: through poll(); false: through test() or wait()
   std::uint64_t cookie = 0; // comes back in the event
-  static Notify request() { return {}; }
-  static Notify event(std::uint64_t cookie) { return {.by_event = true, .cookie = cookie}; }
+  [[nodiscard]] static Notify request() { return {}; }
+  [[nodiscard]] static Notify event(std::uint64_t cookie) { return {.by_event = true, .cookie = cookie}; }
 };
 
 // How an operation ended.
@@ -132,7 +132,7 @@ class Context {
   // Joins the job that a launcher has set up in the environment (see `heddle run`), or, with options.single, makes a job of
   // one process. Returns when every process of the job has joined. Fails when no launcher is found, when the store does not
   // answer, when an option is wrong, when memory or descriptors do not suffice, when this process is already a member.
-  static Result<Context> join(const Options& options = {});
+  [[nodiscard]] static Result<Context> join(const Options& options = {});
 
   // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. A child of fork is no
   // member of the job: there it does nothing, every other call is refused with bad_argument, poll has no events, and the
@@ -148,30 +148,30 @@ class Context {
 
   // Sends a message; zero bytes is a message. The memory must stay unchanged until the request completes.
   // Fails on a rank outside the job, and on a peer that is gone: peer_failed, peer_left, connection_lost. Never blocks.
-  Result<Request> send(Rank to, Tag tag, const ConstLayout& data, SendMode mode = SendMode::standard,
-                       Notify notify = {});
+  [[nodiscard]] Result<Request> send(Rank to, Tag tag, const ConstLayout& data, SendMode mode = SendMode::standard,
+                                     Notify notify = {});
 
   // Receives one message into `into`. A longer message is cut: code truncated, both sizes in the completion, the next
   // message intact. Fails on a rank outside the job, a mask that can match nothing, a source that is gone (as send) from
   // which nothing matching has arrived. Never blocks.
-  Result<Request> receive(const Match& match, const Layout& into, Notify notify = {});
+  [[nodiscard]] Result<Request> receive(const Match& match, const Layout& into, Notify notify = {});
 
   // The first message that a receive with this match would get, if it has arrived. The message stays. Makes progress.
-  Result<std::optional<Envelope>> probe(const Match& match);
+  [[nodiscard]] Result<std::optional<Envelope>> probe(const Match& match);
   // The same, and the message is reserved for receive_matched.
-  Result<std::optional<Message>> matched_probe(const Match& match);
+  [[nodiscard]] Result<std::optional<Message>> matched_probe(const Match& match);
   // Receives a reserved message. Fails when the message was received before.
-  Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify = {});
+  [[nodiscard]] Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify = {});
 
   // Takes a receive back. True: it completes with `cancelled` and no message. False: a message had matched, or it was no
   // receive; it completes as it would have.
-  bool cancel(Request request);
+  [[nodiscard]] bool cancel(Request request);
 
   // --- Unsolicited messages: no receive is posted; the message arrives as an event with a buffer of the library. ---
 
   // `label` comes out as completion.tag of the event at the target, for the program's own use. Those of one sender arrive in
   // the order sent, but one above eager_limit, or too large for a small ring, may be overtaken by later ones while it is fetched.
-  Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
+  [[nodiscard]] Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
   // Gives the buffer of an unsolicited_arrived event back. Whoever holds as much as option unsolicited_memory says gets no
   // further messages of peers that have sent more, tagged ones included, before it has released some.
   // Each arrival is released exactly once; a second release is
@@ -181,40 +181,40 @@ class Context {
   // --- Completion. ---
 
   // Makes progress and copies up to events.size() events, oldest first. Returns how many. Never blocks.
-  std::size_t poll(std::span<Event> events);
+  [[nodiscard]] std::size_t poll(std::span<Event> events);
   // Blocks until poll would return at least one event, or the time is over.
-  std::size_t wait_events(std::span<Event> events, std::chrono::nanoseconds limit);
+  [[nodiscard]] std::size_t wait_events(std::span<Event> events, std::chrono::nanoseconds limit);
 
   // Makes progress. A value when the operation has ended; the request is then no longer valid.
-  std::optional<Completion> test(Request request);
+  [[nodiscard]] std::optional<Completion> test(Request request);
   // Blocks until the operation has ended.
-  Completion wait(Request request);
+  [[nodiscard]] Completion wait(Request request);
   // Blocks until the operation has ended or the time is over (code timed_out; the request then stays valid).
-  Completion wait(Request request, std::chrono::nanoseconds limit);
+  [[nodiscard]] Completion wait(Request request, std::chrono::nanoseconds limit);
   // Blocks until all have ended. Returns the first code that is not ok, or ok.
-  ErrorCode wait_all(std::span<const Request> requests);
+  [[nodiscard]] ErrorCode wait_all(std::span<const Request> requests);
 
   // --- Collective. ---
 
   // Completes when every process of the job has started its barrier of the same number. Where that cannot be, it ends with the
   // gravest reason that is known: peer_failed, connection_lost, peer_left. So it does where a process dies before it has
   // completed here: the dead process had perhaps started it, and others may have passed it.
-  Result<Request> start_barrier(Notify notify = {});
+  [[nodiscard]] Result<Request> start_barrier(Notify notify = {});
   // The same, waited for.
-  Result<void> barrier();
+  [[nodiscard]] Result<void> barrier();
 
   // Every process sends a block to every process, itself included: block r of `out` goes to rank r, and block r of `in` comes
   // from rank r. All blocks have the same size, out.size() / size(), in every process. completion.bytes is what was received.
   // All processes start their exchanges in the same order. With a dead process in the job they end with peer_failed, for those
   // who miss another one with peer_left or connection_lost; what `in` then holds is undefined. Fails on sizes that are no multiple
   // of the job's, that differ, on memory that overlaps or cannot exist: behind a null pointer, or more than 2^62 bytes.
-  Result<Request> start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify = {});
+  [[nodiscard]] Result<Request> start_alltoall(ConstMemory out, Memory in, Notify notify = {});
   // The same with a size for every block, zero included. Two processes must agree about each block between them: a longer one
   // than expected ends with truncated, a shorter one with bad_argument. Fails on blocks that end outside their memory.
-  Result<Request> start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify = {});
+  [[nodiscard]] Result<Request> start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify = {});
   // The same, waited for.
-  Result<void> alltoall(std::span<const std::byte> out, std::span<std::byte> in);
-  Result<void> alltoallv(const ConstBlocks& out, const Blocks& in);
+  [[nodiscard]] Result<void> alltoall(ConstMemory out, Memory in);
+  [[nodiscard]] Result<void> alltoallv(const ConstBlocks& out, const Blocks& in);
 
   // --- One-sided: areas, push, pull, mcast, atomics, locks (onesided.hpp). ---
   [[nodiscard]] OneSided& one_sided();
@@ -238,7 +238,7 @@ class Context {
   friend class Pattern;
   class State;
   explicit Context(std::unique_ptr<State> state);
-  Result<void> wait_together(const Result<Request>& request, const char* what);
+  [[nodiscard]] Result<void> wait_together(const Result<Request>& request, const char* what);
   std::unique_ptr<State> state_;
 };
 

@@ -2,7 +2,7 @@
 // Memory is named by (process, area id, offset), never by address. How an operation ended stands in a Status of the caller's.
 //
 //   auto mine = context.one_sided().allocate(AreaId{7}, 4096);           // everywhere, then a barrier
-//   context.one_sided().push({Rank{1}, AreaId{7}, 128}, data);           // blocking
+//   ErrorCode code = context.one_sided().push({Rank{1}, AreaId{7}, 128}, data);   // blocking
 //   Status status;
 //   context.one_sided().push({Rank{1}, AreaId{7}, 128}, data, status);   // non-blocking; status.ended() says when
 //
@@ -27,8 +27,8 @@ enum class AreaId : std::uint64_t {};
 struct Access {
   bool everyone = true;
   std::vector<Rank> peers; // where not everyone; the owner itself always may
-  static Access all() { return {}; }
-  static Access only(std::vector<Rank> peers) { return {.everyone = false, .peers = std::move(peers)}; }
+  [[nodiscard]] static Access all() { return {}; }
+  [[nodiscard]] static Access only(std::vector<Rank> peers) { return {.everyone = false, .peers = std::move(peers)}; }
 };
 
 // The first byte that an operation concerns.
@@ -77,7 +77,7 @@ class Status {
 struct Notice {
   bool wanted = false;
   Tag label{};
-  static Notice event(Tag label) { return {.wanted = true, .label = label}; }
+  [[nodiscard]] static Notice event(Tag label) { return {.wanted = true, .label = label}; }
 };
 
 // Which parts of the local memory and of the area an operation moves. What it refers to stays unchanged until the end.
@@ -93,8 +93,8 @@ struct Selection {
   std::span<const std::byte> twin;
 
   // `count` blocks of `block` bytes; steps are from the start of one to the start of the next, at least `block`.
-  static Selection strided(std::uint64_t block, std::uint64_t count, std::uint64_t local_step,
-                           std::uint64_t remote_step) {
+  [[nodiscard]] static Selection strided(std::uint64_t block, std::uint64_t count, std::uint64_t local_step,
+                                         std::uint64_t remote_step) {
     return {.kind = Kind::strided,
             .block = block,
             .count = count,
@@ -104,13 +104,13 @@ struct Selection {
             .twin = {}};
   }
   // The words whose bit is set: word i at local i * word_bytes and at offset + i * word_bytes. Bits beyond the data count as 0.
-  static Selection bitmap(std::span<const std::uint64_t> bits, std::uint32_t word_bytes) {
+  template <LastingRange Bits>
+    requires std::same_as<std::ranges::range_value_t<Bits>, std::uint64_t>
+  [[nodiscard]] static Selection bitmap(Bits&& bits, std::uint32_t word_bytes) {
     return {.kind = Kind::bitmap, .bits = bits, .word_bytes = word_bytes, .twin = {}};
   }
   // For push and mcast: the 4-byte words that differ from the twin, which is as long as the data.
-  static Selection changed(std::span<const std::byte> twin) {
-    return {.kind = Kind::changed, .bits = {}, .twin = twin};
-  }
+  [[nodiscard]] static Selection changed(ConstMemory twin) { return {.kind = Kind::changed, .bits = {}, .twin = twin}; }
 };
 
 // An operation on one aligned word of 4 or 8 bytes, atomic with respect to others of these on the same word.
@@ -120,18 +120,27 @@ struct Atomic {
   std::uint64_t operand = 0;
   std::uint64_t expected = 0; // compare_and_swap: the operand is stored where the word equals this
   std::uint32_t bytes = 8;    // 4 or 8
-  static Atomic add(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::add, value, 0, bytes}; }
-  static Atomic swap(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::swap, value, 0, bytes}; }
-  static Atomic compare_and_swap(std::uint64_t expected, std::uint64_t value, std::uint32_t bytes = 8) {
+  [[nodiscard]] static Atomic add(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::add, value, 0, bytes}; }
+  [[nodiscard]] static Atomic swap(std::uint64_t value, std::uint32_t bytes = 8) {
+    return {Kind::swap, value, 0, bytes};
+  }
+  [[nodiscard]] static Atomic compare_and_swap(std::uint64_t expected, std::uint64_t value, std::uint32_t bytes = 8) {
     return {Kind::compare_and_swap, value, expected, bytes};
   }
-  static Atomic bit_and(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::bit_and, value, 0, bytes}; }
-  static Atomic bit_or(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::bit_or, value, 0, bytes}; }
-  static Atomic bit_xor(std::uint64_t value, std::uint32_t bytes = 8) { return {Kind::bit_xor, value, 0, bytes}; }
+  [[nodiscard]] static Atomic bit_and(std::uint64_t value, std::uint32_t bytes = 8) {
+    return {Kind::bit_and, value, 0, bytes};
+  }
+  [[nodiscard]] static Atomic bit_or(std::uint64_t value, std::uint32_t bytes = 8) {
+    return {Kind::bit_or, value, 0, bytes};
+  }
+  [[nodiscard]] static Atomic bit_xor(std::uint64_t value, std::uint32_t bytes = 8) {
+    return {Kind::bit_xor, value, 0, bytes};
+  }
 };
 
 // All of it belongs to one context and is used by its thread. Every operation has two forms: with a Status it never blocks,
-// without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait).
+// without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait). Memory is given as to messages: any contiguous range with a name,
+// or a single object (layout.hpp).
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
 // out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, peer_left, connection_lost,
@@ -150,48 +159,44 @@ class OneSided {
   // Memory of the library, zeroed, aligned to 64, as an area. The quickest: reachable by plain stores where peers share memory.
   // Fails with bad_argument when the id is in use here, out_of_memory (nothing is taken where it would not suffice),
   // out_of_descriptors.
-  Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access = {});
+  [[nodiscard]] Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access = {});
   // The caller's own memory as an area; it stays until closed. Fails as above, with bad_argument on memory that cannot exist
   // (behind a null pointer, more than 2^62 bytes), and with unsupported where a network in use cannot reach such memory.
   // Atomics on it are not possible over shared memory.
-  Result<void> expose(AreaId id, std::span<std::byte> memory, const Access& access = {});
+  [[nodiscard]] Result<void> expose(AreaId id, Memory memory, const Access& access = {});
   // From its return on no peer's operation touches the memory; those under way end at their initiators with revoked_area.
   // Memory of allocate is gone. Waits for copies that are just being made, nothing else. Fails on an id not in use.
-  Result<void> close(AreaId id);
+  [[nodiscard]] Result<void> close(AreaId id);
 
   // --- Moving data. The memory stays unchanged, or untouched, until the status has ended. ---
 
   // Ended: the data is in the target's memory.
-  void push(const Place& to, std::span<const std::byte> data, Status& status);
-  void push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
-            Notice notice = {});
-  [[nodiscard]] ErrorCode push(const Place& to, std::span<const std::byte> data, const Selection& selection = {},
-                               Notice notice = {});
+  void push(const Place& to, ConstMemory data, Status& status);
+  void push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Notice notice = {});
+  [[nodiscard]] ErrorCode push(const Place& to, ConstMemory data, const Selection& selection = {}, Notice notice = {});
 
   // Ended: the data is in `into`, and a copy of what was selected in `twin`, which is empty or as long.
-  void pull(const Place& from, std::span<std::byte> into, Status& status);
-  void pull(const Place& from, std::span<std::byte> into, Status& status, const Selection& selection,
-            std::span<std::byte> twin = {});
-  [[nodiscard]] ErrorCode pull(const Place& from, std::span<std::byte> into, const Selection& selection = {},
-                               std::span<std::byte> twin = {});
+  void pull(const Place& from, Memory into, Status& status);
+  void pull(const Place& from, Memory into, Status& status, const Selection& selection, Memory twin = {});
+  [[nodiscard]] ErrorCode pull(const Place& from, Memory into, const Selection& selection = {}, Memory twin = {});
 
   // A push to the same area id and offset of each peer, by switches or from receiver to receiver where that is quicker. Ended: done
   // at all; the code is the first error, and the others have their data all the same, once. Not ordered with other operations.
-  void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, std::span<const std::byte> data,
-             Status& status, const Selection& selection = {}, Notice notice = {});
-  [[nodiscard]] ErrorCode mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset,
-                                std::span<const std::byte> data, const Selection& selection = {}, Notice notice = {});
+  void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Status& status,
+             const Selection& selection = {}, Notice notice = {});
+  [[nodiscard]] ErrorCode mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
+                                const Selection& selection = {}, Notice notice = {});
 
   // The old value is in status.value().
   void atomic(const Place& at, const Atomic& operation, Status& status);
   // The old value. The error's code is one of the above.
-  Result<std::uint64_t> atomic(const Place& at, const Atomic& operation);
+  [[nodiscard]] Result<std::uint64_t> atomic(const Place& at, const Atomic& operation);
 
   // --- Locks: first come, first served; each lives with one process and is reached by all. ---
 
   // A new lock of this process under an area id. Its memory is nobody's to push to, pull or change. Closed like an area;
   // whoever waits for it then gets revoked_area.
-  Result<void> create_lock(AreaId id);
+  [[nodiscard]] Result<void> create_lock(AreaId id);
   // Ended with ok: held. With holder_died: held too, but while this process waited a process died that held it, so that what
   // the lock protects may be half done. peer_failed, peer_left, connection_lost: its home is gone. bad_argument: this process has or wants it.
   // A dead process in the queue is passed over.
@@ -208,12 +213,12 @@ class OneSided {
   // --- Completion. ---
 
   // Makes progress; whether it has ended.
-  bool test(const Status& status);
+  [[nodiscard]] bool test(const Status& status);
   // Blocks until it has ended; its code.
-  ErrorCode wait(const Status& status);
+  [[nodiscard]] ErrorCode wait(const Status& status);
   // Blocks until the aligned word at `word`, which others push to or do atomics on, no longer holds `old`; its new value.
   // In a simulated process it looks once.
-  std::uint64_t wait_change(const std::uint64_t& word, std::uint64_t old);
+  [[nodiscard]] std::uint64_t wait_change(const std::uint64_t& word, std::uint64_t old);
 
   // Made by the context.
   explicit OneSided(Context::State& state) : state_(state) {}

@@ -3,10 +3,10 @@
 // onto the network's engines and paths. A start plans nothing, allocates nothing and matches nothing.
 //
 //   auto pattern = *heddle::Pattern::create(context);
-//   pattern.send(right, heddle::Tag{1}, out);
-//   pattern.receive(left, heddle::Tag{1}, in);
-//   pattern.compile();                            // every process of the job
-//   for (...) { fill(out); pattern.start(); pattern.wait(); use(in); }
+//   auto sent = pattern.send(right, heddle::Tag{1}, out);
+//   auto received = pattern.receive(left, heddle::Tag{1}, in);
+//   auto compiled = pattern.compile();            // every process of the job
+//   for (...) { fill(out); auto started = pattern.start(); auto ended = pattern.wait(); use(in); }
 #pragma once
 
 #include <heddle/heddle.hpp>
@@ -51,13 +51,13 @@ class Pattern {
   using Item = std::uint32_t;
 
   // An empty pattern. The context outlives it. Error: no algorithm of that name.
-  static Result<Pattern> create(Context& context, const PatternOptions& options = {});
+  [[nodiscard]] static Result<Pattern> create(Context& context, const PatternOptions& options = {});
   // One with a send and a receive for each exchange; outside an open grid there is no neighbour and nothing is exchanged.
   // Several exchanges with one neighbour pair up in their order. With options.barriers it consists of puts. Error: a grid that
   // is not as large as the job, an offset without as many axes.
-  static Result<Pattern> neighbour_alltoall(Context& context, const Grid& grid,
-                                            std::span<const NeighbourExchange> exchanges,
-                                            const PatternOptions& options = {});
+  [[nodiscard]] static Result<Pattern> neighbour_alltoall(Context& context, const Grid& grid,
+                                                          std::span<const NeighbourExchange> exchanges,
+                                                          const PatternOptions& options = {});
 
   // Lets go of it; a start under way goes on unseen and its memory must live until peers have left.
   // One that was moved from refuses every call with bad_argument, and has nothing to tell.
@@ -68,37 +68,37 @@ class Pattern {
   // --- Building. Errors: a rank outside the job; after compile. Memory stays the caller's, and where it is. ---
 
   // Pairs with a receive of the same tag at `to`; several in their order. It may be longer than what is sent.
-  Result<Item> send(Rank to, Tag tag, const ConstLayout& data);
-  Result<Item> receive(Rank from, Tag tag, const Layout& into);
+  [[nodiscard]] Result<Item> send(Rank to, Tag tag, const ConstLayout& data);
+  [[nodiscard]] Result<Item> receive(Rank from, Tag tag, const Layout& into);
   // Writes into memory that `to` exposes in its part of the pattern, from `offset` on. The target is not told: barriers, or
   // a message after the start has ended, say when it may be read and when it may be written again.
-  Result<Item> put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data);
+  [[nodiscard]] Result<Item> put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data);
   // In one piece. Error: the pattern exposes an area of that tag, or that memory, already.
-  Result<Item> expose(Tag area, const Layout& memory);
+  [[nodiscard]] Result<Item> expose(Tag area, const Layout& memory);
 
   // Every process of the job compiles its patterns in the same order. Error, at all of them: a send without a receive or
   // the other way round, one longer than its receive, a put into memory that is not exposed or beyond its end, options that are
   // not the same everywhere, a dead peer.
-  Result<void> compile();
+  [[nodiscard]] Result<void> compile();
   // The same, not waited for; error() says what was wrong.
-  Result<Request> start_compile(Notify notify = {});
+  [[nodiscard]] Result<Request> start_compile(Notify notify = {});
   // What the last compile or start of it failed with; nothing after one that did not.
   [[nodiscard]] std::optional<Error> error() const;
 
   // Starts all requests. The request ends when what is sent may be written again, what is received has arrived, and puts
   // have arrived at their targets. Errors, and nothing is sent: not compiled, started before and not ended, a peer has died.
-  Result<Request> start(Notify notify = {});
+  [[nodiscard]] Result<Request> start(Notify notify = {});
   // Waits for the start under way. After an error incomplete() says what was not done.
   // After a start with Notify::event it waits too, but the outcome is the event's, which comes through poll: wait then returns
   // stale_request whatever the outcome is, at once if the start has ended before. So it does a second time after any start.
-  Result<void> wait();
+  [[nodiscard]] Result<void> wait();
   [[nodiscard]] bool running() const;
   // Requests of the last start that did not complete.
   [[nodiscard]] std::vector<Item> incomplete() const;
 
   // Gives everything back; partners that start it again end with pattern_freed. Memory of a pattern without barriers that others put
   // to should live until they have ended their last start. Error while it is running.
-  Result<void> free();
+  [[nodiscard]] Result<void> free();
 
   // One line for each request: peer, bytes, engines, path, start and end as planned.
   [[nodiscard]] std::string plan() const;

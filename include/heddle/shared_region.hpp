@@ -30,7 +30,7 @@ class SharedRegion {
 
   // Every process of the job calls it, with the same id and size; zeroed. The id names an area of each process until the
   // region is destroyed. Fails as OneSided::allocate and Context::barrier do. The context outlives the region.
-  static Result<SharedRegion> create(Context& context, AreaId id, std::size_t bytes);
+  [[nodiscard]] static Result<SharedRegion> create(Context& context, AreaId id, std::size_t bytes);
   ~SharedRegion();
   SharedRegion(SharedRegion&& other) noexcept;
   SharedRegion& operator=(SharedRegion&& other) noexcept;

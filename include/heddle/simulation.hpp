@@ -3,8 +3,10 @@
 //
 //   heddle::simulation::Task ping(heddle::simulation::Peer& peer) {
 //     std::array<std::byte, 8> data{};
-//     if (peer.rank() == 0) co_await peer.wait(*peer.context().send(heddle::Rank{1}, heddle::Tag{1}, data));
-//     if (peer.rank() == 1) co_await peer.wait(*peer.context().receive({.source = heddle::Rank{0}}, data));
+//     const bool sends = peer.rank() == heddle::Rank{0};
+//     const auto request = sends ? peer.context().send(heddle::Rank{1}, heddle::Tag{1}, data)
+//                                : peer.context().receive({.source = heddle::Rank{0}}, data);
+//     const auto ended = co_await peer.wait(*request);
 //   }
 //   auto world = heddle::simulation::World::create({.fabric = "tofu:1x1x1", .peers = 2});
 //   auto outcome = world->run(ping);       // outcome->time, in picoseconds
@@ -102,7 +104,7 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] Context& context() { return *context_; }
   [[nodiscard]] Time now() const;
@@ -191,17 +193,17 @@ class Peer {
   };
 
   // As OneSided::wait and wait_change.
-  ChangeWait wait_change(const std::uint64_t& word, std::uint64_t old) { return {*this, word, old}; }
-  StatusWait wait(const Status& status) { return {*this, status}; }
+  [[nodiscard]] ChangeWait wait_change(const std::uint64_t& word, std::uint64_t old) { return {*this, word, old}; }
+  [[nodiscard]] StatusWait wait(const Status& status) { return {*this, status}; }
   // As Context::wait, wait_all and wait_events. The requests stay where they are until it is over.
-  RequestWait wait(Request request) { return {*this, request}; }
-  AllWait wait_all(std::span<const Request> requests) { return {*this, requests}; }
-  EventWait wait_events(std::span<Event> events) { return {*this, events}; }
-  RequestWait barrier() { return wait(*context().start_barrier()); }
+  [[nodiscard]] RequestWait wait(Request request) { return {*this, request}; }
+  [[nodiscard]] AllWait wait_all(std::span<const Request> requests) { return {*this, requests}; }
+  [[nodiscard]] EventWait wait_events(std::span<Event> events) { return {*this, events}; }
+  [[nodiscard]] RequestWait barrier() { return wait(*context().start_barrier()); }
   // Until that much time has passed, while the library goes on serving peers.
-  TimeWait sleep(Time time) { return {*this, later(time)}; }
+  [[nodiscard]] TimeWait sleep(Time time) { return {*this, later(time)}; }
   // Until that much time has passed without a call of the library, as a program computes.
-  TimeWait compute(Time time) {
+  [[nodiscard]] TimeWait compute(Time time) {
     computes_until_ = later(time);
     return {*this, computes_until_};
   }
@@ -211,14 +213,14 @@ class Peer {
 
  private:
   friend class WorldState;
-  Peer(WorldState& world, std::uint32_t rank, std::uint32_t size) : world_(world), rank_(rank), size_(size) {}
+  Peer(WorldState& world, Rank rank, std::uint32_t size) : world_(world), rank_(rank), size_(size) {}
   // Now, for a time that is negative; the end of time, for one that would end after it.
   [[nodiscard]] Time later(Time time) const {
     return time <= Time::zero() ? now() : time > Time::max() - now() ? Time::max() : now() + time;
   }
 
   WorldState& world_;
-  std::uint32_t rank_;
+  Rank rank_;
   std::uint32_t size_;
   std::optional<Context> context_;
   Wait* waiting_ = nullptr;
@@ -235,7 +237,7 @@ struct Setup {
   std::vector<std::uint32_t> nodes; // of the fabric that the job runs on; empty: all, from 0 on
   Options options;                  // of every process; the environment and files are not looked at
   struct Death {
-    std::uint32_t rank = 0;
+    Rank rank{};
     Time at{};
   };
   std::vector<Death> deaths;
@@ -272,7 +274,7 @@ struct Outcome {
 class World {
  public:
   // Error: what the setup says cannot be, or not on this machine: each process takes memory for all others.
-  static Result<World> create(const Setup& setup);
+  [[nodiscard]] static Result<World> create(const Setup& setup);
   ~World();
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
@@ -280,9 +282,9 @@ class World {
   [[nodiscard]] std::uint32_t size() const;
   // Runs the program as every process until all have ended; once. Error: packets block each other, or processes wait for what
   // will never come, with a line for each.
-  Result<Outcome> run(const Program& program);
+  [[nodiscard]] Result<Outcome> run(const Program& program);
   // For tests and figures, after run.
-  [[nodiscard]] const Peer& peer(std::uint32_t rank) const;
+  [[nodiscard]] const Peer& peer(Rank rank) const;
 
  private:
   explicit World(std::unique_ptr<WorldState> state);

@@ -71,11 +71,13 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
 }
 
 Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notify notify) {
-  if (auto good = check(out.memory, "send from"); !good) return std::unexpected(std::move(good.error()));
-  if (auto good = check(in.memory, "receive into"); !good) return std::unexpected(std::move(good.error()));
+  const std::span<const std::byte> from = out.memory;
+  const std::span<std::byte> to = in.memory;
+  if (auto good = check(from, "send from"); !good) return std::unexpected(std::move(good.error()));
+  if (auto good = check(to, "receive into"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(out, engine_.size(), "send"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(in, engine_.size(), "receive"); !good) return std::unexpected(std::move(good.error()));
-  if (overlap(out.memory, in.memory)) return std::unexpected(overlapping());
+  if (overlap(from, to)) return std::unexpected(overlapping());
   if (const std::uint32_t own = engine_.rank(); out.bytes[own] != in.bytes[own])
     return refuse("the block that rank " + std::to_string(own) + " sends to itself has " +
                       std::to_string(out.bytes[own]) + " bytes, and the one that it receives " +

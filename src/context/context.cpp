@@ -141,7 +141,7 @@ Result<void> Context::barrier() {
   return wait_together(start_barrier(), "the barrier");
 }
 
-Result<Request> Context::start_alltoall(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
+Result<Request> Context::start_alltoall(ConstMemory out, Memory in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_request_in_child();
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
@@ -153,7 +153,7 @@ Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& i
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 
-Result<void> Context::alltoall(std::span<const std::byte> out, std::span<std::byte> in) {
+Result<void> Context::alltoall(ConstMemory out, Memory in) {
   return wait_together(start_alltoall(out, in), "the all-to-all");
 }
 

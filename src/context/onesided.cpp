@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 // A push only reads its memory.
-std::span<std::byte> unconst(std::span<const std::byte> data) {
+std::span<std::byte> unconst(ConstMemory data) {
   return {const_cast<std::byte*>(data.data()), data.size()};
 }
 
@@ -71,7 +71,7 @@ Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, co
     return state_.refuse_in_child();
   return unless_out_of_memory([&] { return state_.engine().primitives().allocate(id, bytes, access); });
 }
-Result<void> OneSided::expose(AreaId id, std::span<std::byte> memory, const Access& access) {
+Result<void> OneSided::expose(AreaId id, Memory memory, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
   return unless_out_of_memory([&] { return state_.engine().primitives().expose(id, memory, access); });
@@ -84,7 +84,7 @@ Result<void> OneSided::close(AreaId id) {
 
 // --- push, pull, mcast ---
 
-void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status) {
+void OneSided::push(const Place& to, ConstMemory data, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
   if (!state_.engine().primitives().push_now(to, data)) [[unlikely]]
@@ -92,15 +92,14 @@ void OneSided::push(const Place& to, std::span<const std::byte> data, Status& st
   state_.progress_now_and_then();
 }
 
-void OneSided::push(const Place& to, std::span<const std::byte> data, Status& status, const Selection& selection,
-                    Notice notice) {
+void OneSided::push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Notice notice) {
   if (refused(state_, status)) [[unlikely]]
     return;
   state_.engine().primitives().push({.place = to, .local = unconst(data), .selection = selection, .notice = notice},
                                     status);
 }
 
-ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const Selection& selection, Notice notice) {
+ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Notice notice) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && !notice.wanted;
@@ -114,7 +113,7 @@ ErrorCode OneSided::push(const Place& to, std::span<const std::byte> data, const
   return wait(status);
 }
 
-void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status) {
+void OneSided::pull(const Place& from, Memory into, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
   if (!state_.engine().primitives().pull_now(from, into)) [[unlikely]]
@@ -122,15 +121,13 @@ void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status
   state_.progress_now_and_then();
 }
 
-void OneSided::pull(const Place& from, std::span<std::byte> into, Status& status, const Selection& selection,
-                    std::span<std::byte> twin) {
+void OneSided::pull(const Place& from, Memory into, Status& status, const Selection& selection, Memory twin) {
   if (refused(state_, status)) [[unlikely]]
     return;
   state_.engine().primitives().pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
 }
 
-ErrorCode OneSided::pull(const Place& from, std::span<std::byte> into, const Selection& selection,
-                         std::span<std::byte> twin) {
+ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& selection, Memory twin) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && twin.empty();
@@ -144,8 +141,8 @@ ErrorCode OneSided::pull(const Place& from, std::span<std::byte> into, const Sel
   return wait(status);
 }
 
-void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, std::span<const std::byte> data,
-                     Status& status, const Selection& selection, Notice notice) {
+void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Status& status,
+                     const Selection& selection, Notice notice) {
   if (refused(state_, status)) [[unlikely]]
     return;
   state_.engine().primitives().mcast(peers,
@@ -156,8 +153,8 @@ void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t off
                                      status);
 }
 
-ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset,
-                          std::span<const std::byte> data, const Selection& selection, Notice notice) {
+ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
+                          const Selection& selection, Notice notice) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
@@ -189,7 +186,7 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
   Status status;
   if (state_.may_block()) {
     atomic(at, operation, status);
-    wait(status);
+    static_cast<void>(wait(status)); // the status says it, too
   } else {
     status.note(ErrorCode::would_block);
   }

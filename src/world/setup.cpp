@@ -52,7 +52,9 @@ Result<void> check_setup(const Setup& setup) {
         std::pair("reorder_events", faults.reorder_events), std::pair("refuse_reads", faults.refuse_reads)})
     if (auto good = check_chance(name, chance, 1); !good) return good;
   for (const Setup::Death& death : setup.deaths)
-    if (auto good = check_time("rank " + std::to_string(death.rank) + " dies", death.at); !good) return good;
+    if (auto good = check_time("rank " + std::to_string(static_cast<std::uint32_t>(death.rank)) + " dies", death.at);
+        !good)
+      return good;
   for (const Setup::CableChange& change : setup.cables)
     if (auto good = check_time("cable " + std::to_string(change.cable) + " changes", change.at); !good) return good;
   return {};

@@ -4,6 +4,7 @@
 #include "base/fuzz_input.hpp"
 
 #include <array>
+#include <utility>
 
 namespace heddle::fuzz {
 namespace {
@@ -22,8 +23,10 @@ simulation::Task exchange(simulation::Peer& peer, std::size_t bytes, simulation:
   std::vector<std::byte> out(bytes);
   std::vector<std::byte> in(bytes);
   co_await peer.sleep(pause);
-  const auto to = peer.context().send(Rank{(peer.rank() + 1) % peer.size()}, Tag{1}, ConstLayout(out));
-  const auto from = peer.context().receive({.source = Rank{(peer.rank() + peer.size() - 1) % peer.size()}}, Layout(in));
+  const auto to =
+      peer.context().send(Rank{(std::to_underlying(peer.rank()) + 1) % peer.size()}, Tag{1}, ConstLayout(out));
+  const auto from = peer.context().receive(
+      {.source = Rank{(std::to_underlying(peer.rank()) + peer.size() - 1) % peer.size()}}, Layout(in));
   if (to) co_await peer.wait(*to);
   if (from) co_await peer.wait(*from);
 }
@@ -37,7 +40,7 @@ void setup(Input& input) {
   setup.peers_per_node = input.below(8) == 0 ? static_cast<std::uint32_t>(input.word()) : 1 + input.below(2);
   for (std::uint32_t i = input.below(3); i > 0; --i) setup.nodes.push_back(input.below(8));
   for (std::uint32_t i = input.below(3); i > 0; --i)
-    setup.deaths.push_back({.rank = input.below(6), .at = time_of(input)});
+    setup.deaths.push_back({.rank = Rank{input.below(6)}, .at = time_of(input)});
   for (std::uint32_t i = input.below(3); i > 0; --i)
     setup.cables.push_back({.cable = input.below(6), .at = time_of(input), .plugged = input.below(2) == 1});
   setup.faults = {.seed = input.below(3),

@@ -83,7 +83,8 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   std::vector<std::uint32_t> nodes;
   for (std::uint64_t rank = 0; rank < peers; ++rank) nodes.push_back(offered[rank / setup.peers_per_node]);
   for (const Setup::Death& death : setup.deaths)
-    if (death.rank >= peers) return refuse("rank " + std::to_string(death.rank) + " cannot die: no such rank");
+    if (std::to_underlying(death.rank) >= peers)
+      return refuse("rank " + std::to_string(std::to_underlying(death.rank)) + " cannot die: no such rank");
   std::vector<sim::CableChange> changes;
   for (const Setup::CableChange& each : setup.cables) changes.push_back({each.cable, each.at, each.plugged});
   auto network = sim::make_packet_model(std::move(*fabric), std::move(changes));
@@ -154,7 +155,7 @@ Result<void> WorldState::populate() {
                                                    .refuse_reads = refuses_reads(setup_.faults, rank),
                                                    .reorder_commands = setup_.faults.reorder_commands});
     ir::Translator& translator = process.faulty ? static_cast<ir::Translator&>(*process.faulty) : *process.network;
-    process.peer.reset(new Peer(*this, rank, size));
+    process.peer.reset(new Peer(*this, Rank{rank}, size));
     auto state = Context::State::create_simulated(*options, rank, size, translator);
     if (!state) return std::unexpected(std::move(state.error()));
     process.peer->context_ = Context(std::move(*state));
@@ -175,7 +176,7 @@ Result<Outcome> WorldState::run(const Program& program) {
   if (std::exchange(ran_, true))
     return refuse("the world is run a second time", "a world runs once: create another with the same setup");
   running_ = size();
-  for (const Setup::Death& death : deaths_) interconnect_.touch_at(ir::Peer{death.rank}, death.at);
+  for (const Setup::Death& death : deaths_) interconnect_.touch_at(network_peer(death.rank), death.at);
   for (Process& process : processes_) {
     process.task = program(*process.peer);
     process.task->start();
@@ -237,13 +238,13 @@ void WorldState::depart_when_drained(Process& process) {
   if (!drained) return wake_at(*process.peer, now() + kFirstPatience);
   process.gone = true;
   process.peer->context_.reset();
-  interconnect_.depart(ir::Peer{process.peer->rank()});
+  interconnect_.depart(network_peer(process.peer->rank()));
 }
 
 void WorldState::resume(Process& process) {
   Peer::Wait* waiting = std::exchange(process.peer->waiting_, nullptr);
   if (trace_ != nullptr && process.waits_since < now())
-    trace_->peer_span(process.peer->rank(), "waits", process.waits_since, now());
+    trace_->peer_span(std::to_underlying(process.peer->rank()), "waits", process.waits_since, now());
   ++resumed_;
   waiting->handle_.resume();
   process.waits_since = now();
@@ -255,7 +256,7 @@ void WorldState::note_end(Process& process) {
   process.ended = true;
   --running_;
   if (!process.task->failure()) return;
-  const std::string who = "rank " + std::to_string(process.peer->rank()) + ": ";
+  const std::string who = "rank " + std::to_string(std::to_underlying(process.peer->rank())) + ": ";
   try {
     std::rethrow_exception(process.task->failure());
   } catch (const std::exception& failure) {
@@ -302,10 +303,10 @@ bool WorldState::nothing_will_move() {
 
 void WorldState::kill_those_due() {
   while (!deaths_.empty() && deaths_.back().at <= now()) {
-    Process& process = processes_[deaths_.back().rank];
+    Process& process = processes_[std::to_underlying(deaths_.back().rank)];
     deaths_.pop_back();
     if (process.gone) continue;
-    interconnect_.kill(ir::Peer{process.peer->rank()});
+    interconnect_.kill(network_peer(process.peer->rank()));
     process.gone = true;
     process.peer->waiting_ = nullptr;
     if (!process.ended) --running_;
@@ -325,7 +326,8 @@ Error WorldState::stuck() const {
     if (count > 4) continue;
     std::string lines = process.peer->context_->waiting_for();
     std::replace(lines.begin(), lines.end(), '\n', ';');
-    waiting += " rank " + std::to_string(process.peer->rank()) + ": " + (lines.empty() ? "nothing known;" : lines);
+    waiting += " rank " + std::to_string(std::to_underlying(process.peer->rank())) + ": " +
+               (lines.empty() ? "nothing known;" : lines);
   }
   return bad_argument(std::to_string(count) + " processes wait for what will never come:" + waiting,
                       "see that every receive has its send and every process takes part in barriers");

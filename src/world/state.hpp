@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::engine {
@@ -28,10 +29,12 @@ class HEDDLE_HIDDEN WorldState {
 
   [[nodiscard]] Time now() const { return interconnect_.now(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(processes_.size()); }
-  [[nodiscard]] const Peer& peer(std::uint32_t rank) const { return *processes_[rank].peer; }
-  void wake_at(const Peer& peer, Time time) { interconnect_.touch_at(ir::Peer{peer.rank()}, time); }
+  [[nodiscard]] const Peer& peer(Rank rank) const { return *processes_[std::to_underlying(rank)].peer; }
+  void wake_at(const Peer& peer, Time time) { interconnect_.touch_at(network_peer(peer.rank()), time); }
   Result<Outcome> run(const Program& program);
   static engine::Engine& engine_of(Peer& peer);
+  // As the network knows it.
+  static ir::Peer network_peer(Rank rank) { return ir::Peer{std::to_underlying(rank)}; }
 
  private:
   struct Process {

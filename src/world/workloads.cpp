@@ -11,6 +11,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -55,10 +56,10 @@ Task receive(Peer& peer, std::uint32_t from, std::span<std::byte> data) {
 
 Task ping_pong(Peer& peer, std::vector<std::byte>& buffer) {
   const std::uint32_t last = peer.size() - 1;
-  if (peer.rank() == 0) {
+  if (peer.rank() == Rank{0}) {
     co_await send(peer, last, buffer);
     co_await receive(peer, last, buffer);
-  } else if (peer.rank() == last) {
+  } else if (std::to_underlying(peer.rank()) == last) {
     co_await receive(peer, 0, buffer);
     co_await send(peer, 0, buffer);
   }
@@ -66,11 +67,11 @@ Task ping_pong(Peer& peer, std::vector<std::byte>& buffer) {
 
 Task stream(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
   const std::uint32_t last = peer.size() - 1;
-  if (peer.rank() != 0 && peer.rank() != last) co_return;
+  if (peer.rank() != Rank{0} && std::to_underlying(peer.rank()) != last) co_return;
   std::vector<Request> requests;
   for (std::uint32_t i = 0; i < kUnderWay; ++i) {
     std::byte* at = buffer.data() + i * bytes;
-    requests.push_back(checked(peer.rank() == 0
+    requests.push_back(checked(peer.rank() == Rank{0}
                                    ? peer.context().send(Rank{last}, Tag{1}, ConstLayout(at, bytes))
                                    : peer.context().receive({.source = Rank{0}, .tag = Tag{1}}, Layout(at, bytes))));
   }
@@ -94,8 +95,8 @@ Grid grid_of(std::uint32_t size) {
 
 Task halo(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
   const Grid grid = grid_of(peer.size());
-  const std::uint32_t row = peer.rank() / grid.columns;
-  const std::uint32_t column = peer.rank() % grid.columns;
+  const std::uint32_t row = std::to_underlying(peer.rank()) / grid.columns;
+  const std::uint32_t column = std::to_underlying(peer.rank()) % grid.columns;
   const auto at = [&grid](std::uint32_t r, std::uint32_t c) { return r % grid.rows * grid.columns + c % grid.columns; };
   const std::array neighbours = {at(row, column + 1), at(row, column + grid.columns - 1), at(row + 1, column),
                                  at(row + grid.rows - 1, column)};
@@ -117,10 +118,10 @@ Task random_traffic(Peer& peer, const Job& job, std::uint32_t round, std::vector
   std::vector<Request> requests;
   for (std::uint32_t from = 0; from < peer.size(); ++from) {
     const auto to = static_cast<std::uint32_t>((from + 1 + random() % (peer.size() - 1)) % peer.size());
-    if (to == peer.rank())
+    if (to == std::to_underlying(peer.rank()))
       requests.push_back(checked(
           peer.context().receive({.source = Rank{from}, .tag = Tag{1}}, Layout(buffer.data() + job.bytes, job.bytes))));
-    if (from == peer.rank())
+    if (from == std::to_underlying(peer.rank()))
       requests.push_back(checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(buffer.data(), job.bytes))));
   }
   check(co_await peer.wait_all(requests));

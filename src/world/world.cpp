@@ -58,7 +58,7 @@ Result<Outcome> World::run(const Program& program) {
   return state_->run(program);
 }
 
-const Peer& World::peer(std::uint32_t rank) const {
+const Peer& World::peer(Rank rank) const {
   return state_->peer(rank);
 }
 

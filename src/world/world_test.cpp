@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -24,10 +25,10 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
 
 // Sends to the next, receives from the one before; small and large.
 Task exchange(Peer& peer, std::size_t bytes) {
-  const auto out = pattern(bytes, peer.rank());
+  const auto out = pattern(bytes, std::to_underlying(peer.rank()));
   std::vector<std::byte> in(bytes);
-  const std::uint32_t next = (peer.rank() + 1) % peer.size();
-  const std::uint32_t before = (peer.rank() + peer.size() - 1) % peer.size();
+  const std::uint32_t next = (std::to_underlying(peer.rank()) + 1) % peer.size();
+  const std::uint32_t before = (std::to_underlying(peer.rank()) + peer.size() - 1) % peer.size();
   const std::array requests = {*peer.context().receive({.source = Rank{before}, .tag = Tag{7}}, Layout(in)),
                                *peer.context().send(Rank{next}, Tag{7}, ConstLayout(out))};
   if (co_await peer.wait_all(requests) != ErrorCode::ok) throw std::runtime_error("failed");
@@ -63,8 +64,8 @@ TEST_P(EveryFabric, PassesBarriersTogether) {
   std::vector<int> passed(8, 0);
   const auto outcome = run(GetParam(), [&passed](Peer& peer) -> Task {
     for (int round = 1; round <= 3; ++round) {
-      co_await peer.sleep(std::chrono::microseconds(peer.rank() * 10));
-      passed[peer.rank()] = round;
+      co_await peer.sleep(std::chrono::microseconds(std::to_underlying(peer.rank()) * 10));
+      passed[std::to_underlying(peer.rank())] = round;
       if ((co_await peer.barrier()).code != ErrorCode::ok) throw std::runtime_error("barrier");
       for (const int other : passed)
         if (other < round) throw std::runtime_error("passed too early");
@@ -75,12 +76,12 @@ TEST_P(EveryFabric, PassesBarriersTogether) {
 }
 
 TEST_P(EveryFabric, TellsSurvivorsOfADeath) {
-  auto world =
-      World::create({.fabric = GetParam(), .peers = 4, .deaths = {{.rank = 2, .at = std::chrono::microseconds(50)}}});
+  auto world = World::create(
+      {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = Rank{2}, .at = std::chrono::microseconds(50)}}});
   ASSERT_TRUE(world) << world.error().message();
   const auto outcome = world->run([](Peer& peer) -> Task {
     std::array<std::byte, 8> data{};
-    if (peer.rank() == 2) co_await peer.sleep(std::chrono::seconds(1));
+    if (peer.rank() == Rank{2}) co_await peer.sleep(std::chrono::seconds(1));
     const auto receive = peer.context().receive({.source = Rank{2}}, Layout(data));
     if (!receive) throw std::runtime_error(receive.error().message());
     if ((co_await peer.wait(*receive)).code != ErrorCode::peer_failed)
@@ -99,14 +100,14 @@ TEST_P(EveryFabric, TellsOfOneThatLeavesAfterAllThatItSent) {
   ASSERT_TRUE(world) << world.error().message();
   const auto outcome = world->run([](Peer& peer) -> Task {
     std::vector<std::byte> data(300);
-    if (peer.rank() == 1) {
+    if (peer.rank() == Rank{1}) {
       std::vector<Request> requests;
       for (int i = 0; i < kMessages; ++i) requests.push_back(*peer.context().send(Rank{0}, Tag{1}, Layout(data)));
       co_await peer.wait_all(requests);
       peer.leave();
       co_return;
     }
-    for (int i = 0; peer.rank() == 0 && i < kMessages; ++i) {
+    for (int i = 0; peer.rank() == Rank{0} && i < kMessages; ++i) {
       const auto ended = co_await peer.wait(*peer.context().receive({.source = Rank{1}, .tag = Tag{1}}, Layout(data)));
       if (ended.code != ErrorCode::ok) throw std::runtime_error("a message of one that left is lost");
     }
@@ -130,7 +131,7 @@ TEST_P(EveryFabric, ServesNobodyWhileItComputes) {
   const auto outcome = world->run([&matched](Peer& peer) -> Task {
     std::array<std::byte, 8> data{};
     for (int round = 0; round < 2; ++round) {
-      if (peer.rank() == 0) {
+      if (peer.rank() == Rank{0}) {
         const Time before = peer.now();
         co_await peer.wait(*peer.context().send(Rank{1}, Tag{1}, Layout(data), SendMode::synchronous));
         matched[static_cast<std::size_t>(round)] = peer.now() - before;
@@ -247,7 +248,7 @@ TEST(World, WaitsForACableThatIsPluggedLateWithoutALookAtEachMoment) {
 }
 
 TEST(World, RefusesTimesBeforeTheBeginning) {
-  EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .deaths = {{.rank = 1, .at = Time(-1)}}}),
+  EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .deaths = {{.rank = Rank{1}, .at = Time(-1)}}}),
             "rank 1 dies at -1 ps: expected a time from 0 on");
   EXPECT_EQ(refusal_of({.fabric = "rhinet:ring:4", .cables = {{.cable = 1, .at = Time(-5), .plugged = false}}}),
             "cable 1 changes at -5 ps: expected a time from 0 on");
@@ -288,7 +289,7 @@ TEST(World, RefusesWhatCannotBe) {
   EXPECT_FALSE(World::create({.fabric = "ethernet:4"}));
   EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .peers = 13}));
   EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .peers_per_node = 0}));
-  EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .deaths = {{.rank = 99}}}));
+  EXPECT_FALSE(World::create({.fabric = "tofu:1x1x1", .deaths = {{.rank = Rank{99}}}}));
   EXPECT_TRUE(World::create({.fabric = "tofu:1x1x1", .peers = 24, .peers_per_node = 2}));
 }
 

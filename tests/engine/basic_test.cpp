@@ -251,9 +251,10 @@ TEST(Engine, SaysWhatIsWrongWithACall) {
   EXPECT_EQ(cluster[0].receive({.tag = Tag{4}, .mask = 3}, Layout(), {}).error().code, ErrorCode::bad_argument);
   EXPECT_EQ(cluster[0].probe({.tag = Tag{4}, .mask = 3}).error().code, ErrorCode::bad_argument);
   EXPECT_EQ(cluster[0].receive_matched({}, Layout(), {}).error().code, ErrorCode::bad_argument);
+  const std::array nothing{ConstPiece{nullptr, 1}};
   for (const ConstLayout& wrong :
        {ConstLayout(nullptr, 8), ConstLayout::strided(&cluster, ~0ULL, 3, 8), ConstLayout::strided(nullptr, 2, 3, 8),
-        ConstLayout::pieces(std::array{ConstPiece{nullptr, 1}}), ConstLayout(&cluster, ~0ULL)}) {
+        ConstLayout::pieces(nothing), ConstLayout(&cluster, ~0ULL)}) {
     EXPECT_EQ(cluster[0].send({.to = Rank{1}}, wrong).error().code, ErrorCode::bad_argument);
     EXPECT_EQ(cluster[0].send_unsolicited({.to = Rank{1}}, wrong).error().code, ErrorCode::bad_argument);
   }

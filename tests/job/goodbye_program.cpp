@@ -86,7 +86,8 @@ int main(int argc, char** argv) {
   heddle::Context context = demand(heddle::Context::join(), "join");
   if (context.rank() != heddle::Rank{0}) {
     const pid_t own = ::getpid();
-    context.wait(demand(context.send(heddle::Rank{0}, heddle::Tag{0}, heddle::ConstLayout(&own, sizeof own)), "send"));
+    const heddle::Request sent = demand(context.send(heddle::Rank{0}, heddle::Tag{0}, own), "send");
+    demand(context.wait(sent).code == heddle::ErrorCode::ok, "the send failed");
     meet(context, badly);
     return badly ? 3 : 0;
   }

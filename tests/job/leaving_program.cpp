@@ -35,7 +35,7 @@ void receive(std::optional<Context> context) {
     return;
   }
   const Request request = demand(context->receive({.source = Rank{0}, .tag = kTag}, memory), "receive");
-  context->wait(request, 5ms);
+  static_cast<void>(context->wait(request, 5ms)); // as far as it gets
   context.reset();
   std::ranges::fill(memory, kReused);
   std::this_thread::sleep_for(200ms);
@@ -48,7 +48,7 @@ void send(std::optional<Context> context) {
   demand(context->barrier(), "barrier");
   if (context->rank() == Rank{0}) {
     const Request request = demand(context->send(Rank{1}, kTag, memory), "send");
-    for (int i = 0; i < 1000; ++i) context->test(request);
+    for (int i = 0; i < 1000; ++i) static_cast<void>(context->test(request));
     context.reset();
     std::ranges::fill(memory, kReused);
     std::this_thread::sleep_for(2s);
@@ -79,7 +79,8 @@ void busy(std::optional<Context> context) {
     const Request coming =
         demand(context->receive({.source = other, .tag = kTag}, std::as_writable_bytes(std::span(&in, 1))), "receive");
     if (context->rank() == Rank{0}) out = !from_it || context->test(*from_it) ? 1 : 0;
-    context->wait(demand(context->send(other, kTag, std::as_bytes(std::span(&out, 1))), "send"));
+    const Request going = demand(context->send(other, kTag, out), "send");
+    demand(context->wait(going).code == ErrorCode::ok, "the traffic ended");
     demand(context->wait(coming, 10s).code == ErrorCode::ok, "the traffic ended");
     if (context->rank() == Rank{2}) out = in;
   }

@@ -13,9 +13,10 @@ void round_trip(Context& context, std::uint64_t round) {
   const Rank other{first ? 1U : 0U};
   std::array<std::uint64_t, 2> in{};
   const std::array<std::uint64_t, 2> out{round, ~round};
-  if (first) context.wait(*context.send(other, Tag{7}, out));
+  const auto send = [&] { return context.wait(*context.send(other, Tag{7}, out)).code; };
+  if (first && send() != ErrorCode::ok) give_up("a send failed");
   const Completion completion = context.wait(*context.receive({.source = other, .tag = Tag{7}}, in));
-  if (!first) context.wait(*context.send(other, Tag{7}, out));
+  if (!first && send() != ErrorCode::ok) give_up("a send failed");
   if (completion.code != ErrorCode::ok || in != out) give_up("round trip " + std::to_string(round) + " went wrong");
 }
 

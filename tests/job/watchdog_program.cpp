@@ -15,13 +15,14 @@ int main(int argc, char** argv) {
   auto context = demand(heddle::Context::join(), "join");
   const bool first = context.rank() == heddle::Rank{0};
   const heddle::Rank other{first ? 1U : 0U};
-  const auto send = [&](std::uint64_t word) {
-    context.wait(*context.send(other, heddle::Tag{word}, std::array{word}));
+  const auto must_end = [&](heddle::Request request) {
+    demand(context.wait(request).code == heddle::ErrorCode::ok, "a message failed");
   };
+  const auto send = [&](std::uint64_t word) { must_end(*context.send(other, heddle::Tag{word}, word)); };
   const auto receive = [&](std::uint64_t tag) {
-    std::array<std::uint64_t, 1> in{};
-    context.wait(*context.receive({.source = other, .tag = heddle::Tag{tag}}, in));
-    return in[0];
+    std::uint64_t in = 0;
+    must_end(*context.receive({.source = other, .tag = heddle::Tag{tag}}, in));
+    return in;
   };
 
   constexpr std::uint64_t kGoOn = 1;
@@ -31,8 +32,8 @@ int main(int argc, char** argv) {
   } else if (first) {
     for (bool enough = false; !enough;) {
       enough = machine_ns() >= end;
-      std::array<std::uint64_t, 1> word{enough ? kEnough : kGoOn};
-      context.wait(*context.send(other, heddle::Tag{0}, word));
+      const std::uint64_t word = enough ? kEnough : kGoOn;
+      must_end(*context.send(other, heddle::Tag{0}, word));
       receive(kGoOn);
     }
   } else {

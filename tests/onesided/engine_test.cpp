@@ -104,7 +104,8 @@ TEST_P(OneSidedEngine, RefusesWhatIsNotOpenAndChangesNothing) {
   EXPECT_EQ(pull(0, {Rank{1}, kArea, kHuge}, into), ErrorCode::out_of_range);
   EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, data, Selection::strided(8, 2, 8, kHuge - 4)), ErrorCode::out_of_range);
   EXPECT_EQ(push(0, {Rank{4}, kArea, 0}, data), ErrorCode::bad_argument);
-  EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, data, Selection::bitmap({}, 0)), ErrorCode::bad_argument);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 0}, data, Selection::bitmap(std::span<const std::uint64_t>(), 0)),
+            ErrorCode::bad_argument);
   EXPECT_EQ(pull(0, {Rank{1}, kArea, 0}, into, Selection::changed(data)), ErrorCode::bad_argument);
   EXPECT_EQ(std::memcmp(memory.data(), before.data(), 128), 0);
   EXPECT_EQ(into, pattern(64, 2));

@@ -51,7 +51,8 @@ int main(int argc, char** argv) {
   const std::uint64_t over = 1;
   constexpr std::uint64_t kOver = 4088;
   demand(one_sided.push({peer, kArea, kOver}, std::as_bytes(std::span(&over, 1))) == heddle::ErrorCode::ok, "push");
-  one_sided.wait_change(*reinterpret_cast<const std::uint64_t*>(memory.data() + kOver), 0);
+  demand(one_sided.wait_change(*reinterpret_cast<const std::uint64_t*>(memory.data() + kOver), 0) == over,
+         "the other has not ended");
   demand(context.barrier(), "barrier");
   say("allocations " + std::to_string(made));
   return made == 0 ? 0 : 1;

@@ -111,7 +111,7 @@ void outlive(Context& context, bool by_trying) {
   std::array<Event, 1> none;
   while (context.rank() == kHome &&
          demand(context.one_sided().atomic(done, Atomic::add(0)), "atomic") + 1 < context.size())
-    context.wait_events(none, std::chrono::milliseconds(1));
+    static_cast<void>(context.wait_events(none, std::chrono::milliseconds(1)));
 }
 
 // What is done to the wrong kind of area is refused, by whatever way, and changes nothing.

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -24,15 +25,15 @@ Task chatter(Peer& peer) {
   OneSided& one_sided = peer.context().one_sided();
   const auto memory = *one_sided.allocate(kArea, kMany + 64);
   co_await peer.barrier();
-  const Rank next{(peer.rank() + 1) % peer.size()};
-  const Rank opposite{(peer.rank() + peer.size() / 2) % peer.size()};
-  const Rank before{(peer.rank() + peer.size() - peer.size() / 2) % peer.size()};
+  const Rank next{(std::to_underlying(peer.rank()) + 1) % peer.size()};
+  const Rank opposite{(std::to_underlying(peer.rank()) + peer.size() / 2) % peer.size()};
+  const Rank before{(std::to_underlying(peer.rank()) + peer.size() - peer.size() / 2) % peer.size()};
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
   std::vector<std::byte> data(kMany);
   Status status;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
-    std::uint64_t number = round * 100 + peer.rank();
+    std::uint64_t number = round * 100 + std::to_underlying(peer.rank());
     std::uint64_t heard = 0;
     const std::array requests{
         *peer.context().receive({.source = before, .tag = Tag{1}}, std::as_writable_bytes(std::span(&heard, 1))),
@@ -40,7 +41,7 @@ Task chatter(Peer& peer) {
     std::memset(data.data(), static_cast<int>(round + 1), data.size());
     one_sided.push({next, kArea, 64}, data, status);
     for (const Rank rank : all) one_sided.atomic({rank, kArea, 0}, Atomic::add(1), status);
-    if (peer.rank() == 0) one_sided.mcast(all, kArea, 8, std::as_bytes(std::span(&number, 1)), status);
+    if (peer.rank() == Rank{0}) one_sided.mcast(all, kArea, 8, std::as_bytes(std::span(&number, 1)), status);
     demand(co_await peer.wait_all(requests) == ErrorCode::ok, "a message");
     demand(heard == round * 100 + static_cast<std::uint64_t>(before), "a message is lost, doubled or out of order");
     demand(co_await peer.wait(status) == ErrorCode::ok, "a one-sided operation");

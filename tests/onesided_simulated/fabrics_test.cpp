@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -33,16 +34,16 @@ Task everything(Peer& peer) {
   constexpr std::size_t kBytes = 100'000;
   const auto memory = *one_sided.allocate(kArea, 3 * kBytes);
   co_await peer.barrier();
-  const Rank next{(peer.rank() + 1) % peer.size()};
+  const Rank next{(std::to_underlying(peer.rank()) + 1) % peer.size()};
   std::vector<std::byte> data(kBytes);
-  for (std::size_t i = 0; i < kBytes; ++i) data[i] = static_cast<std::byte>(i * 7 + peer.rank());
+  for (std::size_t i = 0; i < kBytes; ++i) data[i] = static_cast<std::byte>(i * 7 + std::to_underlying(peer.rank()));
   Status status;
   one_sided.push({next, kArea, 16}, data, status, {}, Notice::event(Tag{5}));
   demand(co_await peer.wait(status) == ErrorCode::ok, "push");
   std::array<Event, 2> events;
   demand(co_await peer.wait_events(events) == 1 && events[0].kind == Event::Kind::pushed, "no event");
   const auto before = static_cast<std::uint32_t>(events[0].completion.peer);
-  demand((before + 1) % peer.size() == peer.rank(), "an event of another");
+  demand((before + 1) % peer.size() == std::to_underlying(peer.rank()), "an event of another");
   for (std::size_t i = 0; i < kBytes; ++i)
     demand(memory[16 + i] == static_cast<std::byte>(i * 7 + before), "the event came before the data");
 
@@ -62,17 +63,18 @@ Task everything(Peer& peer) {
   for (int i = 0; i < 5; ++i) {
     one_sided.atomic({Rank{0}, kArea, counter}, Atomic::add(3), status);
     one_sided.atomic({Rank{0}, kArea, counter + 8}, Atomic::add(1, 4), status);
-    one_sided.atomic({Rank{0}, kArea, counter + 12}, Atomic::bit_or(1ULL << peer.rank(), 4), status);
+    one_sided.atomic({Rank{0}, kArea, counter + 12}, Atomic::bit_or(1ULL << std::to_underlying(peer.rank()), 4),
+                     status);
     demand(co_await peer.wait(status) == ErrorCode::ok, "atomic");
   }
   co_await peer.barrier();
-  if (peer.rank() == 0) {
+  if (peer.rank() == Rank{0}) {
     demand(word_at(memory, counter) == 15ULL * peer.size(), "additions were lost");
     const std::uint64_t bits = (1ULL << peer.size()) - 1;
     demand(word_at(memory, counter + 8) == (bits << 32U | (5ULL * peer.size())), "atomics of 4 bytes were lost");
   }
   // One tells all.
-  if (peer.rank() == 1) {
+  if (peer.rank() == Rank{1}) {
     std::vector<Rank> all;
     for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
     one_sided.mcast(all, kArea, kBytes + 64, std::span(data).first(1000), status);
@@ -81,9 +83,9 @@ Task everything(Peer& peer) {
   co_await peer.barrier();
   demand(memory[kBytes + 64 + 999] == static_cast<std::byte>((999 * 7 + 1) & 0xff), "mcast did not arrive");
   // A revoked area.
-  if (peer.rank() == 2) demand(one_sided.close(kArea).has_value(), "close");
+  if (peer.rank() == Rank{2}) demand(one_sided.close(kArea).has_value(), "close");
   co_await peer.barrier();
-  if (peer.rank() != 2) {
+  if (peer.rank() != Rank{2}) {
     one_sided.push({Rank{2}, kArea, 0}, data, status);
     const ErrorCode code = co_await peer.wait(status);
     demand(code == ErrorCode::revoked_area || code == ErrorCode::unknown_area, "a push to a closed area");
@@ -108,7 +110,7 @@ TEST_P(OneSidedFabric, LocksExcludeAndAreFair) {
   std::vector<int> order;
   expect_well({.fabric = GetParam(), .peers = 6}, [&](Peer& peer) -> Task {
     OneSided& one_sided = peer.context().one_sided();
-    if (peer.rank() == 2) demand(one_sided.create_lock(kLock).has_value(), "create");
+    if (peer.rank() == Rank{2}) demand(one_sided.create_lock(kLock).has_value(), "create");
     co_await peer.barrier();
     Status status;
     for (int round = 0; round < 10; ++round) {
@@ -139,11 +141,11 @@ void outlive_the_dead(const char* fabric, bool by_trying) {
   std::array<int, 5> rounds{};
   expect_well({.fabric = fabric,
                .peers = 5,
-               .deaths = {{.rank = 1, .at = std::chrono::microseconds(700)},
-                          {.rank = 3, .at = std::chrono::microseconds(1900)}}},
+               .deaths = {{.rank = Rank{1}, .at = std::chrono::microseconds(700)},
+                          {.rank = Rank{3}, .at = std::chrono::microseconds(1900)}}},
               [&](Peer& peer) -> Task {
                 OneSided& one_sided = peer.context().one_sided();
-                if (peer.rank() == 0) demand(one_sided.create_lock(kLock).has_value(), "create");
+                if (peer.rank() == Rank{0}) demand(one_sided.create_lock(kLock).has_value(), "create");
                 co_await peer.barrier();
                 Status status;
                 for (int round = 0; round < 30; ++round) {
@@ -155,7 +157,8 @@ void outlive_the_dead(const char* fabric, bool by_trying) {
                       one_sided.lock(Rank{0}, kLock, status);
                     code = co_await peer.wait(status);
                     status.reset();
-                    if (code == ErrorCode::lock_busy) co_await peer.sleep(std::chrono::microseconds(1 + peer.rank()));
+                    if (code == ErrorCode::lock_busy)
+                      co_await peer.sleep(std::chrono::microseconds(1 + std::to_underlying(peer.rank())));
                   }
                   demand(code == ErrorCode::ok || code == ErrorCode::holder_died, "lock");
                   if (code == ErrorCode::holder_died) {
@@ -163,7 +166,7 @@ void outlive_the_dead(const char* fabric, bool by_trying) {
                     inside = 0;
                   }
                   demand(++inside == 1, "two hold it");
-                  ++rounds[peer.rank()];
+                  ++rounds[std::to_underlying(peer.rank())];
                   co_await peer.sleep(std::chrono::microseconds(30));
                   --inside;
                   one_sided.unlock(Rank{0}, kLock, status);
@@ -189,7 +192,7 @@ Time time_of_push(std::size_t bytes, bool diff, std::uint64_t& moved) {
     OneSided& one_sided = peer.context().one_sided();
     const auto memory = *one_sided.allocate(kArea, bytes);
     co_await peer.barrier();
-    if (peer.rank() == 0) {
+    if (peer.rank() == Rank{0}) {
       std::vector<std::byte> copy(bytes);
       std::vector<std::byte> twin(bytes);
       Status status;

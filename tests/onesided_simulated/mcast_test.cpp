@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -39,14 +40,14 @@ Times time_of_mcast(const char* fabric, std::uint32_t peers, std::uint32_t recei
     for (const bool measured : {false, true}) {
       std::memset(memory.data(), 0, bytes);
       co_await peer.barrier();
-      if (peer.rank() == 0) {
+      if (peer.rank() == Rank{0}) {
         co_await peer.sleep(
             std::chrono::milliseconds(1)); // nothing of the barrier is left on the network, and all wait
         start = peer.now();
         one_sided.mcast(to, kArea, 0, data, status);
         demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
         if (measured) times.ended = peer.now() - start;
-      } else if (peer.rank() <= receivers) {
+      } else if (std::to_underlying(peer.rank()) <= receivers) {
         co_await peer.wait_change(*reinterpret_cast<const std::uint64_t*>(memory.data() + bytes - 8), 0);
         if (measured) times.last_has_it = std::max(times.last_has_it, peer.now() - start);
         demand(std::memcmp(memory.data(), data.data(), bytes) == 0, "something else has arrived");
@@ -102,7 +103,7 @@ Task tell_all(Peer& peer) {
     for (std::uint32_t root = 0; root < peer.size(); root += 5) {
       const auto data = content(bytes, root);
       Status status;
-      if (peer.rank() == root) {
+      if (std::to_underlying(peer.rank()) == root) {
         one_sided.mcast(all, kArea, 0, data, status, {}, Notice::event(Tag{bytes}));
         demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
       }
@@ -117,7 +118,7 @@ Task tell_all(Peer& peer) {
   std::vector<std::byte> copy = twin;
   for (std::size_t i = 0; i < kBytes; i += 100) copy[i] ^= std::byte{0x80};
   Status status;
-  if (peer.rank() == 2) {
+  if (peer.rank() == Rank{2}) {
     one_sided.mcast(all, kArea, 0, twin, status);
     demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
     one_sided.mcast(all, kArea, 0, copy, status, Selection::changed(twin));
@@ -145,14 +146,14 @@ TEST_P(McastFabric, SaysWhenAnAreaIsClosedOrUnknown) {
     OneSided& one_sided = peer.context().one_sided();
     constexpr std::size_t kBytes = 5000;
     std::span<std::byte> memory;
-    if (peer.rank() != 4)
-      memory = *one_sided.allocate(kArea, kBytes, peer.rank() == 6 ? Access::only({Rank{1}}) : Access::all());
+    if (peer.rank() != Rank{4})
+      memory = *one_sided.allocate(kArea, kBytes, peer.rank() == Rank{6} ? Access::only({Rank{1}}) : Access::all());
     co_await peer.barrier();
     std::vector<Rank> others;
     for (std::uint32_t rank = 1; rank < peer.size(); ++rank) others.push_back(Rank{rank});
     const auto data = content(kBytes, 1);
     Status status;
-    if (peer.rank() == 0) {
+    if (peer.rank() == Rank{0}) {
       one_sided.mcast(others, kArea, 0, data, status);
       const ErrorCode code = co_await peer.wait(status);
       demand(code == ErrorCode::unknown_area || code == ErrorCode::closed_area, "the refused are not reported");
@@ -164,12 +165,12 @@ TEST_P(McastFabric, SaysWhenAnAreaIsClosedOrUnknown) {
       status.reset();
     }
     co_await peer.barrier();
-    if (peer.rank() == 6) demand(memory[0] == std::byte{0}, "a closed area was written to");
-    if (peer.rank() != 0 && peer.rank() != 4 && peer.rank() != 6)
+    if (peer.rank() == Rank{6}) demand(memory[0] == std::byte{0}, "a closed area was written to");
+    if (peer.rank() != Rank{0} && peer.rank() != Rank{4} && peer.rank() != Rank{6})
       demand(std::memcmp(memory.data(), data.data(), kBytes) == 0, "the others do not have it");
     co_await peer.barrier();
-    if (peer.rank() == 3) demand(one_sided.close(kArea).has_value(), "close");
-    if (peer.rank() == 0) {
+    if (peer.rank() == Rank{3}) demand(one_sided.close(kArea).has_value(), "close");
+    if (peer.rank() == Rank{0}) {
       one_sided.mcast(others, kArea, 0, data, status);
       const ErrorCode code = co_await peer.wait(status);
       demand(code == ErrorCode::revoked_area || code == ErrorCode::unknown_area || code == ErrorCode::ok, "revoked");
@@ -183,8 +184,8 @@ TEST_P(McastFabric, OutlivesTheDead) {
     std::vector<int> has(12, 0);
     expect_well({.fabric = GetParam(),
                  .peers = 12,
-                 .deaths = {{.rank = 1, .at = std::chrono::microseconds(at)},
-                            {.rank = 7, .at = std::chrono::microseconds(at + 20)}}},
+                 .deaths = {{.rank = Rank{1}, .at = std::chrono::microseconds(at)},
+                            {.rank = Rank{7}, .at = std::chrono::microseconds(at + 20)}}},
                 [&](Peer& peer) -> Task {
                   OneSided& one_sided = peer.context().one_sided();
                   constexpr std::size_t kBytes = 30'000;
@@ -192,7 +193,7 @@ TEST_P(McastFabric, OutlivesTheDead) {
                   co_await peer.sleep(std::chrono::microseconds(50)); // no barrier: some may be dead
                   std::vector<Rank> all;
                   for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
-                  if (peer.rank() == 0) {
+                  if (peer.rank() == Rank{0}) {
                     for (unsigned round = 1; round <= 4; ++round) {
                       Status status;
                       const auto data = content(kBytes, round);
@@ -203,7 +204,8 @@ TEST_P(McastFabric, OutlivesTheDead) {
                   } else {
                     co_await peer.sleep(std::chrono::milliseconds(30));
                   }
-                  has[peer.rank()] = std::memcmp(memory.data(), content(kBytes, 4).data(), kBytes) == 0 ? 1 : 0;
+                  has[std::to_underlying(peer.rank())] =
+                      std::memcmp(memory.data(), content(kBytes, 4).data(), kBytes) == 0 ? 1 : 0;
                 });
     for (std::uint32_t rank = 0; rank < 12; ++rank) {
       if (rank != 1 && rank != 7) {

@@ -81,7 +81,7 @@ void draw_faults(Drawing& drawing) {
       drawing.scenario.leaves[rank] = true;
     } else {
       const std::uint64_t span = drawing.message_ns * (lot.chance(30) ? 500 : 60);
-      setup.deaths.push_back({.rank = rank, .at = nanoseconds(lot.below(span))});
+      setup.deaths.push_back({.rank = Rank{rank}, .at = nanoseconds(lot.below(span))});
     }
   }
   drawing.least = setup.deaths.empty() ? 0 : 8;

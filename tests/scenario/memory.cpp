@@ -461,7 +461,7 @@ void Memory::acquired(bool holder_died) {
   const auto whose = [&] { return "the lock of rank " + std::to_string(lock_.home); };
   for (std::uint32_t rank = 0; rank < others.uses.size(); ++rank) {
     if (rank == role_.rank || others.uses[rank] == Use::none) continue;
-    const auto death = std::ranges::find(role_.scenario.setup.deaths, rank, &simulation::Setup::Death::rank);
+    const auto death = std::ranges::find(role_.scenario.setup.deaths, Rank{rank}, &simulation::Setup::Death::rank);
     const bool dead = death != role_.scenario.setup.deaths.end() && death->at <= role_.witness.now();
     may_have_died = may_have_died || dead;
     if (others.uses[rank] != Use::has) continue;

@@ -468,8 +468,8 @@ void Messages::find_the_sure() {
   };
   for (const Witness::Message& message : role_.witness.messages[role_.rank])
     for (const auto& death : role_.scenario.setup.deaths) {
-      const bool from_it = death.rank == message.sent.from && message.ended;
-      if (!from_it || message.ended_at + long_enough(death.rank) > death.at) continue;
+      const bool from_it = death.rank == Rank{message.sent.from} && message.ended;
+      if (!from_it || message.ended_at + long_enough(static_cast<std::uint32_t>(death.rank)) > death.at) continue;
       const auto sent = std::ranges::find_if(incoming_, [&](const Sent& each) {
         return each.from == message.sent.from && each.number == message.sent.number &&
                each.unsolicited == message.sent.unsolicited;

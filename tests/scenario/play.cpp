@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <utility>
 
 namespace heddle::tests {
 
@@ -53,7 +54,7 @@ Task take_part(Peer& peer, const Scenario& scenario, Witness& witness, Journal* 
     if (next.kind == Member::Next::Kind::pause) co_await peer.sleep(std::chrono::nanoseconds(next.ns));
     if (next.kind == Member::Next::Kind::compute) co_await peer.compute(std::chrono::nanoseconds(next.ns));
   }
-  if (scenario.leaves[peer.rank()]) {
+  if (scenario.leaves[std::to_underlying(peer.rank())]) {
     member.reset();
     peer.leave();
   }
@@ -61,7 +62,7 @@ Task take_part(Peer& peer, const Scenario& scenario, Witness& witness, Journal* 
 
 // Pauses grow with the time that a message takes: who looks more often sees nothing new.
 Task take_part_in_traffic(Peer& peer, TrafficPlan plan, std::uint64_t message_ns) {
-  Dice pauses(plan.seed * 131 + peer.rank());
+  Dice pauses(plan.seed * 131 + std::to_underlying(peer.rank()));
   Traffic traffic(peer.context(), plan);
   // Who has sent everything looks less and less often: on a slow network the rest takes long.
   std::uint64_t longest_pause = 2 * message_ns;
@@ -79,14 +80,15 @@ Task take_part_in_traffic(Peer& peer, TrafficPlan plan, std::uint64_t message_ns
 Played play(const Scenario& scenario, std::vector<std::string>* story) {
   auto world = simulation::World::create(scenario.setup);
   if (!world) return {.verdict = world.error().message(), .happened = {}};
-  const auto now = [&] { return world->peer(0).now(); };
+  const auto now = [&] { return world->peer(Rank{0}).now(); };
   Witness witness(scenario.peers(), scenario.meetings.size(), now);
   std::vector<std::unique_ptr<Member>> members(scenario.peers());
   Journal journal{.now = now, .lines = {}};
   const std::uint64_t message_ns = scenario.setup.fabric.starts_with("rhinet") ? 50'000 : 2000;
   const auto outcome = world->run([&](Peer& peer) {
     if (!scenario.traffic)
-      return take_part(peer, scenario, witness, story != nullptr ? &journal : nullptr, members[peer.rank()]);
+      return take_part(peer, scenario, witness, story != nullptr ? &journal : nullptr,
+                       members[std::to_underlying(peer.rank())]);
     return take_part_in_traffic(peer,
                                 {.seed = scenario.traffic->seed,
                                  .messages = scenario.traffic->messages,

@@ -80,7 +80,7 @@ struct Scenario {
   [[nodiscard]] std::uint32_t peers() const { return setup.peers; }
   [[nodiscard]] bool dies(std::uint32_t rank) const {
     for (const auto& death : setup.deaths)
-      if (death.rank == rank) return true;
+      if (death.rank == Rank{rank}) return true;
     return false;
   }
   [[nodiscard]] bool goes(std::uint32_t rank) const { return dies(rank) || (rank < leaves.size() && leaves[rank]); }

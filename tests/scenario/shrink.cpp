@@ -123,8 +123,9 @@ class Shrinker {
     --smaller.setup.peers;
     smaller.actions.erase(smaller.actions.begin() + gone);
     smaller.leaves.erase(smaller.leaves.begin() + gone);
-    std::erase_if(smaller.setup.deaths, [gone](const auto& death) { return death.rank == gone; });
-    for (auto& death : smaller.setup.deaths) death.rank -= death.rank > gone ? 1U : 0U;
+    std::erase_if(smaller.setup.deaths, [gone](const auto& death) { return death.rank == Rank{gone}; });
+    for (auto& death : smaller.setup.deaths)
+      if (death.rank > Rank{gone}) death.rank = Rank{static_cast<std::uint32_t>(death.rank) - 1};
     for (auto& actions : smaller.actions) {
       std::erase_if(actions, [gone](const Action& action) { return action.peer == gone; });
       for (Action& action : actions) {

@@ -172,8 +172,8 @@ void parse_line(const Line& line, Scenario& scenario) {
   } else if (what == "faults") {
     parse_faults(line, setup.faults);
   } else if (what == "death") {
-    setup.deaths.push_back(
-        {.rank = static_cast<std::uint32_t>(last()), .at = std::chrono::nanoseconds(number(line, word(line, 2)))});
+    setup.deaths.push_back({.rank = Rank{static_cast<std::uint32_t>(last())},
+                            .at = std::chrono::nanoseconds(number(line, word(line, 2)))});
   } else if (what == "cut" || what == "plug") {
     setup.cables.push_back({.cable = static_cast<std::uint32_t>(last()),
                             .at = std::chrono::nanoseconds(number(line, word(line, 2))),
@@ -221,7 +221,7 @@ std::string to_text(const Scenario& scenario) {
     text += std::string(setup.faults.reorder_commands ? " reorder_commands=1" : "") + "\n";
   }
   for (const auto& death : setup.deaths)
-    text += "death " + std::to_string(death.rank) + " " + nanoseconds_text(death.at) + "\n";
+    text += "death " + std::to_string(static_cast<std::uint32_t>(death.rank)) + " " + nanoseconds_text(death.at) + "\n";
   for (std::size_t rank = 0; rank < scenario.leaves.size(); ++rank)
     if (scenario.leaves[rank]) text += "leave " + std::to_string(rank) + "\n";
   for (const auto& change : setup.cables)

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace heddle::tests {
 namespace {
@@ -21,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, SimulatedExchange,
 
 Task exchange(Peer& peer, ExchangeModel model, std::uint64_t rounds) {
   for (std::uint64_t number = 0; number < rounds; ++number) {
-    ExchangeRound round(model, number, peer.rank());
+    ExchangeRound round(model, number, std::to_underlying(peer.rank()));
     const auto request = round.start(peer.context());
     if (!request) throw std::runtime_error(request.error().message());
     const Completion completion = co_await peer.wait(*request);
@@ -60,13 +61,13 @@ TEST_P(SimulatedExchange, EndsWithAnErrorWhenAProcessDies) {
     const ExchangeModel model{.seed = moment, .size = 7, .largest = 200'000};
     auto world = simulation::World::create({.fabric = GetParam(),
                                             .peers = 7,
-                                            .deaths = {{.rank = static_cast<std::uint32_t>(moment % 7),
+                                            .deaths = {{.rank = Rank{static_cast<std::uint32_t>(moment % 7)},
                                                         .at = std::chrono::microseconds(moment * moment * 10)}}});
     ASSERT_TRUE(world);
     std::uint32_t told = 0;
     const auto outcome = world->run([&](Peer& peer) -> Task {
       for (std::uint64_t number = 0;; ++number) {
-        ExchangeRound round(model, number, peer.rank());
+        ExchangeRound round(model, number, std::to_underlying(peer.rank()));
         const Completion completion = co_await peer.wait(*round.start(peer.context()));
         if (completion.code == ErrorCode::peer_failed) break;
         if (completion.code != ErrorCode::ok) throw std::runtime_error(std::string(to_string(completion.code)));

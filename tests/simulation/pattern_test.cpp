@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -56,12 +57,12 @@ Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
   const Completion compiled = co_await peer.wait(compiling);
   check(compiled.code == ErrorCode::ok, pattern.error() ? pattern.error()->message() : "compile");
   for (std::uint64_t round = 0; round < 5; ++round) {
-    memory.fill(peer.rank(), round);
+    memory.fill(std::to_underlying(peer.rank()), round);
     const Request starting = check(pattern.start());
     const Completion ended = co_await peer.wait(starting);
     check(ended.code == ErrorCode::ok, "start");
-    const auto own_row = static_cast<int>(peer.rank() / 4);
-    const auto own_column = static_cast<int>(peer.rank() % 4);
+    const auto own_row = static_cast<int>(std::to_underlying(peer.rank()) / 4);
+    const auto own_column = static_cast<int>(std::to_underlying(peer.rank()) % 4);
     for (std::size_t i = 0; i < memory.in.size(); ++i) {
       const int row = own_row + memory.exchanges[i].offset[0];
       const int column = own_column + memory.exchanges[i].offset[1];
@@ -98,9 +99,9 @@ TEST_P(PatternOn, CarriesLayoutsInPieces) {
   expect_no_errors(world->run([](Peer& peer) -> Task {
     std::vector<std::byte> out(4000);
     std::vector<std::byte> in(4000);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = halo_content(peer.rank(), 0, 0, i);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = halo_content(std::to_underlying(peer.rank()), 0, 0, i);
     Pattern pattern = check(Pattern::create(peer.context()));
-    const Rank other{1 - peer.rank()};
+    const Rank other{1 - std::to_underlying(peer.rank())};
     check(pattern.send(other, Tag{1}, ConstLayout::strided(out.data(), 100, 20, 40)));
     check(pattern.receive(other, Tag{1}, Layout::strided(in.data(), 50, 40, 80)));
     co_await compile(peer, pattern);
@@ -108,13 +109,14 @@ TEST_P(PatternOn, CarriesLayoutsInPieces) {
     const Completion ended = co_await peer.wait(starting);
     check(ended.code == ErrorCode::ok, "start");
     for (std::size_t i = 0; i < 2000; ++i)
-      check(in[i / 40 * 80 + i % 40] == halo_content(1 - peer.rank(), 0, 0, i / 20 * 40 + i % 20), "wrong data");
+      check(in[i / 40 * 80 + i % 40] == halo_content(1 - std::to_underlying(peer.rank()), 0, 0, i / 20 * 40 + i % 20),
+            "wrong data");
   }));
 }
 
 TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
-  auto world =
-      World::create({.fabric = GetParam(), .peers = 4, .deaths = {{.rank = 3, .at = std::chrono::milliseconds(50)}}});
+  auto world = World::create(
+      {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = Rank{3}, .at = std::chrono::milliseconds(50)}}});
   ASSERT_TRUE(world) << world.error().message();
   expect_no_errors(world->run([](Peer& peer) -> Task {
     std::vector<std::byte> out(100);
@@ -122,14 +124,14 @@ TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
     Pattern pattern = check(Pattern::create(peer.context()));
     std::vector<Pattern::Item> with_dead;
     for (std::uint32_t other = 0; other < 4; ++other) {
-      if (other == peer.rank()) continue;
+      if (other == std::to_underlying(peer.rank())) continue;
       const auto sent = check(pattern.send(Rank{other}, Tag{1}, ConstLayout(out)));
       const auto received = check(pattern.receive(Rank{other}, Tag{1}, Layout(in[other])));
       if (other == 3) with_dead = {sent, received};
     }
     co_await compile(peer, pattern);
     co_await start(peer, pattern, ErrorCode::ok);
-    if (peer.rank() == 3) co_await peer.sleep(std::chrono::seconds(1));
+    if (peer.rank() == Rank{3}) co_await peer.sleep(std::chrono::seconds(1));
     // The second start waits for the one that never comes.
     co_await start(peer, pattern, ErrorCode::peer_failed);
     const auto incomplete = pattern.incomplete();
@@ -143,8 +145,8 @@ TEST_P(PatternOn, EndsAStartWhenAPeerDiesAndSaysWhatIsMissing) {
 // With barriers nothing moves before all are there: where one never comes, all that the others have given stays where it is, also
 // what a process gives to itself, and all of it is said to be missing.
 TEST_P(PatternOn, MovesNothingWhenItsFirstBarrierFails) {
-  auto world =
-      World::create({.fabric = GetParam(), .peers = 3, .deaths = {{.rank = 2, .at = std::chrono::milliseconds(50)}}});
+  auto world = World::create(
+      {.fabric = GetParam(), .peers = 3, .deaths = {{.rank = Rank{2}, .at = std::chrono::milliseconds(50)}}});
   ASSERT_TRUE(world) << world.error().message();
   expect_no_errors(world->run([](Peer& peer) -> Task {
     std::vector<std::byte> out(100, std::byte{1});
@@ -153,9 +155,9 @@ TEST_P(PatternOn, MovesNothingWhenItsFirstBarrierFails) {
     Pattern pattern = check(Pattern::create(peer.context(), {.barriers = true}));
     std::vector<Pattern::Item> all;
     for (std::uint32_t to = 0; to < 3; ++to)
-      all.push_back(check(pattern.put(Rank{to}, Tag{1}, peer.rank() * 100, ConstLayout(out))));
-    all.push_back(check(pattern.send(Rank{peer.rank()}, Tag{2}, ConstLayout(out))));
-    all.push_back(check(pattern.receive(Rank{peer.rank()}, Tag{2}, Layout(received))));
+      all.push_back(check(pattern.put(Rank{to}, Tag{1}, std::to_underlying(peer.rank()) * 100, ConstLayout(out))));
+    all.push_back(check(pattern.send(peer.rank(), Tag{2}, ConstLayout(out))));
+    all.push_back(check(pattern.receive(peer.rank(), Tag{2}, Layout(received))));
     check(pattern.expose(Tag{1}, Layout(exposed)));
     co_await compile(peer, pattern);
     const Request first = check(pattern.start());
@@ -163,7 +165,7 @@ TEST_P(PatternOn, MovesNothingWhenItsFirstBarrierFails) {
     check(first_ended.code == ErrorCode::ok && pattern.incomplete().empty(), "first start");
     check(exposed == std::vector(300, std::byte{1}) && received == out, "the first start has moved too little");
     std::ranges::fill(out, std::byte{2});
-    if (peer.rank() == 2) co_await peer.sleep(std::chrono::seconds(1));
+    if (peer.rank() == Rank{2}) co_await peer.sleep(std::chrono::seconds(1));
     co_await start(peer, pattern, ErrorCode::peer_failed);
     check(pattern.incomplete() == all, "what did not move counts as complete");
     co_await peer.sleep(std::chrono::milliseconds(10)); // whatever is under way would arrive
@@ -175,7 +177,7 @@ TEST_P(PatternOn, MovesNothingWhenItsFirstBarrierFails) {
 TEST_P(PatternOn, IsNotCompiledWithTheDead) {
   for (const std::uint32_t dead : {0U, 3U}) {
     auto world = World::create(
-        {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = dead, .at = std::chrono::milliseconds(10)}}});
+        {.fabric = GetParam(), .peers = 4, .deaths = {{.rank = Rank{dead}, .at = std::chrono::milliseconds(10)}}});
     ASSERT_TRUE(world) << world.error().message();
     expect_no_errors(world->run([](Peer& peer) -> Task {
       std::vector<std::byte> out(100);
@@ -183,8 +185,8 @@ TEST_P(PatternOn, IsNotCompiledWithTheDead) {
       co_await peer.barrier();
       co_await peer.sleep(std::chrono::milliseconds(200)); // all have heard of it
       Pattern pattern = check(Pattern::create(peer.context()));
-      if (peer.rank() == 1) check(pattern.send(Rank{2}, Tag{1}, ConstLayout(out))); // the dead has no part in it
-      if (peer.rank() == 2) check(pattern.receive(Rank{1}, Tag{1}, Layout(in)));
+      if (peer.rank() == Rank{1}) check(pattern.send(Rank{2}, Tag{1}, ConstLayout(out))); // the dead has no part in it
+      if (peer.rank() == Rank{2}) check(pattern.receive(Rank{1}, Tag{1}, Layout(in)));
       const Request compiling = check(pattern.start_compile());
       const Completion compiled = co_await peer.wait(compiling);
       check(compiled.code == ErrorCode::peer_failed, "compile ended with " + std::string(to_string(compiled.code)));
@@ -200,8 +202,8 @@ Task ring_until_failure(Peer& peer, bool barriers, std::size_t bytes) {
   std::vector<std::byte> out(bytes);
   std::vector<std::byte> in(bytes);
   Pattern pattern = check(Pattern::create(peer.context(), {.barriers = barriers}));
-  const Rank right{(peer.rank() + 1) % peer.size()};
-  const Rank left{(peer.rank() + peer.size() - 1) % peer.size()};
+  const Rank right{(std::to_underlying(peer.rank()) + 1) % peer.size()};
+  const Rank left{(std::to_underlying(peer.rank()) + peer.size() - 1) % peer.size()};
   if (barriers) {
     check(pattern.expose(Tag{1}, Layout(in)));
     check(pattern.put(right, Tag{1}, 0, ConstLayout(out)));
@@ -225,9 +227,10 @@ TEST_P(PatternOn, EndsEverywhereWheneverAProcessDies) {
   for (const bool barriers : {false, true})
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{40'000}})
       for (int us = 2; us < 100; us += 5) {
-        auto world = World::create({.fabric = GetParam(),
-                                    .peers = 6,
-                                    .deaths = {{.rank = 3, .at = std::chrono::microseconds(slow ? 6 * us : us)}}});
+        auto world =
+            World::create({.fabric = GetParam(),
+                           .peers = 6,
+                           .deaths = {{.rank = Rank{3}, .at = std::chrono::microseconds(slow ? 6 * us : us)}}});
         ASSERT_TRUE(world) << world.error().message();
         SCOPED_TRACE(testing::Message() << "barriers " << barriers << ", " << bytes << " bytes, " << us << " us");
         expect_no_errors(world->run([&](Peer& peer) { return ring_until_failure(peer, barriers, bytes); }));
@@ -242,12 +245,12 @@ TEST_P(PatternOn, EndsForAllWhenOneHasFreedIt) {
     std::vector<std::byte> out(64);
     std::vector<std::byte> in(64);
     Pattern pattern = check(Pattern::create(peer.context(), {.barriers = true}));
-    const Rank other{peer.rank() ^ 1U}; // two pairs
+    const Rank other{std::to_underlying(peer.rank()) ^ 1U}; // two pairs
     check(pattern.send(other, Tag{1}, ConstLayout(out)));
     check(pattern.receive(other, Tag{1}, Layout(in)));
     co_await compile(peer, pattern);
     co_await start(peer, pattern, ErrorCode::ok);
-    if (peer.rank() != 0) {
+    if (peer.rank() != Rank{0}) {
       co_await start(peer, pattern, ErrorCode::pattern_freed);
     }
     check(pattern.free());
@@ -260,15 +263,15 @@ TEST_P(PatternOn, IsWholeForTheLateWhenTheQuickHaveFreedIt) {
     auto world = World::create({.fabric = GetParam(), .peers = 4});
     ASSERT_TRUE(world) << world.error().message();
     expect_no_errors(world->run([bytes](Peer& peer) -> Task {
-      std::vector<std::byte> out(bytes, static_cast<std::byte>(peer.rank()));
+      std::vector<std::byte> out(bytes, static_cast<std::byte>(std::to_underlying(peer.rank())));
       std::vector<std::byte> in(bytes);
-      const std::uint32_t left = (peer.rank() + 3) % 4;
+      const std::uint32_t left = (std::to_underlying(peer.rank()) + 3) % 4;
       Pattern pattern = check(Pattern::create(peer.context()));
-      check(pattern.send(Rank{(peer.rank() + 1) % 4}, Tag{1}, ConstLayout(out)));
+      check(pattern.send(Rank{(std::to_underlying(peer.rank()) + 1) % 4}, Tag{1}, ConstLayout(out)));
       check(pattern.receive(Rank{left}, Tag{1}, Layout(in)));
       co_await compile(peer, pattern);
       for (int round = 0; round < 3; ++round) {
-        if (peer.rank() == 1) co_await peer.sleep(std::chrono::milliseconds(20));
+        if (peer.rank() == Rank{1}) co_await peer.sleep(std::chrono::milliseconds(20));
         const Request started = check(pattern.start());
         const Completion ended = co_await peer.wait(started);
         check(ended.code == ErrorCode::ok, "start");
@@ -284,7 +287,7 @@ TEST(PatternErrors, AreSaidAndNothingIsSent) {
   ASSERT_TRUE(world) << world.error().message();
   const auto outcome = world->run([](Peer& peer) -> Task {
     std::vector<std::byte> memory(64);
-    const Rank other{1 - peer.rank()};
+    const Rank other{1 - std::to_underlying(peer.rank())};
     check(!Pattern::create(peer.context(), {.algorithm = "best"}), "unknown algorithm");
     Pattern pattern = check(Pattern::create(peer.context()));
     check(!pattern.send(Rank{2}, Tag{1}, ConstLayout(memory)), "a rank outside the job");
@@ -321,8 +324,8 @@ TEST(PatternErrors, WaitHasNothingToSayOfAStartWithAnEvent) {
     std::vector<std::byte> out(64);
     std::vector<std::byte> in(64);
     Pattern pattern = check(Pattern::create(peer.context()));
-    check(pattern.send(Rank{1 - peer.rank()}, Tag{1}, ConstLayout(out)));
-    check(pattern.receive(Rank{1 - peer.rank()}, Tag{1}, Layout(in)));
+    check(pattern.send(Rank{1 - std::to_underlying(peer.rank())}, Tag{1}, ConstLayout(out)));
+    check(pattern.receive(Rank{1 - std::to_underlying(peer.rank())}, Tag{1}, Layout(in)));
     const auto code_of_wait = [&pattern] {
       const auto waited = pattern.wait();
       return waited ? ErrorCode::ok : waited.error().code;
@@ -362,12 +365,12 @@ TEST(PatternErrors, FailEverywhereWhenAPartDoesNotFit) {
     expect_no_errors(world->run([&each](Peer& peer) -> Task {
       std::vector<std::byte> memory(64);
       Pattern pattern = check(Pattern::create(peer.context()));
-      if (peer.rank() == 0) each.declare(pattern, memory);
-      if (peer.rank() == 1) check(pattern.expose(Tag{5}, Layout(memory)));
+      if (peer.rank() == Rank{0}) each.declare(pattern, memory);
+      if (peer.rank() == Rank{1}) check(pattern.expose(Tag{5}, Layout(memory)));
       const Request compiling = check(pattern.start_compile());
       const Completion compiled = co_await peer.wait(compiling);
       check(compiled.code == ErrorCode::bad_argument, "it compiles");
-      if (peer.rank() == 0)
+      if (peer.rank() == Rank{0})
         check(pattern.error()->message().find(each.expected) != std::string::npos, pattern.error()->message());
       check(!pattern.start(), "it starts");
     }));
@@ -389,13 +392,14 @@ TEST(PatternErrors, FailEverywhereWhenOptionsDiffer) {
       expect_no_errors(world->run([&each, odd](Peer& peer) -> Task {
         std::vector<std::byte> out(64);
         std::vector<std::byte> in(64);
-        Pattern pattern = check(Pattern::create(peer.context(), peer.rank() == odd ? each.odd : PatternOptions{}));
-        if (peer.rank() == 0) check(pattern.send(Rank{1}, Tag{1}, ConstLayout(out)));
-        if (peer.rank() == 1) check(pattern.receive(Rank{0}, Tag{1}, Layout(in)));
+        Pattern pattern =
+            check(Pattern::create(peer.context(), peer.rank() == Rank{odd} ? each.odd : PatternOptions{}));
+        if (peer.rank() == Rank{0}) check(pattern.send(Rank{1}, Tag{1}, ConstLayout(out)));
+        if (peer.rank() == Rank{1}) check(pattern.receive(Rank{0}, Tag{1}, Layout(in)));
         const Request compiling = check(pattern.start_compile());
         const Completion compiled = co_await peer.wait(compiling);
         check(compiled.code == ErrorCode::bad_argument, "it compiles");
-        if (peer.rank() == odd)
+        if (peer.rank() == Rank{odd})
           check(pattern.error()->message().find(each.expected) != std::string::npos, pattern.error()->message());
         check(!pattern.start(), "it starts");
         // The same processes go on with one that fits.

@@ -66,7 +66,7 @@ TEST(ScenarioDrawing, HasEverythingWithinAThousandSeeds) {
 TEST(Shrinking, LeavesOnlyWhatTheFailureNeeds) {
   Scenario scenario = draw(3);
   for (std::uint64_t seed = 3; scenario.peers() < 5 || scenario.setup.deaths.empty(); ++seed) scenario = draw(seed);
-  scenario.setup.deaths = {{.rank = 3, .at = {}}}; // one of the two that are needed anyway
+  scenario.setup.deaths = {{.rank = Rank{3}, .at = {}}}; // one of the two that are needed anyway
   scenario.leaves[3] = false;
   scenario.actions[1].insert(scenario.actions[1].begin() + 1, {.deed = Deed::send, .peer = 3, .bytes = 4711});
   const auto fails = [](const Scenario& candidate) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulation {
@@ -92,7 +93,7 @@ TEST(PlansForAll, AreNotTrustedWhereTwoDirectionsShareACable) {
 // Ranks 0 and 1 sit at one switch with four links up and send to targets whose first LIDs all lead over the same one.
 Task send_over_few_links(Peer& peer, std::string algorithm) {
   constexpr std::size_t kBytes = 100'000;
-  const auto rank = static_cast<std::uint32_t>(peer.rank());
+  const auto rank = std::to_underlying(peer.rank());
   std::vector<std::byte> out(2 * kBytes);
   std::vector<std::vector<std::byte>> in;
   auto pattern = Pattern::create(peer.context(), {.algorithm = std::move(algorithm)});

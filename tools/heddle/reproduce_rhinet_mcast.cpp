@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace heddle::tool {
@@ -32,7 +33,7 @@ Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
   for (std::uint32_t rank = 1; rank <= receivers; ++rank) to.push_back(Rank{rank});
   for (const std::uint64_t round : {1U, 2U}) {
     co_await peer.barrier();
-    if (peer.rank() == 0) {
+    if (peer.rank() == Rank{0}) {
       co_await peer.sleep(std::chrono::milliseconds(1)); // nothing of the barrier is left on the network, and all wait
       const Time start = peer.now();
       const std::vector<std::uint64_t> data(kWords, round);
@@ -40,7 +41,7 @@ Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
       peer.context().one_sided().mcast(to, kTargets, 0, std::as_bytes(std::span(data)), status);
       if (co_await peer.wait(status) != ErrorCode::ok) throw std::runtime_error("mcast failed");
       last -= start; // all have it by now
-    } else if (peer.rank() <= receivers) {
+    } else if (std::to_underlying(peer.rank()) <= receivers) {
       co_await peer.wait_change(word, round - 1);
       last = std::max(last, peer.now());
     }

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <unistd.h>
 
@@ -141,7 +142,7 @@ Task original(Peer& peer, Halo& halo, Clock& clock) {
       const auto code = [](const std::vector<int>& offset) {
         return Tag{static_cast<std::uint64_t>((offset[0] + 1) * 3 + offset[1] + 1)};
       };
-      const Rank with{neighbour(peer.rank(), exchange.offset)};
+      const Rank with{neighbour(std::to_underlying(peer.rank()), exchange.offset)};
       requests.push_back(*peer.context().receive({.source = with, .tag = code(opposite)}, exchange.in));
       requests.push_back(*peer.context().send(with, code(exchange.offset), exchange.out));
     }
