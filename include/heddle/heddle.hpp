@@ -71,6 +71,12 @@ struct Completion {
   std::uint64_t message_bytes = 0; // bytes the sender sent; larger than `bytes` only with ErrorCode::truncated
 };
 
+// One of several operations, and how it ended.
+struct IndexedCompletion {
+  std::size_t index = 0; // of its request in the list
+  Completion completion;
+};
+
 // A buffer of the library that holds an unsolicited message until it is released.
 struct Arrival {
   const std::byte* data = nullptr;
@@ -180,19 +186,33 @@ class Context {
 
   // --- Completion. ---
 
+  // A wait whose time is over (timed_out) leaves what it waited for as it is, under way and the request valid: it can be waited
+  // for again.
+
   // Makes progress and copies up to events.size() events, oldest first. Returns how many. Never blocks.
   [[nodiscard]] std::size_t poll(std::span<Event> events);
   // Blocks until poll would return at least one event, or the time is over.
+  [[nodiscard]] std::size_t wait_events(std::span<Event> events);
   [[nodiscard]] std::size_t wait_events(std::span<Event> events, std::chrono::nanoseconds limit);
 
   // Makes progress. A value when the operation has ended; the request is then no longer valid.
   [[nodiscard]] std::optional<Completion> test(Request request);
-  // Blocks until the operation has ended.
+  // Blocks until the operation has ended, or the time is over.
   [[nodiscard]] Completion wait(Request request);
-  // Blocks until the operation has ended or the time is over (code timed_out; the request then stays valid).
   [[nodiscard]] Completion wait(Request request, std::chrono::nanoseconds limit);
-  // Blocks until all have ended. Returns the first code that is not ok, or ok.
+  // Blocks until one has ended: the first in the list of those that have. Requests that name nothing are passed over, so that a
+  // program can set those that it is done with to Request{}. Where all do: stale_request; its index, and that of timed_out, is
+  // requests.size().
+  [[nodiscard]] IndexedCompletion wait_any(std::span<const Request> requests);
+  [[nodiscard]] IndexedCompletion wait_any(std::span<const Request> requests, std::chrono::nanoseconds limit);
+  // Blocks until all have ended. Returns the first code that is not ok, or ok. When the time is over none has been taken, also
+  // of those that have ended.
   [[nodiscard]] ErrorCode wait_all(std::span<const Request> requests);
+  [[nodiscard]] ErrorCode wait_all(std::span<const Request> requests, std::chrono::nanoseconds limit);
+  // The same, with how each ended. bad_argument, and nothing waited for, where completions are fewer than requests.
+  [[nodiscard]] ErrorCode wait_all(std::span<const Request> requests, std::span<Completion> completions);
+  [[nodiscard]] ErrorCode wait_all(std::span<const Request> requests, std::span<Completion> completions,
+                                   std::chrono::nanoseconds limit);
 
   // --- Collective. ---
 
@@ -200,8 +220,9 @@ class Context {
   // gravest reason that is known: peer_failed, connection_lost, peer_left. So it does where a process dies before it has
   // completed here: the dead process had perhaps started it, and others may have passed it.
   [[nodiscard]] Result<Request> start_barrier(Notify notify = {});
-  // The same, waited for.
+  // The same, waited for. A barrier whose time is over (timed_out) is under way, and the next call of barrier waits for it.
   [[nodiscard]] Result<void> barrier();
+  [[nodiscard]] Result<void> barrier(std::chrono::nanoseconds limit);
 
   // Every process sends a block to every process, itself included: block r of `out` goes to rank r, and block r of `in` comes
   // from rank r. All blocks have the same size, out.size() / size(), in every process. completion.bytes is what was received.
@@ -212,9 +233,12 @@ class Context {
   // The same with a size for every block, zero included. Two processes must agree about each block between them: a longer one
   // than expected ends with truncated, a shorter one with bad_argument. Fails on blocks that end outside their memory.
   [[nodiscard]] Result<Request> start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify = {});
-  // The same, waited for.
+  // The same, waited for. One whose time is over (timed_out) is under way: its memory stays in use, and the next call with the
+  // same memory waits for it. With other memory that call is refused.
   [[nodiscard]] Result<void> alltoall(ConstMemory out, Memory in);
+  [[nodiscard]] Result<void> alltoall(ConstMemory out, Memory in, std::chrono::nanoseconds limit);
   [[nodiscard]] Result<void> alltoallv(const ConstBlocks& out, const Blocks& in);
+  [[nodiscard]] Result<void> alltoallv(const ConstBlocks& out, const Blocks& in, std::chrono::nanoseconds limit);
 
   // --- One-sided: areas, push, pull, mcast, atomics, locks (onesided.hpp). ---
   [[nodiscard]] OneSided& one_sided();
@@ -238,7 +262,6 @@ class Context {
   friend class Pattern;
   class State;
   explicit Context(std::unique_ptr<State> state);
-  [[nodiscard]] Result<void> wait_together(const Result<Request>& request, const char* what);
   std::unique_ptr<State> state_;
 };
 

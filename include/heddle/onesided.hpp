@@ -12,6 +12,7 @@
 #include <heddle/heddle.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -139,7 +140,8 @@ struct Atomic {
 };
 
 // All of it belongs to one context and is used by its thread. Every operation has two forms: with a Status it never blocks,
-// without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait). Memory is given as to messages: any contiguous range with a name,
+// without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait). Whoever will not
+// wait for ever gives a Status, and then waits with a time limit. Memory is given as to messages: any contiguous range with a name,
 // or a single object (layout.hpp).
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
@@ -202,6 +204,9 @@ class OneSided {
   // A dead process in the queue is passed over.
   void lock(Rank home, AreaId id, Status& status);
   [[nodiscard]] ErrorCode lock(Rank home, AreaId id);
+  // Until the time is over (timed_out): this process then still stands in the queue, may get the lock at any time, and can wait
+  // for it again by the status.
+  [[nodiscard]] ErrorCode lock(Rank home, AreaId id, Status& status, std::chrono::nanoseconds limit);
   // The same without waiting: lock_busy, and nothing taken, when a living process holds the lock, waits for it or is just taking
   // it. Where all who had or wanted it are dead, and that is known here, the lock is this process's, with holder_died as above.
   void try_lock(Rank home, AreaId id, Status& status);
@@ -214,11 +219,13 @@ class OneSided {
 
   // Makes progress; whether it has ended.
   [[nodiscard]] bool test(const Status& status);
-  // Blocks until it has ended; its code.
+  // Blocks until it has ended; its code. timed_out, when the time is over: it then goes on, and can be waited for again.
   [[nodiscard]] ErrorCode wait(const Status& status);
-  // Blocks until the aligned word at `word`, which others push to or do atomics on, no longer holds `old`; its new value.
-  // In a simulated process it looks once.
+  [[nodiscard]] ErrorCode wait(const Status& status, std::chrono::nanoseconds limit);
+  // Blocks until the aligned word at `word`, which others push to or do atomics on, no longer holds `old`; its new value, which is
+  // `old` when the time is over. In a simulated process it looks once.
   [[nodiscard]] std::uint64_t wait_change(const std::uint64_t& word, std::uint64_t old);
+  [[nodiscard]] std::uint64_t wait_change(const std::uint64_t& word, std::uint64_t old, std::chrono::nanoseconds limit);
 
   // Made by the context.
   explicit OneSided(Context::State& state) : state_(state) {}

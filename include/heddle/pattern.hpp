@@ -11,6 +11,7 @@
 
 #include <heddle/heddle.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,7 +80,9 @@ class Pattern {
   // Every process of the job compiles its patterns in the same order. Error, at all of them: a send without a receive or
   // the other way round, one longer than its receive, a put into memory that is not exposed or beyond its end, options that are
   // not the same everywhere, a dead peer.
+  // One whose time is over (timed_out) goes on, and can be waited for.
   [[nodiscard]] Result<void> compile();
+  [[nodiscard]] Result<void> compile(std::chrono::nanoseconds limit);
   // The same, not waited for; error() says what was wrong.
   [[nodiscard]] Result<Request> start_compile(Notify notify = {});
   // What the last compile or start of it failed with; nothing after one that did not.
@@ -88,10 +91,12 @@ class Pattern {
   // Starts all requests. The request ends when what is sent may be written again, what is received has arrived, and puts
   // have arrived at their targets. Errors, and nothing is sent: not compiled, started before and not ended, a peer has died.
   [[nodiscard]] Result<Request> start(Notify notify = {});
-  // Waits for the start under way. After an error incomplete() says what was not done.
+  // Waits for the start or compile under way. After an error incomplete() says what was not done. When the time is over
+  // (timed_out) it is still running, and can be waited for again.
   // After a start with Notify::event it waits too, but the outcome is the event's, which comes through poll: wait then returns
   // stale_request whatever the outcome is, at once if the start has ended before. So it does a second time after any start.
   [[nodiscard]] Result<void> wait();
+  [[nodiscard]] Result<void> wait(std::chrono::nanoseconds limit);
   [[nodiscard]] bool running() const;
   // Requests of the last start that did not complete.
   [[nodiscard]] std::vector<Item> incomplete() const;

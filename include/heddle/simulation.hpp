@@ -11,8 +11,8 @@
 //   auto world = heddle::simulation::World::create({.fabric = "tofu:1x1x1", .peers = 2});
 //   auto outcome = world->run(ping);       // outcome->time, in picoseconds
 //
-// Nothing can block inside a coroutine: Context::wait and wait_all end with would_block unless what they wait for has
-// ended, waits with a time limit look once, and Context::barrier is start_barrier with a wait. co_await the calls of Peer instead.
+// Nothing can block inside a coroutine: waits of Context without a time limit end with would_block unless what they wait for has
+// ended, those with one look once. co_await the calls of Peer instead.
 //
 // g++ 12 compiles some conditions with a co_await in them wrongly. Give the outcome a name:
 //   const auto ended = co_await peer.wait(request);
@@ -109,103 +109,135 @@ class Peer {
   [[nodiscard]] Context& context() { return *context_; }
   [[nodiscard]] Time now() const;
 
+  // How long to wait at most, in virtual time; without one, for ever. When it is over the outcome is timed_out, and what was
+  // waited for goes on and can be waited for again.
+  using Limit = std::optional<Time>;
+
   // What a coroutine waits for: looked at whenever something has happened to the process.
   class Wait {
    public:
-    explicit Wait(Peer& peer) : peer_(peer) {}
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     virtual ~Wait() = default;
-    [[nodiscard]] virtual bool over() = 0;
-    bool await_ready() { return over(); }
+    [[nodiscard]] bool over() { return ended() || late(); }
+    [[nodiscard]] bool await_ready() { return over(); }
     void await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
       peer_.waiting_ = this;
     }
 
    protected:
+    Wait(Peer& peer, Limit limit);
+    [[nodiscard]] virtual bool ended() = 0;
+    [[nodiscard]] bool late() const { return until_ && peer_.now() >= *until_; }
     Peer& peer_;
 
    private:
     friend class WorldState;
     std::coroutine_handle<> handle_;
+    Limit until_;
   };
 
   class RequestWait final : public Wait {
    public:
-    RequestWait(Peer& peer, Request request) : Wait(peer), request_(request) {}
-    [[nodiscard]] bool over() override;
-    Completion await_resume() { return *completion_; }
+    RequestWait(Peer& peer, Request request, Limit limit) : Wait(peer, limit), request_(request) {}
+    Completion await_resume() const { return completion_.value_or(Completion{.code = ErrorCode::timed_out}); }
 
    private:
+    [[nodiscard]] bool ended() override;
     Request request_;
     std::optional<Completion> completion_;
   };
-  class AllWait final : public Wait {
+  class AnyWait final : public Wait {
    public:
-    AllWait(Peer& peer, std::span<const Request> requests) : Wait(peer), left_(requests) {}
-    [[nodiscard]] bool over() override;
-    ErrorCode await_resume() { return first_; }
+    AnyWait(Peer& peer, std::span<const Request> requests, Limit limit)
+        : Wait(peer, limit), requests_(requests), found_{requests.size(), {.code = ErrorCode::timed_out}} {}
+    IndexedCompletion await_resume() const { return found_; }
 
    private:
-    std::span<const Request> left_;
-    ErrorCode first_ = ErrorCode::ok;
+    [[nodiscard]] bool ended() override;
+    std::span<const Request> requests_;
+    IndexedCompletion found_;
+  };
+  class AllWait final : public Wait {
+   public:
+    AllWait(Peer& peer, std::span<const Request> requests, std::span<Completion> completions, Limit limit)
+        : Wait(peer, limit), requests_(requests), completions_(completions) {}
+    ErrorCode await_resume() const { return code_; }
+
+   private:
+    [[nodiscard]] bool ended() override;
+    std::span<const Request> requests_;
+    std::span<Completion> completions_;
+    std::size_t ended_ = 0; // so many of them, from the first on
+    ErrorCode code_ = ErrorCode::timed_out;
   };
   class EventWait final : public Wait {
    public:
-    EventWait(Peer& peer, std::span<Event> events) : Wait(peer), events_(events) {}
-    [[nodiscard]] bool over() override;
+    EventWait(Peer& peer, std::span<Event> events, Limit limit) : Wait(peer, limit), events_(events) {}
     std::size_t await_resume() const { return count_; }
 
    private:
+    [[nodiscard]] bool ended() override;
     std::span<Event> events_;
     std::size_t count_ = 0;
   };
   class TimeWait final : public Wait {
    public:
-    TimeWait(Peer& peer, Time until);
-    [[nodiscard]] bool over() override;
+    TimeWait(Peer& peer, Time time) : Wait(peer, time) {}
     void await_resume() {}
 
    private:
-    Time until_;
+    [[nodiscard]] bool ended() override { return false; }
   };
 
   class StatusWait final : public Wait {
    public:
-    StatusWait(Peer& peer, const Status& status) : Wait(peer), status_(status) {}
-    [[nodiscard]] bool over() override { return status_.ended(); }
-    ErrorCode await_resume() const { return status_.code(); }
+    StatusWait(Peer& peer, const Status& status, Limit limit) : Wait(peer, limit), status_(status) {}
+    ErrorCode await_resume() const { return status_.ended() ? status_.code() : ErrorCode::timed_out; }
 
    private:
+    [[nodiscard]] bool ended() override { return status_.ended(); }
     const Status& status_;
   };
 
   class ChangeWait final : public Wait {
    public:
-    ChangeWait(Peer& peer, const std::uint64_t& word, std::uint64_t old) : Wait(peer), word_(word), old_(old) {}
-    [[nodiscard]] bool over() override { return word_ != old_; }
+    ChangeWait(Peer& peer, const std::uint64_t& word, std::uint64_t old, Limit limit)
+        : Wait(peer, limit), word_(word), old_(old) {}
     std::uint64_t await_resume() const { return word_; }
 
    private:
+    [[nodiscard]] bool ended() override { return word_ != old_; }
     const std::uint64_t& word_;
     std::uint64_t old_;
   };
 
   // As OneSided::wait and wait_change.
-  [[nodiscard]] ChangeWait wait_change(const std::uint64_t& word, std::uint64_t old) { return {*this, word, old}; }
-  [[nodiscard]] StatusWait wait(const Status& status) { return {*this, status}; }
-  // As Context::wait, wait_all and wait_events. The requests stay where they are until it is over.
-  [[nodiscard]] RequestWait wait(Request request) { return {*this, request}; }
-  [[nodiscard]] AllWait wait_all(std::span<const Request> requests) { return {*this, requests}; }
-  [[nodiscard]] EventWait wait_events(std::span<Event> events) { return {*this, events}; }
+  [[nodiscard]] ChangeWait wait_change(const std::uint64_t& word, std::uint64_t old, Limit limit = {}) {
+    return {*this, word, old, limit};
+  }
+  [[nodiscard]] StatusWait wait(const Status& status, Limit limit = {}) { return {*this, status, limit}; }
+  // As Context::wait, wait_any, wait_all and wait_events. The lists stay where they are until it is over.
+  [[nodiscard]] RequestWait wait(Request request, Limit limit = {}) { return {*this, request, limit}; }
+  [[nodiscard]] AnyWait wait_any(std::span<const Request> requests, Limit limit = {}) {
+    return {*this, requests, limit};
+  }
+  [[nodiscard]] AllWait wait_all(std::span<const Request> requests, Limit limit = {}) {
+    return {*this, requests, {}, limit};
+  }
+  [[nodiscard]] AllWait wait_all(std::span<const Request> requests, std::span<Completion> completions,
+                                 Limit limit = {}) {
+    return {*this, requests, completions, limit};
+  }
+  [[nodiscard]] EventWait wait_events(std::span<Event> events, Limit limit = {}) { return {*this, events, limit}; }
   [[nodiscard]] RequestWait barrier() { return wait(*context().start_barrier()); }
   // Until that much time has passed, while the library goes on serving peers.
-  [[nodiscard]] TimeWait sleep(Time time) { return {*this, later(time)}; }
+  [[nodiscard]] TimeWait sleep(Time time) { return {*this, time}; }
   // Until that much time has passed without a call of the library, as a program computes.
   [[nodiscard]] TimeWait compute(Time time) {
     computes_until_ = later(time);
-    return {*this, computes_until_};
+    return {*this, time};
   }
   // The process leaves the job in good order when its program returns, and its context is gone: what it has sent arrives, and
   // the others get peer_left. Without this, a process whose program has returned goes on serving its peers.

@@ -1,4 +1,5 @@
-// The public calls, and the one place where store, translators, queues and engine are put together.
+// The public calls for messages, and for waiting. Not here: collectives (collective.cpp), one-sided calls, patterns.
+#include "context/several.hpp"
 #include "context/state.hpp"
 
 #include <heddle/heddle.hpp>
@@ -91,6 +92,16 @@ std::size_t Context::poll(std::span<Event> events) {
   return state_->engine().take_events(events);
 }
 
+std::size_t Context::wait_events(std::span<Event> events) {
+  if (state_->in_child()) [[unlikely]]
+    return 0;
+  if (state_->may_block())
+    state_->wait_until([this] { return state_->engine().has_events(); });
+  else
+    state_->progress_all();
+  return state_->engine().take_events(events);
+}
+
 std::size_t Context::wait_events(std::span<Event> events, std::chrono::nanoseconds limit) {
   if (state_->in_child()) [[unlikely]]
     return 0;
@@ -114,9 +125,31 @@ Completion Context::wait(Request request) {
 Completion Context::wait(Request request, std::chrono::nanoseconds limit) {
   if (state_->in_child()) [[unlikely]]
     return State::kRefusedInChild;
-  if (!state_->wait_until([this, request] { return state_->engine().ended(request); }, limit))
-    return {.code = ErrorCode::timed_out};
-  return *state_->engine().take_completion(request);
+  return state_->wait(request, limit);
+}
+
+IndexedCompletion Context::wait_any(std::span<const Request> requests) {
+  if (state_->in_child()) [[unlikely]]
+    return {.index = requests.size(), .completion = State::kRefusedInChild};
+  std::optional<std::size_t> found;
+  const auto ended = [&] { return (found = context::first_ended(state_->engine(), requests)).has_value(); };
+  if (state_->may_block()) {
+    state_->wait_until(ended);
+  } else {
+    state_->progress_all();
+    if (!ended()) return {.index = requests.size(), .completion = {.code = ErrorCode::would_block}};
+  }
+  return context::take_one(state_->engine(), requests, *found);
+}
+
+IndexedCompletion Context::wait_any(std::span<const Request> requests, std::chrono::nanoseconds limit) {
+  if (state_->in_child()) [[unlikely]]
+    return {.index = requests.size(), .completion = State::kRefusedInChild};
+  std::optional<std::size_t> found;
+  if (!state_->wait_until([&] { return (found = context::first_ended(state_->engine(), requests)).has_value(); },
+                          limit))
+    return {.index = requests.size(), .completion = {.code = ErrorCode::timed_out}};
+  return context::take_one(state_->engine(), requests, *found);
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests) {
@@ -131,49 +164,32 @@ ErrorCode Context::wait_all(std::span<const Request> requests) {
   return first;
 }
 
-Result<Request> Context::start_barrier(Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
-  return unless_out_of_memory([&]() -> Result<Request> { return state_->barriers().start(notify); });
-}
-
-Result<void> Context::barrier() {
-  return wait_together(start_barrier(), "the barrier");
-}
-
-Result<Request> Context::start_alltoall(ConstMemory out, Memory in, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
-  return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
-}
-
-Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
-  return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
-}
-
-Result<void> Context::alltoall(ConstMemory out, Memory in) {
-  return wait_together(start_alltoall(out, in), "the all-to-all");
-}
-
-Result<void> Context::alltoallv(const ConstBlocks& out, const Blocks& in) {
-  return wait_together(start_alltoallv(out, in), "the all-to-all");
-}
-
-Result<void> Context::wait_together(const Result<Request>& request, const char* what) {
-  if (!request) return std::unexpected(request.error());
-  const ErrorCode code = wait(*request).code;
-  if (code == ErrorCode::ok) return {};
-  Error error{.code = code, .fact = std::string(what) + " ended with " + std::string(to_string(code))};
-  if (code == ErrorCode::peer_failed || code == ErrorCode::peer_left || code == ErrorCode::connection_lost) {
-    error.fact = std::string(what) + " was given up: ";
-    error.fact += code == ErrorCode::peer_failed ? "at least one process has died"
-                  : code == ErrorCode::peer_left ? "at least one process has left the job"
-                                                 : "two processes have lost their connection";
-    error.remedy = "poll for " + std::string(to_string(code)) + " events to learn which";
+ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Completion> completions) {
+  if (state_->in_child() || completions.size() < requests.size()) return ErrorCode::bad_argument;
+  ErrorCode first = ErrorCode::ok;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    completions[i] = state_->wait(requests[i]);
+    if (first == ErrorCode::ok) first = completions[i].code;
   }
-  return std::unexpected(std::move(error));
+  return first;
+}
+
+ErrorCode Context::wait_all(std::span<const Request> requests, std::chrono::nanoseconds limit) {
+  if (state_->in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
+  std::size_t ended = 0;
+  if (!state_->wait_until([&] { return context::all_ended(state_->engine(), requests, ended); }, limit))
+    return ErrorCode::timed_out;
+  return context::take_all(state_->engine(), requests, {});
+}
+
+ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Completion> completions,
+                            std::chrono::nanoseconds limit) {
+  if (state_->in_child() || completions.size() < requests.size()) return ErrorCode::bad_argument;
+  std::size_t ended = 0;
+  if (!state_->wait_until([&] { return context::all_ended(state_->engine(), requests, ended); }, limit))
+    return ErrorCode::timed_out;
+  return context::take_all(state_->engine(), requests, completions);
 }
 
 Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {

@@ -236,6 +236,10 @@ ErrorCode OneSided::lock(Rank home, AreaId id) {
   lock(home, id, status);
   return wait(status);
 }
+ErrorCode OneSided::lock(Rank home, AreaId id, Status& status, std::chrono::nanoseconds limit) {
+  lock(home, id, status);
+  return wait(status, limit);
+}
 ErrorCode OneSided::try_lock(Rank home, AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
@@ -275,14 +279,30 @@ ErrorCode OneSided::wait(const Status& status) {
   return status.code();
 }
 
+ErrorCode OneSided::wait(const Status& status, std::chrono::nanoseconds limit) {
+  if (state_.in_child()) [[unlikely]]
+    return ErrorCode::bad_argument;
+  if (!status.ended() && !state_.wait_until([&status] { return status.ended(); }, limit)) return ErrorCode::timed_out;
+  return status.code();
+}
+
 std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old) {
+  return wait_change(word, old, std::chrono::nanoseconds::max());
+}
+
+std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old, std::chrono::nanoseconds limit) {
   const auto changed = [&word, old] { return base::load_watched(word) != old; };
   // Quicker than progress, which is for waits that last.
   constexpr int kLooks = 2000;
   for (int looks = 0; looks < kLooks && !changed(); ++looks) base::pause_briefly();
   // A push wakes nobody, so that it costs no system call where its target happens to sleep: short naps instead.
-  constexpr std::chrono::microseconds kNap{100};
-  while (!changed() && state_.may_block() && !state_.in_child()) state_.wait_until(changed, kNap);
+  constexpr std::chrono::nanoseconds kNap{100'000};
+  const std::uint64_t begin = base::steady_ns();
+  while (!changed() && state_.may_block() && !state_.in_child()) {
+    const std::chrono::nanoseconds left = limit - std::chrono::nanoseconds(base::steady_ns() - begin);
+    if (left <= left.zero()) break;
+    state_.wait_until(changed, std::min(left, kNap));
+  }
   return base::load_watched(word);
 }
 

@@ -119,6 +119,9 @@ class HEDDLE_HIDDEN Pattern::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
+  // Of a wait.
+  [[nodiscard]] Result<void> outcome(ErrorCode code) const;
+
   Context::State& state_;
   pattern::One* one_ = nullptr;
 };
@@ -224,6 +227,12 @@ Result<void> Pattern::compile() {
   return wait();
 }
 
+Result<void> Pattern::compile(std::chrono::nanoseconds limit) {
+  const auto request = start_compile();
+  if (!request) return std::unexpected(request.error());
+  return wait(limit);
+}
+
 std::optional<Error> Pattern::error() const {
   if (handle_ == nullptr) return moved_from().error();
   return handle_->one_->error();
@@ -236,18 +245,29 @@ Result<Request> Pattern::start(Notify notify) {
   return unless_out_of_memory([&] { return handle_->one_->start(notify); });
 }
 
+Result<void> Pattern::Handle::outcome(ErrorCode code) const {
+  if (code == ErrorCode::ok) return {};
+  return unless_out_of_memory([&]() -> Result<void> {
+    if (code == ErrorCode::stale_request || code == ErrorCode::would_block)
+      return std::unexpected(Error{.code = code, .fact = "no start of the pattern can be waited for here"});
+    if (code == ErrorCode::timed_out)
+      return std::unexpected(Error{.code = code, .fact = "the pattern has not ended in time", .remedy = "wait again"});
+    return std::unexpected(one_->error().value_or(Error{.code = code, .fact = "the pattern failed"}));
+  });
+}
+
 Result<void> Pattern::wait() {
   if (handle_ == nullptr) return moved_from();
   if (handle_->state_.in_child()) [[unlikely]]
     return handle_->state_.refuse_in_child();
-  const Completion completion = handle_->state_.wait(handle_->one_->request());
-  if (completion.code == ErrorCode::ok) return {};
-  if (completion.code == ErrorCode::stale_request || completion.code == ErrorCode::would_block)
-    return std::unexpected(Error{.code = completion.code, .fact = "no start of the pattern can be waited for here"});
-  return unless_out_of_memory([&]() -> Result<void> {
-    return std::unexpected(
-        handle_->one_->error().value_or(Error{.code = completion.code, .fact = "the pattern failed"}));
-  });
+  return handle_->outcome(handle_->state_.wait(handle_->one_->request()).code);
+}
+
+Result<void> Pattern::wait(std::chrono::nanoseconds limit) {
+  if (handle_ == nullptr) return moved_from();
+  if (handle_->state_.in_child()) [[unlikely]]
+    return handle_->state_.refuse_in_child();
+  return handle_->outcome(handle_->state_.wait(handle_->one_->request(), limit).code);
 }
 
 bool Pattern::running() const {

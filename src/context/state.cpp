@@ -221,9 +221,11 @@ Context::State::~State() {
 }
 
 std::size_t Context::State::progress_all() try {
-  const std::size_t done = engine_->progress_all();
+  std::size_t done = engine_->progress_all();
   note_deaths();
-  return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
+  done += barriers_->progress() + exchanges_->progress() + patterns_->progress();
+  if (done > 0) last_progress_ns_ = 0; // what follows from it is to be done, too
+  return done;
 } catch (const std::bad_alloc&) {
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "collective/exchanges.hpp"
 #include "context/fork_mark.hpp"
 #include "context/patience.hpp"
+#include "context/unfinished.hpp"
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
@@ -61,6 +62,9 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
+  [[nodiscard]] context::Unfinished& unfinished(context::Unfinished::Kind kind) {
+    return kind == context::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
+  }
 
   // One round of work. Returns how much was done.
   // Where memory is short, what needs it is left to the next.
@@ -141,6 +145,11 @@ class HEDDLE_HIDDEN Context::State {
     return engine_->take(*operation, request);
   }
 
+  Completion wait(Request request, std::chrono::nanoseconds limit) {
+    if (!wait_until([this, request] { return engine_->ended(request); }, limit)) return {.code = ErrorCode::timed_out};
+    return *engine_->take_completion(request);
+  }
+
   [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes);
   // As Context::waiting_for.
   [[nodiscard]] std::string waiting_for();
@@ -197,6 +206,8 @@ class HEDDLE_HIDDEN Context::State {
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
+  context::Unfinished unfinished_barrier_;
+  context::Unfinished unfinished_exchange_;
 
   std::uint64_t rounds_ = 0;
   std::uint64_t quick_calls_left_ = 1; // until progress is made between them

@@ -297,7 +297,7 @@ bool WorldState::nothing_will_move() {
   if (std::ranges::any_of(setup_.cables, [this](const auto& change) { return change.at > now(); })) return false;
   return std::ranges::none_of(processes_, [](const Process& process) {
     const Peer::Wait* waiting = process.ended ? nullptr : process.peer->waiting_;
-    return dynamic_cast<const Peer::TimeWait*>(waiting) != nullptr;
+    return waiting != nullptr && waiting->until_;
   });
 }
 

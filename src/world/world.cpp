@@ -1,4 +1,5 @@
 // Simulated jobs: processes as coroutines on a simulated fabric, in virtual time.
+#include "context/several.hpp"
 #include "engine/engine.hpp"
 #include "world/state.hpp"
 
@@ -10,33 +11,39 @@ Time Peer::now() const {
   return world_.now();
 }
 
+Peer::Wait::Wait(Peer& peer, Limit limit) : peer_(peer) {
+  if (!limit) return;
+  until_ = peer.later(*limit);
+  peer.world_.wake_at(peer, *until_);
+}
+
 // Waits only look: whoever asks whether they are over has made progress before.
-bool Peer::RequestWait::over() {
+bool Peer::RequestWait::ended() {
   completion_ = WorldState::engine_of(peer_).take_completion(request_);
   return completion_.has_value();
 }
 
-bool Peer::AllWait::over() {
-  while (!left_.empty()) {
-    const auto code = WorldState::engine_of(peer_).take_code(left_.front());
-    if (!code) return false;
-    if (first_ == ErrorCode::ok) first_ = *code;
-    left_ = left_.subspan(1);
+bool Peer::AnyWait::ended() {
+  engine::Engine& engine = WorldState::engine_of(peer_);
+  const auto index = context::first_ended(engine, requests_);
+  if (index) found_ = context::take_one(engine, requests_, *index);
+  return index.has_value();
+}
+
+bool Peer::AllWait::ended() {
+  if (!completions_.empty() && completions_.size() < requests_.size()) {
+    code_ = ErrorCode::bad_argument;
+    return true;
   }
+  engine::Engine& engine = WorldState::engine_of(peer_);
+  if (!context::all_ended(engine, requests_, ended_)) return false;
+  code_ = context::take_all(engine, requests_, completions_);
   return true;
 }
 
-bool Peer::EventWait::over() {
+bool Peer::EventWait::ended() {
   count_ = WorldState::engine_of(peer_).take_events(events_);
   return count_ > 0;
-}
-
-Peer::TimeWait::TimeWait(Peer& peer, Time until) : Wait(peer), until_(until) {
-  peer.world_.wake_at(peer, until);
-}
-
-bool Peer::TimeWait::over() {
-  return peer_.now() >= until_;
 }
 
 World::World(std::unique_ptr<WorldState> state) : state_(std::move(state)) {}

@@ -123,6 +123,54 @@ TEST_P(EveryFabric, TellsOfOneThatLeavesAfterAllThatItSent) {
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
 }
 
+// In virtual time: what is late is so to the picosecond, and what was waited for goes on.
+TEST_P(EveryFabric, EndsWaitsWhenTheirTimeIsOver) {
+  auto world = World::create({.fabric = GetParam(), .peers = 2});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) -> Task {
+    const auto must = [](bool good, const char* what) {
+      if (!good) throw std::runtime_error(what);
+    };
+    constexpr Time kShort = std::chrono::microseconds(3);
+    constexpr Time kLong = std::chrono::milliseconds(50);
+    std::array<std::uint64_t, 3> words{};
+    if (peer.rank() == Rank{1}) {
+      co_await peer.sleep(std::chrono::milliseconds(1));
+      std::vector<Request> sends;
+      for (const std::uint64_t tag : {1U, 0U, 2U})
+        sends.push_back(peer.context().send(Rank{0}, Tag{tag}, words[tag]).value());
+      std::array<Completion, 3> completions;
+      const ErrorCode code = co_await peer.wait_all(sends, completions);
+      must(code == ErrorCode::ok && completions[0].tag == Tag{1}, "the sends failed");
+      co_return;
+    }
+    std::vector<Request> requests;
+    for (const std::uint64_t tag : {0U, 1U, 2U})
+      requests.push_back(peer.context().receive({.source = Rank{1}, .tag = Tag{tag}}, words[tag]).value());
+    const Time begin = peer.now();
+    const Completion late = co_await peer.wait(requests[0], kShort);
+    must(late.code == ErrorCode::timed_out && peer.now() - begin == kShort, "a wait did not end in time");
+    const ErrorCode all = co_await peer.wait_all(requests, kShort);
+    must(all == ErrorCode::timed_out && peer.now() - begin == 2 * kShort, "a wait for all did not end in time");
+    const IndexedCompletion none = co_await peer.wait_any(requests, kShort);
+    must(none.index == 3 && none.completion.code == ErrorCode::timed_out, "a wait for any did not end in time");
+    std::array<Event, 1> events;
+    const std::size_t told = co_await peer.wait_events(events, kShort);
+    must(told == 0 && peer.now() - begin == 4 * kShort, "a wait for events did not end in time");
+    const std::uint64_t word = co_await peer.wait_change(words[0], 0, kShort);
+    must(word == 0 && peer.now() - begin == 5 * kShort, "a wait for a word did not end in time");
+    const IndexedCompletion first = co_await peer.wait_any(requests, kLong);
+    must(first.index < 3 && first.completion.code == ErrorCode::ok, "nothing came");
+    requests[first.index] = {};
+    const IndexedCompletion second = co_await peer.wait_any(requests);
+    must(second.index < 3 && second.index != first.index, "nothing more came");
+    const Completion last = co_await peer.wait(requests[3 - first.index - second.index], kLong);
+    must(last.code == ErrorCode::ok && peer.now() - begin < kLong, "the last never came");
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
 TEST_P(EveryFabric, ServesNobodyWhileItComputes) {
   static constexpr Time kComputes = std::chrono::milliseconds(20);
   std::array<Time, 2> matched{};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 
 namespace heddle::tests {
@@ -144,9 +145,10 @@ void Meetings::collect() {
   for (Running& running : running_) {
     if (running.postponed) start_round(running);
     while (!running.over && !running.by_event && !running.postponed) {
-      const auto completion = role_.context.test(running.request);
-      if (!completion) break;
-      end(running, *completion);
+      // A wait whose time is over has changed nothing.
+      const Completion completion = role_.context.wait(running.request, std::chrono::nanoseconds(0));
+      if (completion.code == ErrorCode::timed_out) break;
+      end(running, completion);
     }
   }
   std::erase_if(running_, [](const Running& running) { return running.over; });

@@ -1,6 +1,8 @@
 #include "tests/scenario/messages.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 namespace heddle::tests {
 
@@ -324,13 +326,41 @@ void Messages::arrived(const Event& event) {
   role_.complain("an unsolicited message arrived that nobody sent");
 }
 
+// By each of the ways there are, in turn.
 void Messages::collect() {
-  std::erase_if(under_way_, [this](std::size_t index) {
+  using std::chrono::nanoseconds;
+  std::vector<Operation*> waited_for;
+  std::vector<Request> requests;
+  for (const std::size_t index : under_way_) {
     Operation& operation = operations_[index];
-    if (!operation.ended && !operation.by_event)
-      if (const auto completion = role_.context.test(operation.request)) end(operation, *completion);
-    return operation.ended;
-  });
+    if (operation.ended || operation.by_event) continue;
+    waited_for.push_back(&operation);
+    requests.push_back(operation.request);
+  }
+  std::vector<std::optional<Completion>> ended(requests.size());
+  switch (++collected_ % 3) {
+    case 0:
+      for (std::size_t i = 0; i < requests.size(); ++i) ended[i] = role_.context.test(requests[i]);
+      break;
+    case 1:
+      for (;;) {
+        const IndexedCompletion any = role_.context.wait_any(requests, nanoseconds(0));
+        if (any.index == requests.size()) break;
+        ended[any.index] = any.completion;
+        requests[any.index] = {};
+      }
+      break;
+    default: // all, or each
+      std::vector<Completion> completions(requests.size());
+      const bool all = role_.context.wait_all(requests, completions, nanoseconds(0)) != ErrorCode::timed_out;
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        const Completion one = all ? completions[i] : role_.context.wait(requests[i], nanoseconds(0));
+        if (one.code != ErrorCode::timed_out) ended[i] = one;
+      }
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    if (ended[i]) end(*waited_for[i], *ended[i]);
+  std::erase_if(under_way_, [this](std::size_t index) { return operations_[index].ended; });
 }
 
 void Messages::end(Operation& operation, const Completion& completion) {

@@ -87,7 +87,8 @@ class Messages {
   std::uint64_t orders_ = 0;
   std::uint64_t catch_alls_ = 0;
   std::uint64_t sends_under_way_ = 0;
-  std::uint64_t largest_ = 0; // of incoming_
+  std::uint64_t largest_ = 0;   // of incoming_
+  std::uint64_t collected_ = 0; // times
 };
 
 } // namespace heddle::tests

@@ -22,8 +22,8 @@ constexpr Time kLimit = std::chrono::seconds(2);
 // Steps of a member whenever something has happened to its process, until it wants to pause or is done.
 class Steps final : public Peer::Wait {
  public:
-  Steps(Peer& peer, Member& member) : Wait(peer), member_(member) {}
-  [[nodiscard]] bool over() override {
+  Steps(Peer& peer, Member& member) : Wait(peer, {}), member_(member) {}
+  [[nodiscard]] bool ended() override {
     try {
       next_ = member_.step();
       if (next_.kind == Member::Next::Kind::wait && peer_.now() > kLimit)

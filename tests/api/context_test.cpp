@@ -1,0 +1,119 @@
+// Calls of a context alone. A job of one process sends to itself.
+#include <heddle/heddle.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <vector>
+
+namespace heddle::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Alone : public testing::Test {
+ protected:
+  static Context join() {
+    auto joined = Context::join({.single = true});
+    if (!joined) throw std::runtime_error(joined.error().message());
+    return std::move(*joined);
+  }
+  Request receive(std::uint64_t tag, std::uint64_t& into) {
+    return context_.receive({.source = Rank{0}, .tag = Tag{tag}}, into).value();
+  }
+  void send(std::uint64_t tag, const std::uint64_t& word) {
+    ASSERT_EQ(context_.wait(context_.send(Rank{0}, Tag{tag}, word).value()).code, ErrorCode::ok);
+  }
+
+  Context context_ = join();
+  std::array<std::uint64_t, 3> in_{};
+  std::uint64_t out_ = 77;
+};
+
+TEST_F(Alone, AWaitWhoseTimeIsOverLeavesTheOperationAsItIs) {
+  const Request request = receive(1, in_[0]);
+  EXPECT_EQ(context_.wait(request, 1ms).code, ErrorCode::timed_out);
+  EXPECT_EQ(context_.wait(request, 0ns).code, ErrorCode::timed_out);
+  EXPECT_EQ(context_.wait(request, -5s).code, ErrorCode::timed_out);
+  send(1, out_);
+  EXPECT_EQ(context_.wait(request, 1min).code, ErrorCode::ok);
+  EXPECT_EQ(in_[0], 77U);
+  EXPECT_EQ(context_.wait(request, 1min).code, ErrorCode::stale_request);
+}
+
+TEST_F(Alone, WaitAnySaysWhichHasEnded) {
+  std::vector<Request> requests;
+  for (std::uint64_t tag = 0; tag < 3; ++tag) requests.push_back(receive(tag, in_[tag]));
+  const IndexedCompletion none = context_.wait_any(requests, 1ms);
+  EXPECT_EQ(none.index, 3U);
+  EXPECT_EQ(none.completion.code, ErrorCode::timed_out);
+  for (const std::uint64_t tag : {2U, 0U, 1U}) {
+    send(tag, out_);
+    const IndexedCompletion one = tag == 0 ? context_.wait_any(requests, 1min) : context_.wait_any(requests);
+    EXPECT_EQ(one.index, tag);
+    EXPECT_EQ(one.completion.code, ErrorCode::ok);
+    EXPECT_EQ(one.completion.tag, Tag{tag});
+    EXPECT_EQ(one.completion.bytes, 8U);
+    requests[one.index] = {};
+  }
+  const IndexedCompletion nothing = context_.wait_any(requests);
+  EXPECT_EQ(nothing.index, 3U);
+  EXPECT_EQ(nothing.completion.code, ErrorCode::stale_request);
+  EXPECT_EQ(context_.wait_any({}).completion.code, ErrorCode::stale_request);
+}
+
+TEST_F(Alone, WaitAnyReportsAStaleRequestOnce) {
+  const Request gone = receive(1, in_[0]);
+  send(1, out_);
+  ASSERT_EQ(context_.wait(gone).code, ErrorCode::ok);
+  const std::array requests{receive(2, in_[1]), gone};
+  const IndexedCompletion stale = context_.wait_any(requests);
+  EXPECT_EQ(stale.index, 1U);
+  EXPECT_EQ(stale.completion.code, ErrorCode::stale_request);
+}
+
+TEST_F(Alone, WaitAllGivesTheCompletions) {
+  std::uint32_t small = 0;
+  const std::array requests{receive(0, in_[0]), context_.receive({.tag = Tag{1}}, small).value()};
+  send(1, out_);
+  std::array<Completion, 2> completions;
+  EXPECT_EQ(context_.wait_all(requests, completions, 1ms), ErrorCode::timed_out);
+  EXPECT_EQ(context_.wait_all(requests, 1ms), ErrorCode::timed_out);
+  send(0, out_);
+  EXPECT_EQ(context_.wait_all(requests, completions, 1min), ErrorCode::truncated);
+  EXPECT_EQ(completions[0].code, ErrorCode::ok);
+  EXPECT_EQ(completions[0].bytes, 8U);
+  EXPECT_EQ(completions[1].code, ErrorCode::truncated);
+  EXPECT_EQ(completions[1].message_bytes, 8U);
+  EXPECT_EQ(context_.wait_all(requests, completions), ErrorCode::stale_request);
+}
+
+TEST_F(Alone, WaitAllRefusesFewerCompletionsThanRequests) {
+  const std::array requests{receive(0, in_[0]), receive(1, in_[1])};
+  std::array<Completion, 1> few;
+  EXPECT_EQ(context_.wait_all(requests, few), ErrorCode::bad_argument);
+  EXPECT_EQ(context_.wait_all(requests, few, 1min), ErrorCode::bad_argument);
+  send(0, out_);
+  send(1, out_);
+  EXPECT_EQ(context_.wait_all(requests), ErrorCode::ok);
+}
+
+TEST_F(Alone, WaitEventsWaitsForOne) {
+  const auto received = context_.receive({.tag = Tag{1}}, in_[0], Notify::event(9));
+  ASSERT_TRUE(received);
+  std::array<Event, 4> events;
+  EXPECT_EQ(context_.wait_events(events, 1ms), 0U);
+  send(1, out_);
+  ASSERT_EQ(context_.wait_events(events), 1U);
+  EXPECT_EQ(events[0].cookie, 9U);
+}
+
+TEST_F(Alone, AWaitForAWordEndsWhenItsTimeIsOver) {
+  const std::uint64_t word = 5;
+  EXPECT_EQ(context_.one_sided().wait_change(word, 5, 1ms), 5U);
+  EXPECT_EQ(context_.one_sided().wait_change(word, 4, 1min), 5U);
+}
+
+} // namespace
+} // namespace heddle::tests

@@ -1,0 +1,16 @@
+// Waits with a time limit, between real processes.
+#include "tests/job/job.hpp"
+
+namespace heddle::tests {
+namespace {
+
+TEST(Limits, EndWaitsAndNothingElse) {
+  run_job({.program = "limits_program"});
+}
+
+TEST(Limits, EndWaitsThatSleep) {
+  run_job({.program = "limits_program", .options = {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}});
+}
+
+} // namespace
+} // namespace heddle::tests
