@@ -142,7 +142,7 @@ class Context {
 
   // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. A child of fork is no
   // member of the job: there it does nothing, every other call is refused with bad_argument, poll has no events, and the
-  // parent goes on undisturbed.
+  // parent goes on undisturbed. Calls of a context that was moved from are refused in the same way; its job has size 0.
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;

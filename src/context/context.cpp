@@ -9,14 +9,18 @@
 
 namespace heddle {
 
-Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {
+  static_cast<void>(State::moved_from()); // while there may be no memory for it: a move cannot say so
+}
 Context::~Context() {
   State::abandon_in_child(state_);
 }
-Context::Context(Context&&) noexcept = default;
+Context::Context(Context&& other) noexcept
+    : state_(std::exchange(other.state_, std::unique_ptr<State>(State::moved_from()))) {}
 Context& Context::operator=(Context&& other) noexcept {
+  if (this == &other) return *this;
   State::abandon_in_child(state_);
-  state_ = std::move(other.state_);
+  state_ = std::exchange(other.state_, std::unique_ptr<State>(State::moved_from()));
   return *this;
 }
 
@@ -29,10 +33,10 @@ Result<Context> Context::join(const Options& options) {
 }
 
 Rank Context::rank() const {
-  return Rank{state_->engine().rank()};
+  return state_->in_job() ? Rank{state_->engine().rank()} : kAnySource;
 }
 std::uint32_t Context::size() const {
-  return state_->engine().size();
+  return state_->in_job() ? state_->engine().size() : 0;
 }
 
 Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMode mode, Notify notify) {
@@ -197,14 +201,14 @@ Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {
 }
 std::string Context::waiting_for() const {
   try {
-    return state_->waiting_for();
+    return state_->in_job() ? state_->waiting_for() : std::string();
   } catch (const std::bad_alloc&) {
     return "no memory";
   }
 }
 std::vector<Context::Figure> Context::figures() const {
   try {
-    return state_->engine().figures();
+    return state_->in_job() ? state_->engine().figures() : std::vector<Figure>();
   } catch (const std::bad_alloc&) {
     return {};
   }

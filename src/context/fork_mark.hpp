@@ -14,6 +14,8 @@ class ForkMark {
   // From now on fork(3) is noticed; a raw clone(2) is not. Contexts that share nothing with others need not care.
   void watch();
   [[nodiscard]] bool in_child() const { return in_child_; }
+  // For what is no member of a job in any process: a child of none.
+  void set() { in_child_ = true; }
 
  private:
   static void prepare();

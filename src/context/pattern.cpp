@@ -146,6 +146,8 @@ Result<Pattern> Pattern::create(Context& context, const PatternOptions& options)
 Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
                                             std::span<const NeighbourExchange> exchanges,
                                             const PatternOptions& options) try {
+  if (context.state_->in_child()) [[unlikely]]
+    return context.state_->refuse_in_child();
   const auto places = Places::of(grid, context.size());
   if (!places) return std::unexpected(places.error());
   auto made = create(context, options);

@@ -32,6 +32,8 @@ SharedRegion::~SharedRegion() {
 }
 
 Result<SharedRegion> SharedRegion::create(Context& context, AreaId id, std::size_t bytes) {
+  if (context.size() == 0) // moved from: the call says so
+    return std::unexpected(context.one_sided().allocate(id, bytes).error());
   SharedRegion region(context, id, bytes);
   const std::size_t own_pages = (region.pages() + context.size() - 1) / context.size();
   auto home = context.one_sided().allocate(id, std::max(own_pages, std::size_t{1}) * kPage);

@@ -196,8 +196,21 @@ void Context::State::set_peers(std::vector<engine::Contact> contacts,
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(grouping));
 }
 
+Context::State* Context::State::moved_from() {
+  static State* const nobody = [] {
+    auto* const state = new State();
+    state->fork_mark_.set();
+    return state;
+  }();
+  return nobody;
+}
+
 void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
   if (state == nullptr || !state->in_child()) return;
+  if (!state->in_job()) {
+    static_cast<void>(state.release()); // moved_from()
+    return;
+  }
   static auto& kept = *new std::vector<State*>; // never destroyed, so that leak checkers find them to the end
   kept.push_back(state.release());
 }
@@ -207,6 +220,9 @@ Result<Request> Context::State::refuse_request_in_child() const {
 }
 
 std::unexpected<Error> Context::State::refuse_in_child() const {
+  if (!in_job())
+    return std::unexpected(Error{
+        .code = ErrorCode::bad_argument, .fact = "the context was moved to another object", .remedy = "use that one"});
   return std::unexpected(Error{
       .code = ErrorCode::bad_argument,
       .fact =
@@ -404,12 +420,17 @@ void Context::State::watch(std::uint64_t now) {
   }
 }
 
+Result<void> Context::State::check_rank(Rank rank) const {
+  if (!in_job()) return refuse_in_child();
+  if (static_cast<std::uint32_t>(rank) < engine_->size()) return {};
+  return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                               .fact = "rank " + std::to_string(static_cast<std::uint32_t>(rank)) +
+                                       " is outside the job of " + std::to_string(engine_->size()) + " processes"});
+}
+
 Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
+  if (auto known = check_rank(to); !known) return std::unexpected(std::move(known.error()));
   const auto rank = static_cast<std::uint32_t>(to);
-  if (rank >= engine_->size())
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "rank " + std::to_string(rank) + " is outside the job of " +
-                                         std::to_string(engine_->size()) + " processes"});
   return context::explain(engine_->path(rank, bytes), bytes, options_.settings,
                           queues_[engine_->contact(rank).port]->translator().name());
 }

@@ -48,6 +48,11 @@ class HEDDLE_HIDDEN Context::State {
   static Result<std::unique_ptr<State>> create_simulated(base::ResolvedOptions options, std::uint32_t rank,
                                                          std::uint32_t size, ir::Translator& translator);
   ~State();
+  // What a context that was moved from holds. Its calls are refused like those of a child of fork, so that they cost nothing
+  // elsewhere. Made by the first context and never destroyed.
+  static State* moved_from();
+  // False for that one: there is no engine.
+  [[nodiscard]] bool in_job() const { return engine_ != nullptr; }
   // In a child of fork the parent's membership is not the child's to end: it is left alone, memory and all.
   static void abandon_in_child(std::unique_ptr<State>& state);
   // Whether this is a child of fork, whose calls are refused: it shares the parent's rings and would disturb it.
@@ -62,6 +67,7 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
+  [[nodiscard]] Result<void> check_rank(Rank rank) const;
   [[nodiscard]] context::Unfinished& unfinished(context::Unfinished::Kind kind) {
     return kind == context::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
   }

@@ -1,5 +1,7 @@
-// Calls of a context alone. A job of one process sends to itself.
+// Calls of a context alone: waiting, moving. A job of one process sends to itself.
 #include <heddle/heddle.hpp>
+#include <heddle/pattern.hpp>
+#include <heddle/shared_region.hpp>
 
 #include <gtest/gtest.h>
 
@@ -113,6 +115,70 @@ TEST_F(Alone, AWaitForAWordEndsWhenItsTimeIsOver) {
   const std::uint64_t word = 5;
   EXPECT_EQ(context_.one_sided().wait_change(word, 5, 1ms), 5U);
   EXPECT_EQ(context_.one_sided().wait_change(word, 4, 1min), 5U);
+}
+
+// Everything that a program may call by mistake ends with an error.
+void expect_moved_from(Context& context) {
+  constexpr auto kRefused = ErrorCode::bad_argument;
+  std::uint64_t word = 0;
+  std::array<Event, 1> events;
+  std::array<Completion, 1> completions;
+  const std::array requests{Request{1}};
+  std::vector<std::byte> memory(8);
+  EXPECT_EQ(context.size(), 0U);
+  EXPECT_EQ(context.rank(), kAnySource);
+  EXPECT_EQ(context.send(Rank{0}, Tag{0}, word).error().fact, "the context was moved to another object");
+  EXPECT_EQ(context.receive({}, word).error().code, kRefused);
+  EXPECT_EQ(context.probe({}).error().code, kRefused);
+  EXPECT_EQ(context.matched_probe({}).error().code, kRefused);
+  EXPECT_EQ(context.receive_matched({}, word).error().code, kRefused);
+  EXPECT_FALSE(context.cancel({}));
+  EXPECT_EQ(context.send_unsolicited(Rank{0}, Tag{0}, word).error().code, kRefused);
+  context.release({});
+  EXPECT_EQ(context.poll(events), 0U);
+  EXPECT_EQ(context.wait_events(events), 0U);
+  EXPECT_EQ(context.wait_events(events, 1min), 0U);
+  EXPECT_EQ(context.test({})->code, kRefused);
+  EXPECT_EQ(context.wait({}).code, kRefused);
+  EXPECT_EQ(context.wait({}, 1min).code, kRefused);
+  EXPECT_EQ(context.wait_any(requests).completion.code, kRefused);
+  EXPECT_EQ(context.wait_any(requests, 1min).completion.code, kRefused);
+  EXPECT_EQ(context.wait_all(requests), kRefused);
+  EXPECT_EQ(context.wait_all(requests, 1min), kRefused);
+  EXPECT_EQ(context.wait_all(requests, completions), kRefused);
+  EXPECT_EQ(context.wait_all(requests, completions, 1min), kRefused);
+  EXPECT_EQ(context.start_barrier().error().code, kRefused);
+  EXPECT_EQ(context.barrier().error().code, kRefused);
+  EXPECT_EQ(context.barrier(1min).error().code, kRefused);
+  EXPECT_EQ(context.start_alltoall(word, memory).error().code, kRefused);
+  EXPECT_EQ(context.alltoall(word, memory).error().code, kRefused);
+  EXPECT_EQ(context.alltoallv({}, {}).error().code, kRefused);
+  EXPECT_EQ(context.why(Rank{0}, 8).error().code, kRefused);
+  EXPECT_EQ(context.waiting_for(), "");
+  EXPECT_TRUE(context.figures().empty());
+  Status status;
+  EXPECT_EQ(context.one_sided().allocate(AreaId{1}, 8).error().code, kRefused);
+  EXPECT_EQ(context.one_sided().push({}, word), kRefused);
+  EXPECT_EQ(context.one_sided().lock(Rank{0}, AreaId{1}, status, 1min), kRefused);
+  EXPECT_EQ(context.one_sided().wait_change(word, 0), 0U);
+  EXPECT_EQ(Pattern::create(context).error().code, kRefused);
+  EXPECT_EQ(Pattern::neighbour_alltoall(context, {}, {}).error().fact, "the context was moved to another object");
+  EXPECT_EQ(SharedRegion::create(context, AreaId{1}, 100).error().code, kRefused);
+}
+
+TEST_F(Alone, AContextThatWasMovedFromRefusesEveryCall) {
+  Context other = std::move(context_);
+  expect_moved_from(context_); // NOLINT(bugprone-use-after-move): that is the point
+  EXPECT_EQ(other.rank(), Rank{0});
+  Context third = std::move(context_); // of nothing
+  expect_moved_from(third);
+  context_ = std::move(other);
+  expect_moved_from(other); // NOLINT(bugprone-use-after-move)
+  Context& same = context_;
+  context_ = std::move(same);
+  const Request request = receive(1, in_[0]);
+  send(1, out_);
+  EXPECT_EQ(context_.wait(request).code, ErrorCode::ok);
 }
 
 } // namespace
