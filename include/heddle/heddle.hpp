@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #pragma GCC visibility push(default)
@@ -149,6 +150,12 @@ class Context {
 
   [[nodiscard]] Rank rank() const;
   [[nodiscard]] std::uint32_t size() const;
+
+  // The machine that a process of the job runs on: its host name, of which at most 64 bytes are kept; "node3" where it is simulated.
+  // Valid as long as the context. Fails on a rank outside the job.
+  [[nodiscard]] Result<std::string_view> host_name(Rank of) const;
+  // The place of a process among those on the same machine, by rank: 0, 1, ... Fails on a rank outside the job.
+  [[nodiscard]] Result<std::uint32_t> local_rank(Rank of) const;
 
   // --- Tagged messages. Two messages from one sender that match the same receive are received in the order sent. ---
 

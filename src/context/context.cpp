@@ -39,6 +39,19 @@ std::uint32_t Context::size() const {
   return state_->in_job() ? state_->engine().size() : 0;
 }
 
+Result<std::string_view> Context::host_name(Rank of) const {
+  return unless_out_of_memory([&]() -> Result<std::string_view> {
+    if (auto known = state_->check_rank(of); !known) return std::unexpected(std::move(known.error()));
+    return state_->hosts().name(static_cast<std::uint32_t>(of));
+  });
+}
+Result<std::uint32_t> Context::local_rank(Rank of) const {
+  return unless_out_of_memory([&]() -> Result<std::uint32_t> {
+    if (auto known = state_->check_rank(of); !known) return std::unexpected(std::move(known.error()));
+    return state_->hosts().local_rank(static_cast<std::uint32_t>(of));
+  });
+}
+
 Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMode mode, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_request_in_child();

@@ -34,6 +34,7 @@ struct Card {
   std::array<ir::Address, 8> addresses{};
   std::array<std::uint8_t, 8> used{};
   context::ProcessorSet processors{};
+  context::HostName host{};
 };
 
 } // namespace
@@ -114,7 +115,8 @@ Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
 }
 
 Result<void> Context::State::meet() {
-  Card own{.node = context::node_identity(), .processors = context::usable_processors()};
+  Card own{
+      .node = context::node_identity(), .processors = context::usable_processors(), .host = context::own_host_name()};
   for (std::size_t i = 1; i < translators_.size(); ++i) {
     own.addresses[i] = translators_[i]->address();
     own.used[i] = 1;
@@ -127,6 +129,7 @@ Result<void> Context::State::meet() {
   std::vector<engine::Contact> contacts(store_->size());
   std::vector<std::uint64_t> nodes(store_->size());
   std::vector<ir::Location> locations(store_->size());
+  std::vector<context::HostName> hosts(store_->size());
   unsigned neighbours = 0; // processes on this machine, and the processors that they may use together
   context::ProcessorSet processors{};
   for (std::uint32_t rank = 0; rank < store_->size(); ++rank) {
@@ -139,6 +142,7 @@ Result<void> Context::State::meet() {
                 .peer = rank});
     std::memcpy(&card, (*cards)[rank].data(), sizeof card);
     nodes[rank] = card.node;
+    hosts[rank] = card.host;
     locations[rank] = card.location;
     if (card.node == own.node) {
       ++neighbours;
@@ -160,7 +164,8 @@ Result<void> Context::State::meet() {
   if (auto chosen = choose_paths(contacts, locations); !chosen) return chosen;
   std::vector<std::uint64_t> order;
   for (const ir::Location& location : locations) order.push_back(location.base_lid);
-  set_peers(std::move(contacts), std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order)));
+  set_peers(std::move(contacts), std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order)),
+            std::make_shared<context::Hosts>(nodes, hosts));
 
   int processor_count = 0;
   for (const std::uint64_t word : processors) processor_count += std::popcount(word);
@@ -191,8 +196,10 @@ Result<void> Context::State::choose_paths(std::span<const engine::Contact> conta
 }
 
 void Context::State::set_peers(std::vector<engine::Contact> contacts,
-                               std::shared_ptr<const collective::Grouping> grouping) {
+                               std::shared_ptr<const collective::Grouping> grouping,
+                               std::shared_ptr<const context::Hosts> hosts) {
   engine_->set_contacts(std::move(contacts));
+  hosts_ = std::move(hosts);
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(grouping));
 }
 

@@ -10,6 +10,7 @@
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
 #include "context/fork_mark.hpp"
+#include "context/hosts.hpp"
 #include "context/patience.hpp"
 #include "context/unfinished.hpp"
 #include "context/waiter.hpp"
@@ -67,6 +68,7 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
+  [[nodiscard]] const context::Hosts& hosts() const { return *hosts_; }
   [[nodiscard]] Result<void> check_rank(Rank rank) const;
   [[nodiscard]] context::Unfinished& unfinished(context::Unfinished::Kind kind) {
     return kind == context::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
@@ -100,8 +102,9 @@ class HEDDLE_HIDDEN Context::State {
   // The same for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
   std::size_t progress_told(std::span<const std::uint32_t> writers);
-  // What joining tells about the others: how each is reached, and which of them share a node.
-  void set_peers(std::vector<engine::Contact> contacts, std::shared_ptr<const collective::Grouping> grouping);
+  // What joining tells about the others: how each is reached, which of them share a node, and on which machines they are.
+  void set_peers(std::vector<engine::Contact> contacts, std::shared_ptr<const collective::Grouping> grouping,
+                 std::shared_ptr<const context::Hosts> hosts);
   // False for a simulated process: time passes only when it returns.
   [[nodiscard]] bool may_block() const { return waiter_ != nullptr; }
 
@@ -212,6 +215,7 @@ class HEDDLE_HIDDEN Context::State {
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
+  std::shared_ptr<const context::Hosts> hosts_;
   context::Unfinished unfinished_barrier_;
   context::Unfinished unfinished_exchange_;
 

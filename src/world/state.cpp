@@ -134,6 +134,16 @@ std::vector<std::uint32_t> WorldState::numbered_nodes() const {
   return collective::number_nodes(nodes, nodes);
 }
 
+std::shared_ptr<const context::Hosts> WorldState::hosts_of_nodes() const {
+  std::vector<std::uint64_t> nodes;
+  std::vector<context::HostName> names;
+  for (std::uint32_t rank = 0; rank < interconnect_.size(); ++rank) {
+    nodes.push_back(interconnect_.node_of(ir::Peer{rank}));
+    names.push_back(context::host_name_of("node" + std::to_string(nodes.back())));
+  }
+  return std::make_shared<const context::Hosts>(nodes, names);
+}
+
 Result<void> WorldState::populate() {
   auto options = base::resolve(setup_.options, {}, {}, context::sections());
   if (!options) return std::unexpected(std::move(options.error()));
@@ -162,11 +172,12 @@ Result<void> WorldState::populate() {
     contacts[rank] = {.address = process.network->address(), .port = 1};
   }
   if (auto chosen = choose_paths(options->settings); !chosen) return chosen;
-  const auto grouping = std::make_shared<const collective::Grouping>(numbered_nodes()); // one for all
+  const auto grouping = std::make_shared<const collective::Grouping>(numbered_nodes()); // one for all, and so are
+  const auto hosts = hosts_of_nodes();
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     std::vector<engine::Contact> of_rank = contacts;
     of_rank[rank].port = 0; // messages to itself go by loopback
-    processes_[rank].peer->context_->state_->set_peers(std::move(of_rank), grouping);
+    processes_[rank].peer->context_->state_->set_peers(std::move(of_rank), grouping, hosts);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "base/hidden.hpp"
 #include "base/options.hpp"
+#include "context/hosts.hpp"
 #include "sim/packet_model.hpp"
 #include "translators/faulty/faulty.hpp"
 #include "translators/simulated/interconnect.hpp"
@@ -55,6 +56,7 @@ class HEDDLE_HIDDEN WorldState {
   Result<void> choose_paths(const base::Settings& settings);
   // The node of each process, numbered in the order of the network.
   [[nodiscard]] std::vector<std::uint32_t> numbered_nodes() const;
+  [[nodiscard]] std::shared_ptr<const context::Hosts> hosts_of_nodes() const;
   Result<std::unique_ptr<translators::simulated::Simulated>> make_translator(ir::Peer peer);
 
   // Lets a process do all it can do now.

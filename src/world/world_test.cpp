@@ -171,6 +171,22 @@ TEST_P(EveryFabric, EndsWaitsWhenTheirTimeIsOver) {
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
 }
 
+TEST_P(EveryFabric, KnowsTheHostOfEveryProcess) {
+  auto world = World::create({.fabric = GetParam(), .peers = 5, .peers_per_node = 2, .nodes = {1, 0, 3}});
+  ASSERT_TRUE(world) << world.error().message();
+  const auto outcome = world->run([](Peer& peer) -> Task {
+    const std::array<std::string_view, 5> hosts{"node1", "node1", "node0", "node0", "node3"};
+    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+      if (peer.context().host_name(Rank{rank}).value() != hosts[rank]) throw std::runtime_error("another host");
+      if (peer.context().local_rank(Rank{rank}).value() != rank % 2) throw std::runtime_error("another place");
+    }
+    if (peer.context().host_name(Rank{5})) throw std::runtime_error("a host of nobody");
+    co_return;
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->errors, std::vector<std::string>{});
+}
+
 TEST_P(EveryFabric, ServesNobodyWhileItComputes) {
   static constexpr Time kComputes = std::chrono::milliseconds(20);
   std::array<Time, 2> matched{};

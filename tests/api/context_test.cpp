@@ -4,6 +4,7 @@
 #include <heddle/shared_region.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -117,6 +118,15 @@ TEST_F(Alone, AWaitForAWordEndsWhenItsTimeIsOver) {
   EXPECT_EQ(context_.one_sided().wait_change(word, 4, 1min), 5U);
 }
 
+TEST_F(Alone, IsTheFirstProcessOfItsHost) {
+  std::array<char, 256> name{};
+  ASSERT_EQ(::gethostname(name.data(), name.size()), 0);
+  EXPECT_EQ(context_.host_name(Rank{0}).value(), std::string(name.data()).substr(0, 64));
+  EXPECT_EQ(context_.local_rank(Rank{0}).value(), 0U);
+  EXPECT_EQ(context_.host_name(Rank{1}).error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(context_.local_rank(Rank{1}).error().fact, "rank 1 is outside the job of 1 processes");
+}
+
 // Everything that a program may call by mistake ends with an error.
 void expect_moved_from(Context& context) {
   constexpr auto kRefused = ErrorCode::bad_argument;
@@ -153,6 +163,8 @@ void expect_moved_from(Context& context) {
   EXPECT_EQ(context.start_alltoall(word, memory).error().code, kRefused);
   EXPECT_EQ(context.alltoall(word, memory).error().code, kRefused);
   EXPECT_EQ(context.alltoallv({}, {}).error().code, kRefused);
+  EXPECT_EQ(context.host_name(Rank{0}).error().code, kRefused);
+  EXPECT_EQ(context.local_rank(Rank{0}).error().code, kRefused);
   EXPECT_EQ(context.why(Rank{0}, 8).error().code, kRefused);
   EXPECT_EQ(context.waiting_for(), "");
   EXPECT_TRUE(context.figures().empty());

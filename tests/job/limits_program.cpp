@@ -98,6 +98,14 @@ class Limits {
     demand(pattern.free(), "free");
   }
 
+  // Both run on one machine, which they call by one name.
+  void hosts() {
+    for (const std::uint32_t rank : {0U, 1U})
+      demand(demand(context_.local_rank(Rank{rank}), "local rank") == rank, "another place on the machine");
+    const auto own_host = demand(context_.host_name(context_.rank()), "host name");
+    demand(!own_host.empty() && own_host == demand(context_.host_name(Rank{0}), "host name"), "another host");
+  }
+
  private:
   [[nodiscard]] std::uint64_t own() const { return static_cast<std::uint64_t>(context_.rank()); }
   static void must_time_out(const Result<void>& result, const std::string& what) {
@@ -140,5 +148,6 @@ int main() {
   limits.locks();
   limits.words();
   limits.patterns();
+  limits.hosts();
   return 0;
 }
