@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <span>
 #include <string>
 
 namespace heddle::pattern {
@@ -145,21 +146,25 @@ void Compiler::tell(std::uint32_t rank, const base::BackedVector<std::uint32_t>&
   const Partner& partner = plan_.partners[partner_with(rank)];
   base::BackedVector<std::byte> header;
   append(header, Header{.count = items.size(), .line = partner.memory.place});
-  base::BackedVector<std::byte> content;
-  for (const std::uint32_t index : items) {
-    const Declared& item = plan_.items[index];
-    append(content, Want{.tag = item.tag,
-                         .offset = item.offset,
-                         .bytes = item.source.bytes(),
-                         .is_put = item.kind == Kind::put ? 1U : 0U});
-  }
   post(rank, Topic::header, std::move(header), SendMode::synchronous);
-  post(rank, Topic::content, std::move(content), SendMode::standard);
-  await(answers_, rank, Topic::answer, sizeof(Header) + items.size() * sizeof(Answer));
-}
-
-void Compiler::await(base::BackedDeque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes) {
-  begin(list.emplace_back(Incoming{.rank = rank, .topic = topic, .size = bytes, .bytes = {}, .request = {}}));
+  for (std::size_t first = 0; first < items.size(); first += kPortion) {
+    const auto portion = std::span(items).subspan(first, std::min<std::size_t>(kPortion, items.size() - first));
+    base::BackedVector<std::byte> content;
+    for (const std::uint32_t index : portion) {
+      const Declared& item = plan_.items[index];
+      append(content, Want{.tag = item.tag,
+                           .offset = item.offset,
+                           .bytes = item.source.bytes(),
+                           .is_put = item.kind == Kind::put ? 1U : 0U});
+    }
+    post(rank, Topic::content, std::move(content), SendMode::standard);
+    begin(answers_.emplace_back(Incoming{.rank = rank,
+                                         .topic = Topic::answer,
+                                         .size = sizeof(Header) + portion.size() * sizeof(Answer),
+                                         .bytes = {},
+                                         .request = {},
+                                         .first = first}));
+  }
 }
 
 void Compiler::begin(Incoming& incoming) {
@@ -207,9 +212,19 @@ void Compiler::take_header() {
       continue;
     }
     plan_.partners[partner_with(rank)].remote_line = header_in_.line;
-    await(wants_, rank, Topic::content, header_in_.count * sizeof(Want));
+    await_wants(wants_.emplace_back(
+        Incoming{.rank = rank, .topic = Topic::content, .bytes = {}, .request = {}, .left = header_in_.count}));
     await_header();
   }
+}
+
+void Compiler::await_wants(Incoming& incoming) {
+  const std::uint64_t count = std::min(incoming.left, kPortion);
+  incoming.left -= count;
+  incoming.size = count * sizeof(Want);
+  incoming.request = {};
+  incoming.begun = incoming.taken = incoming.left == 0 && count == 0; // who announces none sends nothing
+  if (!incoming.taken) begin(incoming);
 }
 
 bool Compiler::has_come(const Incoming& incoming) const {
@@ -233,17 +248,34 @@ bool Compiler::take(Incoming& incoming) {
 void Compiler::take_wants() {
   for (Incoming& incoming : wants_) {
     if (!has_come(incoming)) continue;
-    const std::size_t count = incoming.size / sizeof(Want);
-    base::BackedVector<std::byte> bytes;
-    bytes.reserve(sizeof(Header) +
-                  count * sizeof(Answer)); // if there is no memory for it, the wants are left for later
-    if (!take(incoming)) continue;
-    const std::uint32_t index = partner_with(incoming.rank);
-    Partner& partner = plan_.partners[index];
-    append(bytes, Header{.count = count, .line = partner.memory.place});
-    for (std::size_t i = 0; i < count; ++i)
-      append(bytes, answer(partner, index, content_at<Want>(incoming.bytes, i * sizeof(Want))));
-    post(incoming.rank, Topic::answer, std::move(bytes), SendMode::standard);
+    base::BackedVector<std::byte> answers;
+    answers.reserve(sizeof(Header) + incoming.size / sizeof(Want) *
+                                         sizeof(Answer)); // if there is no memory for it, the wants are left for later
+    if (take(incoming))
+      answer_all(incoming, std::move(answers));
+    else
+      incoming.left = 0; // what comes after it may be anything
+  }
+  await_further_wants();
+}
+
+void Compiler::answer_all(Incoming& incoming, base::BackedVector<std::byte> answers) {
+  const std::size_t count = incoming.size / sizeof(Want);
+  const std::uint32_t index = partner_with(incoming.rank);
+  Partner& partner = plan_.partners[index];
+  append(answers, Header{.count = count, .line = partner.memory.place});
+  for (std::size_t i = 0; i < count; ++i)
+    append(answers, answer(partner, index, content_at<Want>(incoming.bytes, i * sizeof(Want))));
+  post(incoming.rank, Topic::answer, std::move(answers), SendMode::standard);
+}
+
+// Of those who have taken the answers to what they wanted before.
+void Compiler::await_further_wants() {
+  for (Incoming& incoming : wants_) {
+    if (!incoming.taken || incoming.left == 0) continue;
+    const bool answered = std::ranges::none_of(
+        sent_, [&](const Message& message) { return message.rank == incoming.rank && message.topic == Topic::answer; });
+    if (answered) await_wants(incoming);
   }
 }
 
@@ -267,12 +299,16 @@ Answer Compiler::answer_put(Partner& partner, const Want& want) {
   const Layout& memory = found->target;
   if (want.offset > memory.bytes() || want.bytes > memory.bytes() - want.offset)
     return {.verdict = Verdict::beyond_end};
+  const auto item = static_cast<std::uint32_t>(found - plan_.items.begin());
+  const auto known = std::ranges::find_if(plan_.exposures, [&](const Plan::Exposure& exposure) {
+    return exposure.item == item && exposure.queue == partner.queue;
+  });
+  if (known != plan_.exposures.end()) return {.way = Way::put, .place = known->place.at(want.offset)};
   const auto place = partner.queue->capabilities().reads_any_memory
                          ? partner.queue->translator().expose({memory.data(), memory.bytes()})
                          : Result<ir::RemotePlace>(std::unexpected(Error{}));
   if (!place) return {.verdict = Verdict::unreachable};
-  plan_.exposures.push_back(*place);
-  plan_.exposed_by.push_back(partner.queue);
+  plan_.exposures.push_back({.item = item, .queue = partner.queue, .place = *place});
   return {.way = Way::put, .place = place->at(want.offset)};
 }
 
@@ -321,8 +357,10 @@ void Compiler::take_answers() {
     Partner& partner = plan_.partners[partner_with(incoming.rank)];
     partner.remote_line = content_at<Header>(incoming.bytes, 0).line;
     const base::BackedVector<std::uint32_t>& items = targets_[incoming.rank];
-    for (std::size_t i = 0; i < items.size(); ++i)
-      adopt(partner, items[i], content_at<Answer>(incoming.bytes, sizeof(Header) + i * sizeof(Answer)));
+    const std::size_t count = (incoming.size - sizeof(Header)) / sizeof(Answer);
+    for (std::size_t i = 0; i < count; ++i)
+      adopt(partner, items[incoming.first + i],
+            content_at<Answer>(incoming.bytes, sizeof(Header) + i * sizeof(Answer)));
   }
 }
 
@@ -444,7 +482,7 @@ bool Compiler::progress() {
   }
   if (stage_ == Stage::answers) {
     const auto taken = [](const Incoming& incoming) {
-      return incoming.taken || (incoming.begun && incoming.request.name == 0);
+      return (incoming.taken && incoming.left == 0) || (incoming.begun && incoming.request.name == 0);
     };
     if (!std::ranges::all_of(wants_, taken) || !std::ranges::all_of(answers_, taken) || !sent_.empty()) return false;
     check_receives();

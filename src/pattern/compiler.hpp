@@ -1,6 +1,6 @@
 // How processes agree on a pattern. Nobody knows beforehand who will write to it, so:
 //
-//   tell each target what is wanted of it, by synchronous sends; take what others want; answer with places
+//   tell each target what is wanted of it, by synchronous sends; take what others want, portion by portion; answer with places
 //   when all own wants have been taken: meet. After the meeting nobody has any left (Hoefler, Siebert, Lumsdaine: Scalable
 //     communication protocols for dynamic sparse data exchange, 2010)
 //   when all answers are here: meet again, and say whether anything was wrong and which options the pattern has (common_options.hpp),
@@ -58,6 +58,8 @@ class Compiler {
     bool begun = false;                  // as above
     bool taken = false;
     Request request;
+    std::uint64_t left = 0; // wants that come after these
+    std::size_t first = 0;  // of the items that these answer
   };
 
   void wrong(Error error) {
@@ -77,12 +79,14 @@ class Compiler {
   void tell(std::uint32_t rank, const base::BackedVector<std::uint32_t>& items);
   void post(std::uint32_t rank, Topic topic, base::BackedVector<std::byte> bytes, SendMode mode);
   void begin(Message& message);
-  void await(base::BackedDeque<Incoming>& list, std::uint32_t rank, Topic topic, std::size_t bytes);
+  void await_wants(Incoming& incoming);
   void begin(Incoming& incoming);
   void await_header();
   void begin_what_waits();
   void take_header();
   void take_wants();
+  void answer_all(Incoming& incoming, base::BackedVector<std::byte> answers);
+  void await_further_wants();
   void take_answers();
   [[nodiscard]] bool has_come(const Incoming& incoming) const;
   bool take(Incoming& incoming);

@@ -211,10 +211,8 @@ void One::withdraw() {
     if (in.is_exposed) plan_.partners[in.partner].queue->translator().withdraw(in.exposed);
     in.is_exposed = false;
   }
-  for (std::size_t i = 0; i < plan_.exposures.size(); ++i)
-    plan_.exposed_by[i]->translator().withdraw(plan_.exposures[i]);
+  for (const Plan::Exposure& exposure : plan_.exposures) exposure.queue->translator().withdraw(exposure.place);
   plan_.exposures.clear();
-  plan_.exposed_by.clear();
 }
 
 void One::give_memory_back() {

@@ -105,9 +105,13 @@ struct Plan {
   base::BackedVector<Out> outs; // in the order in which they are handed over
   base::BackedVector<In> ins;
   base::BackedVector<Within> within;
-  base::BackedVector<ir::RemotePlace> exposures; // places of exposed areas, to be withdrawn
-  base::BackedVector<schedule::Queue*> exposed_by;
-  std::string picture; // the schedule, a line for each out
+  struct Exposure { // of an area, to be withdrawn
+    std::uint32_t item = 0;
+    schedule::Queue* queue = nullptr;
+    ir::RemotePlace place;
+  };
+  base::BackedVector<Exposure> exposures; // each area once by each network
+  std::string picture;                    // the schedule, a line for each out
 };
 
 } // namespace heddle::pattern

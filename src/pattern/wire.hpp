@@ -34,10 +34,10 @@ struct Answer {
   std::uint64_t slot = 0;
 };
 
-// Goes ahead of wants and of answers.
+// Goes ahead of all wants, and of each portion of answers.
 struct Header {
-  std::uint64_t count = 0;
-  ir::RemotePlace line; // where the other side writes its words for this one
+  std::uint64_t count = 0; // of wants, or of the answers that follow
+  ir::RemotePlace line;    // where the other side writes its words for this one
 };
 
 // What the other side has written here, in rounds: a round is one start.
@@ -63,6 +63,10 @@ struct Farewell {
 
 // Sends, receives, puts and exposures of a process in one pattern: what a peer says it has is believed up to here.
 inline constexpr std::uint64_t kMostItems = 1 << 20;
+
+// Wants and answers travel in portions of so many, the last one of the rest. The next wants of a peer are received when the answers to
+// those before have left: what a peer announces costs no memory here, and what it sends no more than a portion.
+inline constexpr std::uint64_t kPortion = 256;
 
 // Two records may be under way at once.
 inline constexpr std::uint64_t kSlots = 2;

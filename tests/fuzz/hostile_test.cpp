@@ -5,6 +5,7 @@
 #include "tests/fuzz/hostile_job.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 namespace heddle::fuzz {
 namespace {
@@ -73,6 +74,31 @@ TEST_F(HostilePartner, WhoAnnouncesMoreWantsThanThereCanBeIsNotBelieved) {
   job_.finish();
   ASSERT_TRUE(one_->error());
   EXPECT_EQ(one_->error()->fact, "rank 2 said something of the pattern that makes no sense");
+}
+
+TEST_F(HostilePartner, WhoAnnouncesManyWantsIsGivenNoMemoryForThemAhead) {
+  declare(pattern::Declared::Kind::receive);
+  ASSERT_TRUE(one_->compile({}));
+  const auto in_use = [] { // zero under a sanitizer, which has memory of its own
+    const struct mallinfo2 heap = ::mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+  };
+  const std::size_t before = in_use();
+  say(pattern::Topic::header, pattern::Header{.count = pattern::kMostItems});
+  EXPECT_LT(in_use(), before + (1U << 20U));
+  job_.finish();
+  EXPECT_TRUE(one_->error());
+}
+
+TEST_F(HostilePartner, WhoAnnouncesNoWantsSendsNone) {
+  declare(pattern::Declared::Kind::expose);
+  ASSERT_TRUE(one_->compile({}));
+  say(pattern::Topic::header, pattern::Header{.count = 0});
+  match_all();
+  meet(1);
+  meet(1 | 0x8000'0000U);
+  EXPECT_FALSE(one_->running());
+  job_.finish();
 }
 
 TEST_F(HostilePartner, WhoAnnouncesItsWantsTwiceIsNotBelieved) {
