@@ -54,8 +54,8 @@ class Pattern {
   // An empty pattern. The context outlives it. Error: no algorithm of that name.
   [[nodiscard]] static Result<Pattern> create(Context& context, const PatternOptions& options = {});
   // One with a send and a receive for each exchange; outside an open grid there is no neighbour and nothing is exchanged.
-  // Several exchanges with one neighbour pair up in their order. With options.barriers it consists of puts. Error: a grid that
-  // is not as large as the job, an offset without as many axes.
+  // Several exchanges with one neighbour pair up in their order. With options.barriers it consists of puts, but where what is
+  // received does not lie in one piece. Error: a grid that is not as large as the job, an offset without as many axes.
   [[nodiscard]] static Result<Pattern> neighbour_alltoall(Context& context, const Grid& grid,
                                                           std::span<const NeighbourExchange> exchanges,
                                                           const PatternOptions& options = {});
@@ -74,7 +74,8 @@ class Pattern {
   // Writes into memory that `to` exposes in its part of the pattern, from `offset` on. The target is not told: barriers, or
   // a message after the start has ended, say when it may be read and when it may be written again.
   [[nodiscard]] Result<Item> put(Rank to, Tag area, std::uint64_t offset, const ConstLayout& data);
-  // In one piece. Error: the pattern exposes an area of that tag, or that memory, already.
+  // In one piece or, in a pattern with barriers, in any: what is put there then travels like a send, and is part of this process's
+  // start. Error: the pattern exposes an area of that tag, or that memory, already.
   [[nodiscard]] Result<Item> expose(Tag area, const Layout& memory);
 
   // Every process of the job compiles its patterns in the same order. Error, at all of them: a send without a receive or

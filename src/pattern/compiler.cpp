@@ -29,13 +29,6 @@ std::uint64_t slot_bytes(std::uint64_t payload) {
   return rounded_up(kRecordHead + payload, ir::kTerminatorAlignment) + 64;
 }
 
-// Whether it can be the answer to that item: what is written by it must stay inside what it names.
-bool plausible(const Answer& answer, const Declared& item) {
-  if (answer.way == Way::put) return item.kind == Kind::put;
-  if (item.kind != Kind::send) return false;
-  return answer.way == Way::data || (answer.way == Way::record && answer.slot == slot_bytes(item.source.bytes()));
-}
-
 Error senseless(std::uint32_t rank) {
   return {.code = ErrorCode::connection_lost,
           .fact = "rank " + std::to_string(rank) + " said something of the pattern that makes no sense",
@@ -114,8 +107,10 @@ void Compiler::pair_up_within() {
       if (wanted == Kind::receive && other.rank != engine_.rank()) continue;
       const bool fits =
           item.offset <= other.target.bytes() && item.source.bytes() <= other.target.bytes() - item.offset;
-      verdict = fits ? Verdict::fine : wanted == Kind::receive ? Verdict::too_long : Verdict::beyond_end;
-      if (!fits) break;
+      const bool taken = other.target.shape() != Layout::Shape::contiguous && paired_[in];
+      verdict = !fits ? (wanted == Kind::receive ? Verdict::too_long : Verdict::beyond_end)
+                      : (taken ? Verdict::taken : Verdict::fine);
+      if (verdict != Verdict::fine) break;
       paired_[in] = true;
       plan_.within.push_back({.out = out, .in = in, .bytes = item.source.bytes(), .offset = item.offset});
     }
@@ -280,7 +275,7 @@ void Compiler::await_further_wants() {
 }
 
 Answer Compiler::answer(Partner& partner, std::uint32_t index, const Want& want) {
-  if (want.is_put != 0) return answer_put(partner, want);
+  if (want.is_put != 0) return answer_put(partner, index, want);
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item) {
     const Declared& declared = plan_.items[item];
     if (declared.kind != Kind::receive || paired_[item] || declared.rank != partner.rank || declared.tag != want.tag)
@@ -292,7 +287,7 @@ Answer Compiler::answer(Partner& partner, std::uint32_t index, const Want& want)
   return {.verdict = Verdict::no_receive};
 }
 
-Answer Compiler::answer_put(Partner& partner, const Want& want) {
+Answer Compiler::answer_put(Partner& partner, std::uint32_t index, const Want& want) {
   const auto found = std::ranges::find_if(
       plan_.items, [&](const Declared& item) { return item.kind == Kind::expose && item.tag == want.tag; });
   if (found == plan_.items.end()) return {.verdict = Verdict::not_exposed};
@@ -300,6 +295,11 @@ Answer Compiler::answer_put(Partner& partner, const Want& want) {
   if (want.offset > memory.bytes() || want.bytes > memory.bytes() - want.offset)
     return {.verdict = Verdict::beyond_end};
   const auto item = static_cast<std::uint32_t>(found - plan_.items.begin());
+  if (memory.shape() != Layout::Shape::contiguous) {
+    if (paired_[item]) return {.verdict = Verdict::taken};
+    paired_[item] = true;
+    return land(partner, index, {.item = item, .bytes = want.bytes, .offset = want.offset, .target = memory}, *found);
+  }
   const auto known = std::ranges::find_if(plan_.exposures, [&](const Plan::Exposure& exposure) {
     return exposure.item == item && exposure.queue == partner.queue;
   });
@@ -364,6 +364,12 @@ void Compiler::take_answers() {
   }
 }
 
+bool Compiler::plausible(const Answer& answer, const Declared& item) const {
+  if (answer.way == Way::put) return item.kind == Kind::put;
+  if (item.kind == Kind::put && !options_.barriers) return false; // its target is not told
+  return answer.way == Way::data || (answer.way == Way::record && answer.slot == slot_bytes(item.source.bytes()));
+}
+
 void Compiler::adopt(Partner& partner, std::uint32_t item, const Answer& answer) {
   const Declared& declared = plan_.items[item];
   if (answer.way == Way::refused) return wrong([&] { return refusal(declared, answer.verdict); });
@@ -407,6 +413,9 @@ Error Compiler::refusal(const Declared& item, Verdict verdict) const {
     case Verdict::out_of_memory:
       return error(rank + " has no memory left for what is sent to it", "raise option ring_memory",
                    ErrorCode::out_of_memory);
+    case Verdict::taken:
+      return error("area " + tag + " of " + rank + " is in several pieces, and another put writes it already",
+                   "expose it in one piece, or put to it once");
     case Verdict::fine: break;
   }
   return senseless(item.rank);

@@ -91,9 +91,11 @@ class Compiler {
   [[nodiscard]] bool has_come(const Incoming& incoming) const;
   bool take(Incoming& incoming);
   Answer answer(Partner& partner, std::uint32_t index, const Want& want);
-  Answer answer_put(Partner& partner, const Want& want);
+  Answer answer_put(Partner& partner, std::uint32_t index, const Want& want);
   Answer land(Partner& partner, std::uint32_t index, In in, const Declared& item);
   void adopt(Partner& partner, std::uint32_t item, const Answer& answer);
+  // Whether it can be the answer to that item: what is written by it must stay inside what it names.
+  [[nodiscard]] bool plausible(const Answer& answer, const Declared& item) const;
   Error refusal(const Declared& item, Verdict verdict) const;
   void check_receives();
   void open_windows();

@@ -44,12 +44,14 @@ Result<Pattern::Item> One::declare(Declared item) try {
 
 Result<void> One::check_exposure(const Declared& item) const {
   const std::string area = "area " + std::to_string(item.tag);
-  if (item.target.shape() != Layout::Shape::contiguous)
-    return refuse("exposed memory is in one piece, " + area + " is not");
+  const auto in_one_piece = [](const Layout& layout) { return layout.shape() == Layout::Shape::contiguous; };
+  if (!in_one_piece(item.target) && !options_.barriers) // with them, its start says when it may be written
+    return refuse("exposed memory is in one piece, " + area + " is not", "use barriers, or sends and receives");
   for (const Declared& other : plan_.items) {
     if (other.kind != Declared::Kind::expose) continue;
     if (other.tag == item.tag) return refuse("the pattern exposes " + area + " twice", "use another tag");
-    const bool same = other.target.data() == item.target.data() && other.target.bytes() == item.target.bytes();
+    const bool same = in_one_piece(item.target) && in_one_piece(other.target) &&
+                      other.target.data() == item.target.data() && other.target.bytes() == item.target.bytes();
     if (same && item.target.bytes() > 0)
       return refuse("the memory of " + area + " is exposed as area " + std::to_string(other.tag) + " already",
                     "let puts name that one");

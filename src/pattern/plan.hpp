@@ -84,6 +84,7 @@ struct In {
   Way way = Way::refused;
   bool lands = false; // and is copied out
   std::uint64_t bytes = 0;
+  std::uint64_t offset = 0; // in the target
   std::uint64_t slot = 0;
   ir::ExposedMemory memory; // slots, or a word and perhaps the landing place behind it
   ir::RemotePlace exposed;  // the caller's memory

@@ -205,7 +205,7 @@ bool Runner::take(In& in) {
   const std::byte* memory = in.memory.memory.data();
   const std::byte* at = in.way == Way::record ? memory + round_ % kSlots * in.slot : memory;
   if (!has_come(at, round_)) return false;
-  if (in.lands) engine::scatter(in.target, 0, at + (in.way == Way::record ? kRecordHead : in.slot), in.bytes);
+  if (in.lands) engine::scatter(in.target, in.offset, at + (in.way == Way::record ? kRecordHead : in.slot), in.bytes);
   in.progress = Progress::done;
   Partner& partner = plan_.partners[in.partner];
   if (in.way == Way::record && --partner.records_left == 0) put_word(partner, offsetof(Line, consumed), round_);

@@ -24,7 +24,16 @@ enum class Way : std::uint64_t {
   data,    // the payload, then a word of its own that says that it is there
   put,     // the payload, and nobody is told
 };
-enum class Verdict : std::uint64_t { fine, no_receive, too_long, not_exposed, beyond_end, unreachable, out_of_memory };
+enum class Verdict : std::uint64_t {
+  fine,
+  no_receive,
+  too_long,
+  not_exposed,
+  beyond_end,
+  unreachable,
+  out_of_memory,
+  taken // memory in several pieces, which another put writes already
+};
 
 struct Answer {
   Way way = Way::refused;

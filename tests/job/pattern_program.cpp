@@ -1,4 +1,5 @@
-// Patterns between processes. Arguments: "halo BYTES ROUNDS": a periodic halo, every byte checked; "death": the last rank dies
+// Patterns between processes. Arguments: "halo BYTES ROUNDS" or "strided BYTES ROUNDS": a periodic halo, every byte checked, the
+// second with barriers and into strided memory; "death": the last rank dies
 // while the others wait for it in a start.
 #include "tests/job/member.hpp"
 #include "tests/traffic/halo.hpp"
@@ -12,12 +13,13 @@
 namespace heddle::tests {
 namespace {
 
-void halo(Context& context, std::uint64_t bytes, std::uint64_t rounds) {
+void halo(Context& context, std::uint64_t bytes, std::uint64_t rounds, bool strided) {
   const std::uint32_t size = context.size();
   const auto own = static_cast<std::uint32_t>(context.rank());
   const Grid grid{.size = {1, size}, .periodic = {true, true}, .ranks = {}};
-  HaloMemory memory(bytes);
-  Pattern pattern = demand(Pattern::neighbour_alltoall(context, grid, memory.exchanges), "pattern");
+  HaloMemory memory(bytes, strided);
+  Pattern pattern =
+      demand(Pattern::neighbour_alltoall(context, grid, memory.exchanges, {.barriers = strided}), "pattern");
   demand(pattern.compile(), "compile");
   for (std::uint64_t round = 0; round < rounds; ++round) {
     memory.fill(own, round);
@@ -25,7 +27,7 @@ void halo(Context& context, std::uint64_t bytes, std::uint64_t rounds) {
     demand(pattern.wait(), "wait");
     for (std::size_t i = 0; i < memory.in.size(); ++i) {
       const auto from = (own + size + static_cast<std::uint32_t>(memory.exchanges[i].offset[1])) % size;
-      demand(memory.in[i] == halo_block(from, memory.in.size() - 1 - i, round, bytes), "wrong data");
+      demand(memory.received(i) == halo_block(from, memory.in.size() - 1 - i, round, bytes), "wrong data");
     }
   }
   demand(pattern.free(), "free");
@@ -64,10 +66,10 @@ int main(int argc, char** argv) {
   using namespace heddle::tests;
   auto context = demand(heddle::Context::join(), "join");
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "halo" && argc == 4)
-    halo(context, number(argv[2]), number(argv[3]));
+  if ((what == "halo" || what == "strided") && argc == 4)
+    halo(context, number(argv[2]), number(argv[3]), what == "strided");
   else if (what == "death")
     death(context);
   else
-    give_up("usage: halo BYTES ROUNDS, or death");
+    give_up("usage: halo BYTES ROUNDS, strided BYTES ROUNDS, or death");
 }

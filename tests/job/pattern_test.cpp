@@ -17,6 +17,11 @@ TEST(Pattern, ExchangesHalosWithoutCrossMemory) {
              .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
 }
 
+TEST(Pattern, ReceivesHalosIntoStridedMemoryBetweenBarriers) {
+  for (const char* bytes : {"0", "8", "5000", "300000"})
+    run_job({.processes = 3, .program = "pattern_program", .arguments = {"strided", bytes, "20"}});
+}
+
 TEST(Pattern, EndsAStartWhenAPeerDies) {
   Command command(job_command({.processes = 3, .program = "pattern_program", .arguments = {"death"}}), {});
   const std::string output = command.rest();

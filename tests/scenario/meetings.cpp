@@ -95,15 +95,17 @@ Result<Request> Meetings::start_compile(Running& running, Notify notify) {
   const std::uint32_t to = (role_.rank + distance) % size;
   const std::uint32_t from = (role_.rank + size - distance) % size;
   const bool puts = running.meeting.kind == Meeting::Kind::put_pattern;
-  if (puts) {
-    running.out.resize(running.meeting.bytes);
-    running.in.resize(running.meeting.bytes);
-  }
+  const bool in_pieces = puts && running.meeting.form % 2 == 1;
+  if (puts) running.out.resize(running.meeting.bytes);
+  if (puts && !in_pieces) running.in.resize(running.meeting.bytes);
   auto pattern = Pattern::create(role_.context, {.barriers = puts});
   if (!pattern) return std::unexpected(pattern.error());
   running.pattern.emplace(std::move(*pattern));
   if (puts) {
-    static_cast<void>(running.pattern->expose(kPatternTag, running.in));
+    if (in_pieces) running.receives.push_back(std::make_unique<Region>(running.out.size(), running.meeting.form));
+    const auto exposed =
+        running.pattern->expose(kPatternTag, in_pieces ? running.receives.back()->layout() : Layout(running.in));
+    if (!exposed) return std::unexpected(exposed.error());
     static_cast<void>(running.pattern->put(Rank{to}, kPatternTag, 0, running.out));
   } else {
     add_messages(running, to, from);

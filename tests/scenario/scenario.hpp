@@ -58,7 +58,7 @@ struct Meeting {
   std::uint64_t distance = 1; // of a pattern: to whom, in ranks
   std::uint64_t rounds = 1;   // of a pattern
   std::uint64_t requests = 1; // of a pattern of messages: for each process
-  std::uint64_t form = 0;     // of a pattern of messages: draws the layouts
+  std::uint64_t form = 0;     // of a pattern: draws the layouts, of one of puts that of what is exposed
   bool operator==(const Meeting&) const = default;
 };
 

@@ -49,9 +49,9 @@ Task start(Peer& peer, Pattern& pattern, ErrorCode expected) {
 }
 
 // All eight neighbours on a grid of 2 x 4, several rounds, each with new content.
-Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
+Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes, bool strided = false) {
   const Grid grid{.size = {2, 4}, .periodic = {periodic, periodic}, .ranks = {}};
-  HaloMemory memory(bytes);
+  HaloMemory memory(bytes, strided);
   Pattern pattern = check(Pattern::neighbour_alltoall(peer.context(), grid, memory.exchanges, {.barriers = barriers}));
   const Request compiling = check(pattern.start_compile());
   const Completion compiled = co_await peer.wait(compiling);
@@ -69,7 +69,7 @@ Task halo(Peer& peer, bool periodic, bool barriers, std::size_t bytes) {
       if (!periodic && (row < 0 || row > 1 || column < 0 || column > 3)) continue;
       const auto from = static_cast<std::uint32_t>((row + 2) % 2 * 4 + (column + 4) % 4);
       // The neighbour's exchange with this process is the opposite one.
-      check(memory.in[i] == halo_block(from, memory.in.size() - 1 - i, round, bytes), "wrong data");
+      check(memory.received(i) == halo_block(from, memory.in.size() - 1 - i, round, bytes), "wrong data");
     }
   }
   check(pattern.free());
@@ -83,6 +83,15 @@ TEST_P(PatternOn, ExchangesHalosRoundAfterRound) {
         ASSERT_TRUE(world) << world.error().message();
         expect_no_errors(world->run([&](Peer& peer) { return halo(peer, periodic, barriers, bytes); }));
       }
+}
+
+TEST_P(PatternOn, ReceivesHalosIntoStridedMemory) {
+  for (const bool barriers : {true, false})
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{5000}, std::size_t{40'000}}) {
+      auto world = World::create({.fabric = GetParam(), .peers = 8});
+      ASSERT_TRUE(world) << world.error().message();
+      expect_no_errors(world->run([&](Peer& peer) { return halo(peer, true, barriers, bytes, true); }));
+    }
 }
 
 TEST_P(PatternOn, SurvivesBackPressureAndDelays) {
@@ -373,6 +382,37 @@ TEST(PatternErrors, FailEverywhereWhenAPartDoesNotFit) {
       if (peer.rank() == Rank{0})
         check(pattern.error()->message().find(each.expected) != std::string::npos, pattern.error()->message());
       check(!pattern.start(), "it starts");
+    }));
+  }
+}
+
+// Memory in several pieces is written by one put, from an offset on; and only with barriers.
+TEST(PatternErrors, MemoryInPiecesTakesOnePut) {
+  for (const std::uint64_t puts : {1U, 2U}) {
+    auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2});
+    ASSERT_TRUE(world) << world.error().message();
+    expect_no_errors(world->run([puts](Peer& peer) -> Task {
+      std::vector<std::byte> out(8, std::byte{3});
+      std::vector<std::byte> in(64);
+      const Layout pieces = Layout::strided(in.data(), 4, 8, 16);
+      Pattern without = check(Pattern::create(peer.context()));
+      const auto refused = without.expose(Tag{5}, pieces);
+      check(!refused && refused.error().fact == "exposed memory is in one piece, area 5 is not", "exposed");
+      Pattern pattern = check(Pattern::create(peer.context(), {.barriers = true}));
+      if (peer.rank() == Rank{1}) check(pattern.expose(Tag{5}, pieces));
+      for (std::uint64_t i = 0; peer.rank() == Rank{0} && i < puts; ++i) check(pattern.put(Rank{1}, Tag{5}, 12, out));
+      const Request compiling = check(pattern.start_compile());
+      const Completion compiled = co_await peer.wait(compiling);
+      check(compiled.code == (puts == 1 ? ErrorCode::ok : ErrorCode::bad_argument), "compile");
+      if (puts == 2) {
+        const std::string why = peer.rank() == Rank{0} ? "in several pieces" : "at another process";
+        check(pattern.error()->message().find(why) != std::string::npos, pattern.error()->message());
+        co_return;
+      }
+      co_await start(peer, pattern, ErrorCode::ok);
+      // Bytes 12 to 19 of the message are the last 4 of the second block and the first 4 of the third.
+      for (std::size_t i = 0; peer.rank() == Rank{1} && i < in.size(); ++i)
+        check((in[i] == std::byte{3}) == ((i >= 20 && i < 24) || (i >= 32 && i < 36)), "wrong data");
     }));
   }
 }

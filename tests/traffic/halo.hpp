@@ -30,20 +30,34 @@ struct HaloMemory {
   std::vector<std::vector<std::byte>> in;
   std::vector<NeighbourExchange> exchanges; // exchange i of one process meets exchange size - 1 - i of its neighbour
 
-  explicit HaloMemory(std::uint64_t bytes) {
+  // With `strided`, what is received lies in every other block of 8 bytes, of which `bytes` is a multiple.
+  explicit HaloMemory(std::uint64_t bytes, bool strided = false) : strided_(strided) {
     for (int row = -1; row <= 1; ++row)
       for (int column = -1; column <= 1; ++column) {
         if (row == 0 && column == 0) continue;
         out.emplace_back(bytes);
-        in.emplace_back(bytes);
-        exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
+        in.emplace_back(strided ? 2 * bytes : bytes);
+        const Layout into =
+            strided ? Layout::strided(in.back().data(), bytes / kBlock, kBlock, 2 * kBlock) : Layout(in.back());
+        exchanges.push_back({.offset = {row, column}, .out = ConstLayout(out.back()), .in = into});
       }
+  }
+
+  [[nodiscard]] std::vector<std::byte> received(std::size_t exchange) const {
+    if (!strided_) return in[exchange];
+    std::vector<std::byte> whole(in[exchange].size() / 2);
+    for (std::size_t at = 0; at < whole.size(); ++at) whole[at] = in[exchange][at / kBlock * 2 * kBlock + at % kBlock];
+    return whole;
   }
 
   void fill(std::uint64_t own, std::uint64_t round) {
     for (std::size_t i = 0; i < out.size(); ++i)
       std::ranges::copy(halo_block(own, i, round, out[i].size()), out[i].begin());
   }
+
+ private:
+  static constexpr std::uint64_t kBlock = 8;
+  bool strided_ = false;
 };
 
 } // namespace heddle::tests
