@@ -17,7 +17,7 @@ enum class ErrorCode : std::uint8_t {
   bad_option,         // an option has an unknown name or a value that cannot be used
   no_launcher,        // not started by a launcher, and a job of one process was not asked for
   store_failed,       // the key-value store cannot be reached or answered wrongly
-  already_joined,     // this process already is a member of this job
+  already_joined,     // this process is a member of this job already, or was one and cannot be again
   out_of_memory,      // a memory limit was reached; it ends one call or one message, nothing else
   out_of_descriptors, // the limit on open files was reached
   unreachable,        // no translator can reach the peer

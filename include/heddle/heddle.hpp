@@ -139,6 +139,7 @@ class Context {
   // Joins the job that a launcher has set up in the environment (see `heddle run`), or, with options.single, makes a job of
   // one process. Returns when every process of the job has joined. Fails when no launcher is found, when the store does not
   // answer, when an option is wrong, when memory or descriptors do not suffice, when this process is already a member.
+  // After leaving a process may join again, as often as all others do: each time the whole job meets anew.
   [[nodiscard]] static Result<Context> join(const Options& options = {});
 
   // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. A child of fork is no

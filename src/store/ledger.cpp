@@ -90,13 +90,18 @@ Result<void> Ledger::hello(ClientId client, const Frame& frame, Answers& answers
   }
   RankState& state = ranks_[*rank];
   if (state.presence != Presence::expected) {
-    refuse(
-        answers, client, frame.sequence,
-        {.code = ErrorCode::already_joined, .fact = "rank " + std::to_string(*rank) + " has already joined this job"});
+    const std::string who = "rank " + std::to_string(*rank);
+    refuse(answers, client, frame.sequence,
+           {.code = ErrorCode::already_joined,
+            .fact = state.presence == Presence::joined ? who + " has already joined this job"
+                    : state.presence == Presence::left
+                        ? who + " has left this job before all had joined it, and cannot join it again"
+                        : who + " counts as failed in this job, and cannot join it again"});
     return {};
   }
   state.presence = Presence::joined;
   state.has_joined = true;
+  ++joined_count_;
   state.client = client;
   clients_[client].rank = *rank;
   answer(answers, client, FrameWriter(Kind::done, frame.sequence).u32(size()).finish());
@@ -223,6 +228,11 @@ Result<void> Ledger::goodbye(ClientId client, const Frame& frame, Answers& answe
 void Ledger::expel(ClientId client, Answers& answers) {
   if (const auto found = clients_.find(client); found != clients_.end())
     gone(found->second.rank, Presence::failed, answers);
+}
+
+std::optional<std::uint32_t> Ledger::rank_of(ClientId client) const {
+  const auto found = clients_.find(client);
+  return found == clients_.end() ? std::nullopt : std::optional(found->second.rank);
 }
 
 void Ledger::disconnected(ClientId client) {

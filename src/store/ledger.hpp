@@ -1,10 +1,12 @@
-// What the built-in store knows and how it answers: keys, the current fence, who waits for what, who is gone.
+// What the built-in store knows and how it answers: keys, the current fence, who waits for what, who is gone. Each rank joins it
+// once; a job that is joined again has another (generations.hpp).
 // Pure: frames in, answers out as data; sockets are the server's (server.hpp), so any history can be tested.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -59,6 +61,13 @@ class Ledger {
   // The connection of a rank that has joined; 0 where it has none.
   [[nodiscard]] ClientId client_of(std::uint32_t rank) const { return ranks_[rank].client; }
 
+  // The rank of a client that has joined and is not gone.
+  [[nodiscard]] std::optional<std::uint32_t> rank_of(ClientId client) const;
+  // Whether every rank has joined, whatever has become of it.
+  [[nodiscard]] bool complete() const { return joined_count_ == size(); }
+  // Whether every rank is gone.
+  [[nodiscard]] bool deserted() const { return gone_count_ == size(); }
+
   [[nodiscard]] Presence presence(std::uint32_t rank) const { return ranks_[rank].presence; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
@@ -106,6 +115,7 @@ class Ledger {
   std::vector<Stall> stalls_;
   std::size_t value_bytes_ = 0;
   std::int64_t first_gone_ = kNoPeer;
+  std::uint32_t joined_count_ = 0;
   std::uint32_t gone_count_ = 0;
   std::uint32_t arrived_count_ = 0;
   Kind round_kind_ = Kind::fence;

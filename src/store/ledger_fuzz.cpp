@@ -1,6 +1,6 @@
 // Any bytes from any of four clients: answers that can be read or a closed client, never a crash. The first byte of each piece
 // says who.
-#include "store/ledger.hpp"
+#include "store/generations.hpp"
 
 #include "base/fuzz_input.hpp"
 
@@ -8,7 +8,7 @@ namespace heddle::fuzz {
 
 void ledger(Input& input) {
   using namespace store;
-  Ledger ledger(3, "j");
+  Generations ledger(3, "j");
   while (input.left() > 1) {
     const ClientId client = input.below(4) + 1;
     Input ahead = input;

@@ -15,6 +15,8 @@ namespace {
 constexpr ClientId kListener = 0;
 constexpr std::size_t kSpareConnections = 64; // beyond one per rank: refused hellos on their way out
 constexpr std::size_t kReadAtOnce = 64 << 10;
+constexpr int kReadsOfFormerSelf =
+    64; // as much as a socket holds, and more; not as much as its owner may write meanwhile
 
 Error system_error(std::string fact, int code) {
   const bool descriptors = code == EMFILE || code == ENFILE;
@@ -50,7 +52,7 @@ Server::Server(Config config, std::string address, base::Descriptor listener, ba
       address_(std::move(address)),
       listener_(std::move(listener)),
       poller_(std::move(poller)),
-      ledger_(config.size, std::move(config.job)) {}
+      ledgers_(config.size, std::move(config.job)) {}
 
 void Server::watch(ClientId id, int socket, bool writable, int operation) const {
   epoll_event event{};
@@ -100,7 +102,7 @@ void Server::accept_all() {
       log_.warning("store: a process of another user was turned away");
       continue;
     }
-    if (connections_.size() >= ledger_.size() + kSpareConnections) {
+    if (connections_.size() >= ledgers_.size() + kSpareConnections) {
       log_.warning("store: more connections than processes; one was turned away");
       continue;
     }
@@ -132,7 +134,7 @@ bool Server::read_from(ClientId id, Connection& connection) {
 }
 
 void Server::hear_out(std::uint32_t rank) {
-  const ClientId id = ledger_.client_of(rank);
+  const ClientId id = ledgers_.client_of(rank);
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = found->second;
@@ -156,11 +158,12 @@ void Server::take_frames(ClientId id, Connection& connection) {
     if (cut.state == Cut::State::malformed) {
       taken = std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a message has no valid length or kind"});
     } else {
-      taken = ledger_.receive(id, cut.frame, answers);
+      hear_former_self(id, cut.frame);
+      taken = ledgers_.receive(id, cut.frame, answers);
     }
     if (!taken) {
       log_.warning("store: a client is closed because it broke the protocol: " + taken.error().fact);
-      ledger_.expel(id, answers);
+      ledgers_.expel(id, answers);
       doomed_.push_back(id);
     }
     used += cut.length;
@@ -168,6 +171,17 @@ void Server::take_frames(ClientId id, Connection& connection) {
     if (!taken) break;
   }
   connection.inbox.erase(connection.inbox.begin(), connection.inbox.begin() + static_cast<std::ptrdiff_t>(used));
+}
+
+void Server::hear_former_self(ClientId id, const Frame& frame) {
+  const auto rank = ledgers_.who_says_hello(frame);
+  if (!rank) return;
+  const ClientId former = ledgers_.client_of(*rank);
+  const auto found = connections_.find(former);
+  if (former == id || found == connections_.end()) return;
+  if (found->second.waits_to_write) write_to(former, found->second);
+  for (int reads = 0; reads < kReadsOfFormerSelf && read_from(former, found->second); ++reads) {
+  }
 }
 
 void Server::deliver(const Answers& answers) {
@@ -209,7 +223,7 @@ void Server::write_to(ClientId id, Connection& connection) {
 
 void Server::declare(std::uint32_t rank, Presence gone) {
   Answers answers;
-  ledger_.declare(rank, gone, answers);
+  ledgers_.declare(rank, gone, answers);
   deliver(answers);
   bury();
 }
@@ -219,7 +233,7 @@ void Server::bury() {
     const ClientId id = doomed_.back();
     doomed_.pop_back();
     if (connections_.erase(id) == 0) continue;
-    ledger_.disconnected(id);
+    ledgers_.disconnected(id);
     if (!accepting_) {
       watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
       accepting_ = true;

@@ -1,4 +1,4 @@
-// The built-in store's server: sockets around a Ledger. Runs inside the launcher, without a thread of its own.
+// The built-in store's server: sockets around the ledgers of a job. Runs inside the launcher, without a thread of its own.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
-#include "store/ledger.hpp"
+#include "store/generations.hpp"
 
 namespace heddle::store {
 
@@ -49,9 +49,9 @@ class Server {
   void declare_left(std::uint32_t rank) { declare(rank, Presence::left); }
 
   // As Ledger::take_stalls.
-  std::vector<Stall> take_stalls() { return ledger_.take_stalls(); }
+  std::vector<Stall> take_stalls() { return ledgers_.take_stalls(); }
 
-  [[nodiscard]] Presence presence(std::uint32_t rank) const { return ledger_.presence(rank); }
+  [[nodiscard]] Presence presence(std::uint32_t rank) const { return ledgers_.presence(rank); }
 
  private:
   struct Connection {
@@ -69,6 +69,8 @@ class Server {
   // One read. False where nothing was there, now or ever.
   bool read_from(ClientId id, Connection& connection);
   void take_frames(ClientId id, Connection& connection);
+  // Whoever says hello again has said goodbye before, by another connection that may not have been read yet.
+  void hear_former_self(ClientId id, const Frame& frame);
   void write_to(ClientId id, Connection& connection);
   void deliver(const Answers& answers);
   void declare(std::uint32_t rank, Presence gone);
@@ -79,7 +81,7 @@ class Server {
   std::string address_;
   base::Descriptor listener_;
   base::Descriptor poller_;
-  Ledger ledger_;
+  Generations ledgers_;
   std::unordered_map<ClientId, Connection> connections_;
   std::vector<ClientId> doomed_; // to be closed when no reference into connections_ is held
   ClientId next_id_ = 1;         // 0 is the listener

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -240,6 +241,48 @@ TEST_F(ServerTest, RefusesASecondProcessOfTheSameRank) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::already_joined);
   EXPECT_TRUE(a->put("k", bytes_of("v"), soon()));
+}
+
+TEST_F(ServerTest, IsJoinedAgainByThoseWhoHaveLeft) {
+  static constexpr std::uint32_t kSize = 4;
+  start(kSize);
+  std::vector<std::jthread> threads;
+  for (std::uint32_t rank = 0; rank < kSize; ++rank)
+    threads.emplace_back([this, rank] {
+      for (int time = 0; time < 50; ++time) {
+        const auto client = join(rank);
+        ASSERT_NE(client, nullptr);
+        const auto blobs = client->allgather(bytes_of(std::to_string(time)), soon());
+        ASSERT_TRUE(blobs) << blobs.error().message();
+        for (const Bytes& blob : *blobs) EXPECT_EQ(as_characters(blob), std::to_string(time));
+        ASSERT_TRUE(client->leave());
+      }
+    });
+}
+
+// The two stand in two sockets, and which one is read first is chance.
+TEST_F(ServerTest, HearsAGoodbyeBeforeTheHelloThatFollowedIt) {
+  start(1);
+  TearDown(); // served by hand
+  const auto say = [](const base::Descriptor& socket, const Bytes& frame) {
+    ASSERT_EQ(::send(socket.number(), frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
+  };
+  const Bytes hello = FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(0).text(job_).finish();
+  const base::Descriptor before = raw();
+  const base::Descriptor after = raw();
+  say(before, hello);
+  server_->serve(); // accepts
+  server_->serve(); // reads
+  server_->serve(); // finds nothing more: from now on sockets are read in the order in which they are written to
+  ASSERT_EQ(server_->presence(0), Presence::joined);
+  say(after, hello);
+  say(before, FrameWriter(Kind::goodbye, 2).u8(1).finish());
+  server_->serve();
+  std::array<std::byte, 256> answer{};
+  const ssize_t count = ::recv(after.number(), answer.data(), answer.size(), 0);
+  ASSERT_GT(count, 0);
+  EXPECT_EQ(cut_frame(std::span(answer).first(static_cast<std::size_t>(count)), answer.size()).frame.kind, Kind::done);
+  EXPECT_EQ(server_->presence(0), Presence::joined);
 }
 
 TEST_F(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {

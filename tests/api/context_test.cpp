@@ -1,4 +1,4 @@
-// Calls of a context alone: waiting, moving. A job of one process sends to itself.
+// Calls of a context alone: waiting, moving, joining again. A job of one process sends to itself.
 #include <heddle/heddle.hpp>
 #include <heddle/pattern.hpp>
 #include <heddle/shared_region.hpp>
@@ -191,6 +191,15 @@ TEST_F(Alone, AContextThatWasMovedFromRefusesEveryCall) {
   const Request request = receive(1, in_[0]);
   send(1, out_);
   EXPECT_EQ(context_.wait(request).code, ErrorCode::ok);
+}
+
+TEST_F(Alone, IsJoinedAgainAfterLeaving) {
+  for (int time = 0; time < 3; ++time) {
+    context_ = join();
+    const Request request = receive(1, in_[0]);
+    send(1, out_);
+    EXPECT_EQ(context_.wait(request).code, ErrorCode::ok);
+  }
 }
 
 } // namespace

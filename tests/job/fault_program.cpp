@@ -3,9 +3,11 @@
 //   arguments   calls with wrong arguments, in a job of 2
 //   truncate    receives that are too small, in a job of 2
 //   unmapped    a send from memory that is not all there, in a job of 2
-//   rejoin      joins twice, and once more after leaving
+//   rejoin      joins twice, leaves, and joins again, several times, in a job of 2
+//   alone       rank 0 joins again, and rank 1 does not, in a job of 2
 #include "tests/job/member.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -182,16 +184,36 @@ int unmapped() {
 }
 
 int rejoin() {
-  {
+  constexpr AreaId kArea{1};
+  for (std::uint64_t time = 0; time < 5; ++time) {
     Context context = demand(Context::join(), "join");
     const auto again = Context::join();
     demand(!again && again.error().code == ErrorCode::already_joined, "a second join was taken");
-    say(again.error().message());
+    if (time == 0) say(again.error().message());
+    exchange(context);
+    const Rank other{1 - static_cast<std::uint32_t>(context.rank())};
+    const auto area = demand(context.one_sided().allocate(kArea, 8), "allocate");
+    demand(context.barrier(), "barrier");
+    demand(context.one_sided().push({other, kArea, 0}, time) == ErrorCode::ok, "push");
+    demand(context.barrier(), "barrier");
+    std::uint64_t got = 99;
+    std::memcpy(&got, area.data(), sizeof got);
+    demand(got == time, "what was pushed belongs to another time");
+    if (time % 2 == 1 && context.rank() == Rank{1}) ::sched_yield(); // who leaves first joins first, or not
+  }
+  return 0;
+}
+
+int alone() {
+  {
+    Context context = demand(Context::join(), "join");
     exchange(context);
     demand(context.barrier(), "barrier");
+    if (context.rank() == Rank{1}) return 0;
   }
-  const auto late = Context::join({.join_timeout_s = 5});
-  demand(!late, "a join after leaving was taken");
+  const auto again = Context::join();
+  demand(!again, "a process joined a job that another has left for good");
+  say(again.error().message());
   return 0;
 }
 
@@ -206,5 +228,6 @@ int main(int argc, char** argv) {
   if (what == "truncate") return truncate();
   if (what == "unmapped") return unmapped();
   if (what == "rejoin") return rejoin();
-  give_up("arguments: join, arguments, truncate, unmapped or rejoin");
+  if (what == "alone") return alone();
+  give_up("arguments: join, arguments, truncate, unmapped, rejoin or alone");
 }

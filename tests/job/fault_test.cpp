@@ -63,9 +63,15 @@ TEST(Fault, AListOfTranslatorsThatNamesNoneIsRefused) {
   EXPECT_TRUE(says(outcome, "use some of: shm")) << outcome.output;
 }
 
-TEST(Fault, ASecondJoinIsRefusedAndTheFirstGoesOn) {
+TEST(Fault, ASecondJoinIsRefusedUntilTheFirstIsLeft) {
   const std::string output = run_job({.program = "fault_program", .arguments = {"rejoin"}});
   EXPECT_NE(output.find("already_joined: rank 0 has already joined this job"), std::string::npos) << output;
+}
+
+TEST(Fault, JoiningAgainWithoutTheOthersSaysWhoIsMissing) {
+  const Outcome outcome = outcome_of(job_command({.program = "fault_program", .arguments = {"alone"}}));
+  EXPECT_TRUE(says(outcome, "peer_left: rank 1 ended before it joined, so the processes of the job can never all meet"))
+      << outcome.output;
 }
 
 TEST(Fault, JoiningWithoutALauncherIsAnErrorWithTheRemedy) {
