@@ -1,12 +1,15 @@
-// What a peer's card may say: its LIDs, its node and its address on shared memory. A plan of paths, a grouping of processes and an
-// attached segment come of it, or an error.
+// What a peer's card may say: its LIDs, its node, its address on shared memory and its host name. A plan of paths, a grouping of
+// processes, an attached segment and a name that can be printed come of it, or an error.
 #include "base/fuzz_input.hpp"
 #include "collective/grouping.hpp"
+#include "context/hosts.hpp"
 #include "context/paths.hpp"
 #include "translators/shm/shm.hpp"
 
 #include <array>
 #include <cstring>
+#include <string_view>
+#include <vector>
 
 namespace heddle::fuzz {
 namespace {
@@ -59,12 +62,28 @@ void attach(Input& input) {
   (*own)->detach(ir::Peer{1});
 }
 
+void name_hosts(Input& input) {
+  std::vector<std::uint64_t> machines(1 + input.below(4));
+  std::vector<context::HostName> names(machines.size());
+  for (std::uint64_t& machine : machines) machine = input.below(3);
+  for (context::HostName& name : names)
+    for (char& character : name) character = static_cast<char>(input.take<std::uint8_t>());
+  const context::Hosts hosts(machines, names);
+  for (std::uint32_t rank = 0; rank < machines.size(); ++rank) {
+    const std::string_view name = hosts.name(rank);
+    demand(!name.empty() && name.size() <= context::kLongestHostName, "a host has a name");
+    for (const char character : name) demand(character > ' ' && character <= '~', "that can be printed");
+    demand(hosts.local_rank(rank) <= rank, "no process comes before one of a lower rank");
+  }
+}
+
 } // namespace
 
 void cards(Input& input) {
   plan_paths(input);
   group(input);
   attach(input);
+  name_hosts(input);
 }
 
 } // namespace heddle::fuzz
