@@ -12,7 +12,7 @@ namespace heddle {
 
 namespace {
 
-using Kind = context::Unfinished::Kind;
+using Call = context::Unfinished::Kind;
 
 Error given_up(const std::string& what, ErrorCode code) {
   Error error{.code = code, .fact = what + " ended with " + std::string(to_string(code))};
@@ -32,7 +32,7 @@ Result<void> wait_together(State& state, const context::Unfinished& call, const 
                            const Start& start) {
   if (state.in_child()) [[unlikely]]
     return state.refuse_in_child();
-  const char* const what = call.kind == Kind::barrier ? "the barrier" : "the all-to-all";
+  const char* const what = call.kind == Call::barrier ? "the barrier" : "the all-to-all";
   context::Unfinished& last = state.unfinished(call.kind);
   if (last.under_way() && !last.same_call(call))
     return unless_out_of_memory([&]() -> Result<void> {
@@ -85,20 +85,20 @@ Result<void> Context::barrier(std::chrono::nanoseconds limit) {
 }
 
 Result<void> Context::alltoall(ConstMemory out, Memory in) {
-  return wait_together(*state_, {.kind = Kind::alltoall, .out = out, .in = in}, nullptr,
+  return wait_together(*state_, {.kind = Call::alltoall, .out = out, .in = in}, nullptr,
                        [&] { return start_alltoall(out, in); });
 }
 Result<void> Context::alltoall(ConstMemory out, Memory in, std::chrono::nanoseconds limit) {
-  return wait_together(*state_, {.kind = Kind::alltoall, .out = out, .in = in}, &limit,
+  return wait_together(*state_, {.kind = Call::alltoall, .out = out, .in = in}, &limit,
                        [&] { return start_alltoall(out, in); });
 }
 
 Result<void> Context::alltoallv(const ConstBlocks& out, const Blocks& in) {
-  return wait_together(*state_, {.kind = Kind::alltoallv, .out = out.memory, .in = in.memory}, nullptr,
+  return wait_together(*state_, {.kind = Call::alltoallv, .out = out.memory, .in = in.memory}, nullptr,
                        [&] { return start_alltoallv(out, in); });
 }
 Result<void> Context::alltoallv(const ConstBlocks& out, const Blocks& in, std::chrono::nanoseconds limit) {
-  return wait_together(*state_, {.kind = Kind::alltoallv, .out = out.memory, .in = in.memory}, &limit,
+  return wait_together(*state_, {.kind = Call::alltoallv, .out = out.memory, .in = in.memory}, &limit,
                        [&] { return start_alltoallv(out, in); });
 }
 

@@ -215,9 +215,6 @@ class HEDDLE_HIDDEN Context::State {
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
-  std::shared_ptr<const context::Hosts> hosts_;
-  context::Unfinished unfinished_barrier_;
-  context::Unfinished unfinished_exchange_;
 
   std::uint64_t rounds_ = 0;
   std::uint64_t quick_calls_left_ = 1; // until progress is made between them
@@ -236,6 +233,11 @@ class HEDDLE_HIDDEN Context::State {
   bool watches_departures_ = false;
   bool store_lost_ = false;
   OneSided one_sided_{*this};
+
+  // Seldom looked at.
+  std::shared_ptr<const context::Hosts> hosts_;
+  context::Unfinished unfinished_barrier_;
+  context::Unfinished unfinished_exchange_;
 };
 
 } // namespace heddle
