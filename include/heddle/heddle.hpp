@@ -128,9 +128,6 @@ struct Protocol {
   std::string translator; // "shm"
 };
 
-namespace simulation {
-class WorldState;
-}
 class OneSided;
 class Pattern;
 
@@ -265,7 +262,7 @@ class Context {
   [[nodiscard]] std::vector<Figure> figures() const;
 
  private:
-  friend class simulation::WorldState;
+  friend class ContextAccess;
   friend class OneSided;
   friend class Pattern;
   class State;

@@ -1,11 +1,10 @@
 #include "context/state.hpp"
 
 #include "base/lines.hpp"
-#include "context/inspection.hpp"
-#include "context/join_log.hpp"
-#include "context/node.hpp"
-#include "context/paths.hpp"
-#include "context/registry.hpp"
+#include "job/inspection.hpp"
+#include "job/join_log.hpp"
+#include "job/node.hpp"
+#include "job/registry.hpp"
 #include "launch/identity.hpp"
 #include "options_file/options_file.hpp"
 
@@ -27,84 +26,93 @@ constexpr std::uint64_t kNewsPatience = 10 * kSecond; // for what has become of 
 // process would hold a lock or a slot that others wait for.
 constexpr int kLastLooks = 4;
 
-// What a process publishes: where it is, and its address on each translator of the registry that it uses.
-struct Card {
-  std::uint64_t node = 0;
-  ir::Location location; // on the first of its translators that has one
-  std::array<ir::Address, 8> addresses{};
-  std::array<std::uint8_t, 8> used{};
-  context::ProcessorSet processors{};
-  context::HostName host{};
-};
+// The networks that option translators names.
+Result<std::vector<std::unique_ptr<ir::Translator>>> make_networks(const base::ResolvedOptions& options,
+                                                                   translators::Ground ground) {
+  const auto wanted = job::wanted_translators(options.settings);
+  if (!wanted) return std::unexpected(wanted.error());
+  std::vector<std::unique_ptr<ir::Translator>> networks;
+  for (const translators::Entry* entry : *wanted) {
+    ground.own = &options.section(entry->name);
+    auto network = entry->make(ground);
+    if (!network) return std::unexpected(std::move(network.error()));
+    networks.push_back(std::move(*network));
+  }
+  return networks;
+}
 
 } // namespace
 
 Result<std::unique_ptr<Context::State>> Context::State::create(const Options& options) {
   const base::Environment environment = base::Environment::of_process();
-  auto resolved = options_file::resolve_with_file(options, environment, context::sections());
+  auto resolved = options_file::resolve_with_file(options, environment, job::sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));
-  std::unique_ptr<State> state(new State());
-  state->fork_mark_.watch();
-  state->options_ = std::move(*resolved);
-  const base::Settings& settings = state->options_.settings;
-  state->patience_ = context::Patience(std::chrono::seconds(settings.watchdog_s));
+  const base::Settings& settings = resolved->settings;
   auto identity = launch::detect(environment, settings);
   if (!identity) return std::unexpected(std::move(identity.error()));
-  state->log_ = base::Log(settings.log_level, identity->rank);
-  state->recorder_ = std::make_unique<base::FlightRecorder>(settings.flight_records);
-
   const auto deadline = base::deadline_in(std::chrono::seconds(settings.join_timeout_s));
   auto store = launch::open_store(*identity, deadline);
   if (!store) return std::unexpected(std::move(store.error()));
-  state->store_ = std::move(*store);
-  if (auto chosen = state->choose_translators(); !chosen) return std::unexpected(std::move(chosen.error()));
-  if (auto met = state->meet(); !met) return std::unexpected(std::move(met.error()));
-  state->log_joined();
-  if (settings.announce && state->store_->rank() == 0) state->announce();
+  Entrance entrance;
+  entrance.store = std::move(*store);
+  entrance.node = job::node_identity();
+  entrance.host = job::own_host_name();
+  auto networks = make_networks(*resolved, {.rank = entrance.store->rank(),
+                                            .size = entrance.store->size(),
+                                            .node = entrance.node,
+                                            .settings = &settings,
+                                            .log = base::Log(settings.log_level, identity->rank)});
+  if (!networks) return std::unexpected(std::move(networks.error()));
+  for (const auto& network : *networks) entrance.networks.push_back(network.get());
+  entrance.owned_networks = std::move(*networks);
+  entrance.options = std::move(*resolved);
+  auto state = enter(std::move(entrance));
+  if (!state) return state;
+  if (auto met = (*state)->meet(); !met) return std::unexpected(std::move(met.error()));
   return state;
 }
 
-Result<std::unique_ptr<Context::State>> Context::State::create_simulated(base::ResolvedOptions options,
-                                                                         std::uint32_t rank, std::uint32_t size,
-                                                                         ir::Translator& translator) {
+Result<std::unique_ptr<Context::State>> Context::State::enter(Entrance entrance) {
   std::unique_ptr<State> state(new State());
-  state->options_ = std::move(options);
-  state->log_ = base::Log(state->options_.settings.log_level, rank);
-  state->recorder_ = std::make_unique<base::FlightRecorder>(state->options_.settings.flight_records);
-  state->self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
-  state->translators_.push_back(std::make_unique<translators::Loopback>(*state->self_fabric_, ir::Peer{rank}));
-  if (auto built = state->build(rank, size, std::array{state->translators_[0].get(), &translator}); !built)
-    return std::unexpected(std::move(built.error()));
+  state->options_ = std::move(entrance.options);
+  state->store_ = std::move(entrance.store);
+  state->node_ = entrance.node;
+  state->host_ = std::move(entrance.host);
+  state->networks_ = std::move(entrance.networks);
+  state->owned_networks_ = std::move(entrance.owned_networks);
+  state->simulated_ = entrance.simulated;
+  if (!state->simulated_) state->fork_mark_.watch();
+  const base::Settings& settings = state->options_.settings;
+  state->patience_ = context::Patience(std::chrono::seconds(settings.watchdog_s));
+  state->log_ = base::Log(settings.log_level, state->store_->rank());
+  state->recorder_ = std::make_unique<base::FlightRecorder>(settings.flight_records);
+  if (auto built = state->build(); !built) return std::unexpected(std::move(built.error()));
+  const auto deadline = base::deadline_in(std::chrono::seconds(settings.join_timeout_s));
+  if (auto said = job::publish(state->as_member(), deadline); !said) return std::unexpected(std::move(said.error()));
   return state;
 }
 
-Result<void> Context::State::choose_translators() {
+job::Member Context::State::as_member() const {
+  return {.store = *store_,
+          .networks = networks_,
+          .node = node_,
+          .host = host_,
+          .settings = options_.settings,
+          .log = log_};
+}
+
+Result<void> Context::State::build() {
   const std::uint32_t rank = store_->rank();
   const std::uint32_t size = store_->size();
   self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
-  translators_.push_back(std::make_unique<translators::Loopback>(*self_fabric_, ir::Peer{rank}));
-  const auto wanted = context::wanted_translators(options_.settings);
-  if (!wanted) return std::unexpected(wanted.error());
-  for (const translators::Entry* entry : *wanted) {
-    auto translator = entry->make({.rank = rank,
-                                   .size = size,
-                                   .settings = &options_.settings,
-                                   .own = &options_.section(entry->name),
-                                   .log = log_});
-    if (!translator) return std::unexpected(std::move(translator.error()));
-    translators_.push_back(std::move(*translator));
-  }
-  std::vector<ir::Translator*> translators;
-  for (const auto& translator : translators_) translators.push_back(translator.get());
-  return build(rank, size, translators);
-}
-
-Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
-                                   std::span<ir::Translator* const> translators) {
+  to_self_ = std::make_unique<translators::Loopback>(*self_fabric_, ir::Peer{rank});
   std::vector<schedule::Queue*> queues;
-  for (ir::Translator* translator : translators)
-    queues.push_back(queues_.emplace_back(std::make_unique<schedule::Queue>(*translator)).get());
-  auto engine = engine::Engine::create(rank, size, context::limits_of(options_.settings), queues, *recorder_);
+  const auto add = [&](ir::Translator& network) {
+    queues.push_back(queues_.emplace_back(std::make_unique<schedule::Queue>(network)).get());
+  };
+  add(*to_self_);
+  for (ir::Translator* network : networks_) add(*network);
+  auto engine = engine::Engine::create(rank, size, job::limits_of(options_.settings), queues, *recorder_);
   if (!engine) return std::unexpected(std::move(engine.error()));
   engine_ = std::move(*engine);
   engine_->expect_news(); // of the store, or of a simulated network
@@ -115,92 +123,20 @@ Result<void> Context::State::build(std::uint32_t rank, std::uint32_t size,
 }
 
 Result<void> Context::State::meet() {
-  Card own{
-      .node = context::node_identity(), .processors = context::usable_processors(), .host = context::own_host_name()};
-  for (std::size_t i = 1; i < translators_.size(); ++i) {
-    own.addresses[i] = translators_[i]->address();
-    own.used[i] = 1;
-    if (!own.location.known()) own.location = translators_[i]->location();
-  }
-  const auto deadline = base::deadline_in(std::chrono::seconds(options_.settings.join_timeout_s));
-  auto cards = store_->allgather(std::as_bytes(std::span(&own, 1)), deadline);
-  if (!cards) return std::unexpected(std::move(cards.error()));
-
-  std::vector<engine::Contact> contacts(store_->size());
-  std::vector<std::uint64_t> nodes(store_->size());
-  std::vector<ir::Location> locations(store_->size());
-  std::vector<context::HostName> hosts(store_->size());
-  unsigned neighbours = 0; // processes on this machine, and the processors that they may use together
-  context::ProcessorSet processors{};
-  for (std::uint32_t rank = 0; rank < store_->size(); ++rank) {
-    Card card;
-    if ((*cards)[rank].size() != sizeof card)
-      return std::unexpected(
-          Error{.code = ErrorCode::store_failed,
-                .fact = "rank " + std::to_string(rank) + " published something else: it runs another version",
-                .remedy = "use one version of Heddle in a job",
-                .peer = rank});
-    std::memcpy(&card, (*cards)[rank].data(), sizeof card);
-    nodes[rank] = card.node;
-    hosts[rank] = card.host;
-    locations[rank] = card.location;
-    if (card.node == own.node) {
-      ++neighbours;
-      for (std::size_t i = 0; i < processors.size(); ++i) processors[i] |= card.processors[i];
-    }
-    if (rank == store_->rank()) continue; // port 0, loopback
-    std::size_t port = 1;
-    while (port < translators_.size() && (card.used[port] == 0 || card.node != own.node)) ++port;
-    if (port == translators_.size())
-      return std::unexpected(
-          Error{.code = ErrorCode::unreachable,
-                .fact = "rank " + std::to_string(rank) +
-                        (card.node == own.node ? " uses none of the translators in use here"
-                                               : " is on another machine, which no translator in use here reaches"),
-                .remedy = "allow more in option translators",
-                .peer = rank});
-    contacts[rank] = {.address = card.addresses[port], .port = static_cast<std::uint8_t>(port)};
-  }
-  if (auto chosen = choose_paths(contacts, locations); !chosen) return chosen;
-  std::vector<std::uint64_t> order;
-  for (const ir::Location& location : locations) order.push_back(location.base_lid);
-  set_peers(std::move(contacts), std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order)),
-            std::make_shared<context::Hosts>(nodes, hosts));
-
-  int processor_count = 0;
-  for (const std::uint64_t word : processors) processor_count += std::popcount(word);
-  std::vector<ir::Translator*> sleepers;
-  for (std::size_t i = 1; i < translators_.size(); ++i) sleepers.push_back(translators_[i].get());
-  waiter_ = std::make_unique<context::Waiter>(
-      context::Waiter::Config{.waiting = options_.settings.waiting,
-                              .spin = std::chrono::microseconds(options_.settings.spin_us),
-                              .crowded = neighbours > static_cast<unsigned>(processor_count)},
-      std::move(sleepers));
-  return {};
-}
-
-Result<void> Context::State::choose_paths(std::span<const engine::Contact> contacts,
-                                          std::span<const ir::Location> locations) {
   const base::Settings& settings = options_.settings;
-  if (settings.topology.empty()) return {};
-  if (!std::ranges::all_of(locations, &ir::Location::known)) {
-    log_.warning("option topology has no effect: not every process is on a network with paths to choose from");
-    return {};
-  }
-  const auto paths = context::Paths::plan(settings.topology, settings.paths, locations);
-  if (!paths) return std::unexpected(paths.error());
-  const std::uint32_t own = store_->rank();
-  for (std::uint32_t rank = 0; rank < contacts.size(); ++rank)
-    translators_[contacts[rank].port]->choose_path(ir::Peer{rank}, paths->offset(own, rank));
+  auto roster = job::meet(as_member(), base::deadline_in(std::chrono::seconds(settings.join_timeout_s)));
+  if (!roster) return std::unexpected(std::move(roster.error()));
+  engine_->set_contacts(std::move(roster->contacts));
+  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping));
+  hosts_ = std::move(roster->hosts);
+  if (simulated_) return {};
+  waiter_ = std::make_unique<context::Waiter>(
+      context::Waiter::Config{
+          .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .crowded = roster->crowded},
+      networks_);
+  log_joined();
+  if (settings.announce && store_->rank() == 0) announce();
   return {};
-}
-
-void Context::State::set_peers(std::vector<engine::Contact> contacts,
-                               std::shared_ptr<const collective::Grouping> grouping,
-                               std::shared_ptr<const context::Hosts> hosts) {
-  engine_->set_contacts(std::move(contacts));
-  hosts_ = std::move(hosts);
-  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(grouping));
 }
 
 Context::State* Context::State::moved_from() {
@@ -238,7 +174,7 @@ std::unexpected<Error> Context::State::refuse_in_child() const {
 }
 
 Context::State::~State() {
-  if (store_ == nullptr || engine_ == nullptr) return;
+  if (simulated_ || store_ == nullptr || engine_ == nullptr) return;
   say_last_words();
   static_cast<void>(store_->leave());
 }
@@ -261,13 +197,18 @@ std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers
   return 0;
 }
 
+bool Context::State::drained() const {
+  return !engine_->owes_words() && !engine_->holds_commands() &&
+         std::ranges::all_of(networks_, [](const ir::Translator* network) { return network->drained(); });
+}
+
 void Context::State::say_last_words() {
   if (waiter_ == nullptr) return; // it never met the others
   const std::uint64_t begin = base::steady_ns();
-  while (engine_->owes_words() || exchanges_->cut_short()) {
+  while (!drained() || exchanges_->cut_short()) {
     const std::uint64_t now = base::steady_ns();
     // A word that is owed is given however slow its peer is, unless the peer is gone, too.
-    if (!engine_->owes_words() && now - begin >= kSecond) return;
+    if (drained() && now - begin >= kSecond) return;
     if (now - begin >= kPatience) watch_departures();
     pass_time(progress(), now + kLookInterval);
   }
@@ -286,21 +227,21 @@ void Context::State::end_collectives() {
 
 void Context::State::log_joined() const {
   if (!log_.enabled(LogLevel::info)) return;
-  context::Joined joined{.rank = store_->rank(), .size = store_->size(), .services = {}};
-  for (std::size_t port = 1; port < translators_.size(); ++port) {
-    context::Service& service = joined.services.emplace_back();
-    service.translator = translators_[port]->name();
-    service.remark = translators_[port]->remark();
+  job::Joined joined{.rank = store_->rank(), .size = store_->size(), .services = {}};
+  for (std::size_t i = 0; i < networks_.size(); ++i) {
+    job::Service& service = joined.services.emplace_back();
+    service.translator = networks_[i]->name();
+    service.remark = networks_[i]->remark();
     for (std::uint32_t rank = 0; rank < joined.size; ++rank)
-      if (engine_->contact(rank).port == port) service.peers.push_back(rank);
+      if (engine_->contact(rank).port == i + 1) service.peers.push_back(rank);
   }
-  context::log_join(log_, joined, options_);
+  job::log_join(log_, joined, options_);
 }
 
 void Context::State::announce() const {
   std::string text = std::to_string(store_->size()) + " processes;";
-  for (std::size_t i = 1; i < translators_.size(); ++i) text += " " + std::string(translators_[i]->name());
-  text += translators_.size() > 1 && translators_[1]->capabilities().reads_any_memory
+  for (const ir::Translator* network : networks_) text += " " + std::string(network->name());
+  text += !networks_.empty() && networks_.front()->capabilities().reads_any_memory
               ? " serves all peers of this machine, large messages by one copy through the kernel"
               : " serves all peers of this machine, large messages copied through the rings";
   log_.announce(text);
@@ -327,7 +268,7 @@ void Context::State::sleep(std::uint64_t end) {
 }
 
 void Context::State::look_around() try {
-  if (store_ == nullptr) return; // simulated
+  if (simulated_) return;
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
   last_look_ns_ = now;
@@ -404,7 +345,7 @@ void Context::State::take_notices() {
 }
 
 std::string Context::State::waiting_for() {
-  return store_ == nullptr ? engine_->waiting_for() : engine_->waiting_for(&ages_, base::steady_ns());
+  return simulated_ ? engine_->waiting_for() : engine_->waiting_for(&ages_, base::steady_ns());
 }
 
 // The launcher makes one report for the whole job. Without one, this process says it itself.
@@ -438,8 +379,8 @@ Result<void> Context::State::check_rank(Rank rank) const {
 Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
   if (auto known = check_rank(to); !known) return std::unexpected(std::move(known.error()));
   const auto rank = static_cast<std::uint32_t>(to);
-  return context::explain(engine_->path(rank, bytes), bytes, options_.settings,
-                          queues_[engine_->contact(rank).port]->translator().name());
+  return job::explain(engine_->path(rank, bytes), bytes, options_.settings,
+                      queues_[engine_->contact(rank).port]->translator().name());
 }
 
 } // namespace heddle

@@ -10,12 +10,13 @@
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
 #include "context/fork_mark.hpp"
-#include "context/hosts.hpp"
 #include "context/patience.hpp"
 #include "context/unfinished.hpp"
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
+#include "job/hosts.hpp"
+#include "job/join.hpp"
 #include "pattern/patterns.hpp"
 #include "schedule/queue.hpp"
 #include "store/store.hpp"
@@ -45,9 +46,19 @@ auto unless_out_of_memory(Call&& call) -> decltype(call()) {
 class HEDDLE_HIDDEN Context::State {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
-  // A process of a simulated job: what its peers are reached through is given, and outlives it. Contacts follow.
-  static Result<std::unique_ptr<State>> create_simulated(base::ResolvedOptions options, std::uint32_t rank,
-                                                         std::uint32_t size, ir::Translator& translator);
+  // What a process joins with.
+  struct Entrance {
+    base::ResolvedOptions options;
+    std::unique_ptr<store::Store> store;
+    std::uint64_t node = 0;                // this machine
+    std::string host;                      // its name
+    std::vector<ir::Translator*> networks; // in order of preference; they outlive the state, or are its own:
+    std::vector<std::unique_ptr<ir::Translator>> owned_networks;
+    bool simulated = false; // time passes only when its calls return, and the networks tell of deaths
+  };
+  // The first half of joining: the process is there, and has said so. Meet is the second: it waits until all have done the first.
+  static Result<std::unique_ptr<State>> enter(Entrance entrance);
+  Result<void> meet();
   ~State();
   // What a context that was moved from holds. Its calls are refused like those of a child of fork, so that they cost nothing
   // elsewhere. Made by the first context and never destroyed.
@@ -68,7 +79,7 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
-  [[nodiscard]] const context::Hosts& hosts() const { return *hosts_; }
+  [[nodiscard]] const job::Hosts& hosts() const { return *hosts_; }
   [[nodiscard]] Result<void> check_rank(Rank rank) const;
   [[nodiscard]] context::Unfinished& unfinished(context::Unfinished::Kind kind) {
     return kind == context::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
@@ -95,6 +106,9 @@ class HEDDLE_HIDDEN Context::State {
       progress_between_quick_calls();
   }
 
+  // Whether everything that this process has to say has left it.
+  [[nodiscard]] bool drained() const;
+
   // Whether any call of progress since forget_work has done something. For simulated processes, which have no watchdog.
   void forget_work() { last_progress_ns_ = 1; }
   [[nodiscard]] bool has_worked() const { return last_progress_ns_ == 0; }
@@ -102,9 +116,6 @@ class HEDDLE_HIDDEN Context::State {
   // The same for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
   std::size_t progress_told(std::span<const std::uint32_t> writers);
-  // What joining tells about the others: how each is reached, which of them share a node, and on which machines they are.
-  void set_peers(std::vector<engine::Contact> contacts, std::shared_ptr<const collective::Grouping> grouping,
-                 std::shared_ptr<const context::Hosts> hosts);
   // False for a simulated process: time passes only when it returns.
   [[nodiscard]] bool may_block() const { return waiter_ != nullptr; }
 
@@ -176,10 +187,8 @@ class HEDDLE_HIDDEN Context::State {
   // A simulated process has no store to tell of deaths: the engine has seen them.
   void note_deaths();
   void end_collectives();
-  Result<void> choose_translators();
-  Result<void> build(std::uint32_t rank, std::uint32_t size, std::span<ir::Translator* const> translators);
-  Result<void> meet();
-  Result<void> choose_paths(std::span<const engine::Contact> contacts, std::span<const ir::Location> locations);
+  Result<void> build();
+  [[nodiscard]] job::Member as_member() const;
   void log_joined() const;
   void announce() const;
   void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
@@ -206,8 +215,11 @@ class HEDDLE_HIDDEN Context::State {
   base::Log log_;
   std::unique_ptr<base::FlightRecorder> recorder_;
   std::unique_ptr<store::Store> store_;
+  std::uint64_t node_ = 0;
   std::unique_ptr<translators::LoopbackFabric> self_fabric_;
-  std::vector<std::unique_ptr<ir::Translator>> translators_; // the first is loopback, for this process alone
+  std::vector<std::unique_ptr<ir::Translator>> owned_networks_;
+  std::unique_ptr<ir::Translator> to_self_;
+  std::vector<ir::Translator*> networks_; // to the others, in order of preference
   std::vector<std::unique_ptr<schedule::Queue>> queues_;
   context::ForkMark fork_mark_; // beside what every call looks at, too
   std::unique_ptr<engine::Engine> engine_;
@@ -232,10 +244,12 @@ class HEDDLE_HIDDEN Context::State {
   std::uint64_t refused_seen_ = 0;
   bool watches_departures_ = false;
   bool store_lost_ = false;
+  bool simulated_ = false;
   OneSided one_sided_{*this};
 
   // Seldom looked at.
-  std::shared_ptr<const context::Hosts> hosts_;
+  std::string host_;
+  std::shared_ptr<const job::Hosts> hosts_;
   context::Unfinished unfinished_barrier_;
   context::Unfinished unfinished_exchange_;
 };

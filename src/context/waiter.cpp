@@ -24,24 +24,29 @@ constexpr std::chrono::microseconds kSlowTurn{200};
 // Waits that sleep at once after a slow turn; twice as many after each further one that follows.
 constexpr std::uint32_t kFewestWaitsWithoutTurns = 256;
 constexpr std::uint32_t kMostWaitsWithoutTurns = 1U << 16U;
+// Where something may arrive untold: long enough to give the core away, short enough that a message is hardly late.
+constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(50);
 
 } // namespace
 
-ProcessorSet usable_processors() {
-  ProcessorSet usable{};
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return usable;
-  for (std::size_t cpu = 0; cpu < usable.size() * 64 && cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) usable[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
-  return usable;
-}
-
-Waiter::Waiter(const Config& config, std::vector<ir::Translator*> translators)
+Waiter::Waiter(const Config& config, std::span<ir::Translator* const> networks)
     : config_(config),
-      translators_(std::move(translators)),
       spins_before_pause_(config.crowded && config.waiting != Waiting::spin ? kCrowdedSpins : kQuickSpins),
-      next_without_turns_(kFewestWaitsWithoutTurns) {}
+      next_without_turns_(kFewestWaitsWithoutTurns) {
+  for (ir::Translator* network : networks) {
+    if (ir::Sleeping* sleeping = network->facets().sleeping)
+      networks_.push_back(sleeping);
+    else
+      knows_all_ = false;
+  }
+  if (networks_.size() < 2) return;
+  for (ir::Sleeping* network : networks_) {
+    if (const auto descriptor = network->descriptor())
+      descriptors_.push_back({.fd = *descriptor, .events = POLLIN, .revents = 0});
+    else
+      knows_all_ = false;
+  }
+}
 
 Waiter::Advice Waiter::idle_long() {
   if (config_.waiting == Waiting::spin) {
@@ -66,8 +71,15 @@ Waiter::Advice Waiter::idle_long() {
     give_turn_away();
     return Advice::poll;
   }
-  if (!translators_.empty()) translators_.front()->announce_sleep();
+  announce_sleep();
   return Advice::check_then_sleep;
+}
+
+void Waiter::announce_sleep() {
+  const auto by = networks_.size() == 1 ? ir::Sleeping::By::sleep : ir::Sleeping::By::descriptor;
+  must_nap_ = !knows_all_;
+  for (ir::Sleeping* network : networks_)
+    if (!network->announce_sleep(by)) must_nap_ = true;
 }
 
 void Waiter::give_turn_away() {
@@ -83,11 +95,16 @@ void Waiter::give_turn_away() {
 }
 
 void Waiter::sleep(std::chrono::nanoseconds limit) {
-  if (!translators_.empty()) translators_.front()->sleep(limit);
+  if (must_nap_) limit = std::min(limit, kNap);
+  if (networks_.size() == 1) return networks_.front()->sleep(limit);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
+  ::ppoll(descriptors_.data(), descriptors_.size(), &time, nullptr);
+  for (ir::Sleeping* network : networks_) network->cancel_sleep();
 }
 
 void Waiter::cancel() {
-  if (!translators_.empty()) translators_.front()->cancel_sleep();
+  for (ir::Sleeping* network : networks_) network->cancel_sleep();
   busy();
 }
 

@@ -6,9 +6,12 @@
 
 #include <heddle/options.hpp>
 
+#include <poll.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace heddle::context {
@@ -20,8 +23,8 @@ class Waiter {
     std::chrono::microseconds spin{2000};
     bool crowded = false; // more processes than cores
   };
-  // Sleeps on the first translator; the others are looked at when it wakes.
-  Waiter(const Config& config, std::vector<ir::Translator*> translators);
+  // Sleeps on all these networks at once.
+  Waiter(const Config& config, std::span<ir::Translator* const> networks);
 
   // Something was done: the next wait begins with spinning again.
   void busy() { idle_polls_ = 0; }
@@ -39,9 +42,13 @@ class Waiter {
  private:
   Advice idle_long();
   void give_turn_away();
+  void announce_sleep();
 
   Config config_;
-  std::vector<ir::Translator*> translators_;
+  std::vector<ir::Sleeping*> networks_;
+  std::vector<pollfd> descriptors_; // of the networks, where there are several
+  bool knows_all_ = true;           // every network tells of arrivals
+  bool must_nap_ = false;           // this time, something may arrive untold
   std::uint64_t spins_before_pause_;
   std::uint64_t idle_polls_ = 0;
   std::chrono::steady_clock::time_point idle_since_;
@@ -50,9 +57,5 @@ class Waiter {
   std::uint32_t next_without_turns_; // after the next slow turn
   bool yielding_ = false;
 };
-
-// The processors that a process may run on, one bit each.
-using ProcessorSet = std::array<std::uint64_t, 16>;
-ProcessorSet usable_processors();
 
 } // namespace heddle::context

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->core_.rings.share_between(queues.size());
   for (schedule::Queue* queue : queues) {
-    const bool by_reading = allocates_by_reading(queue->capabilities());
+    const bool by_reading = allocates_by_reading(*queue);
     auto memory = queue->translator().allocate(sizeof(BootstrapArea) + (by_reading ? size * kDirectoryEntryBytes : 0));
     if (!memory) return std::unexpected(memory.error());
     auto port = std::make_unique<Port>();
@@ -111,8 +111,9 @@ void Engine::established(Link& link) {
   core_.recorder.record("connected", link.rank, link.ring.grant.bytes, link.writes_shared ? 1 : 0);
   if (link.reader.exists() && !link.port->announces) readable_.push_back(&link);
   if (link.reader.exists() && link.reader.report_due()) outbox_.report_consumed(link); // could not be told before
-  if (!link.writes_shared)
-    link.window = link.queue().translator().window(ir::Peer{link.rank}, link.grant.place, link.grant.bytes);
+  ir::DirectMemory* memory = link.queue().facets().direct_memory;
+  if (!link.writes_shared && memory != nullptr)
+    link.direct = memory->direct_ring(ir::Peer{link.rank}, link.grant.place, link.grant.bytes);
   pump_later(link);
   core_.say(LogLevel::debug, [&link] {
     return "connected to rank " + std::to_string(link.rank) + " by " + std::string(link.queue().translator().name()) +
@@ -133,7 +134,7 @@ void Engine::fail(Link& link, End how) {
   const bool could_write = link.connected();
   tell_end(link, how);
   link.state = connection::State::failed;
-  link.window = {};
+  link.direct = {};
   link.held_back = false;
   if (link.absent) std::erase(absent_, &link);
   connector_.forget(link);

@@ -413,7 +413,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Starts what makes the link ready to be written to, unless it is under way.
   void open(Link& link) {
     if (link.absent) return;
-    if (allocates_by_reading(link.queue().capabilities()))
+    if (allocates_by_reading(link.queue()))
       allocation_.start(link);
     else
       connector_.start(link);

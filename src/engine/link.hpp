@@ -90,7 +90,7 @@ struct Link {
   // Writing.
   bool writes_shared = false;
   RingWriter writer;
-  ir::Window window; // onto the peer's ring, where the translator offers one
+  ir::DirectRing direct; // the peer's ring as plain memory, where the translator offers it
   SharedRingCursor cursor;
   ClaimState claim = ClaimState::none;
   RingGrant grant;                   // the peer's ring

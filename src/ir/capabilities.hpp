@@ -6,15 +6,13 @@
 namespace heddle::ir {
 
 struct Capabilities {
-  bool needs_connection = false; // endpoints at both sides must be prepared and connected before the first command
-  bool announces_writes = false; // announced puts arrive as events; otherwise the engine polls the memory
-  bool announces_reads = false;  // announced gets are told to the process that is read from
-  bool orders_puts = false;      // puts to one peer become visible in the order submitted
-  bool atomics = false;          // compare_and_swap and fetch_and_add
+  bool announces_writes = false;       // announced puts arrive as events; otherwise the engine polls the memory
+  bool announces_reads = false;        // announced gets are told to the process that is read from
+  bool orders_puts = false;            // puts to one peer become visible in the order submitted
+  bool atomics = false;                // compare_and_swap and fetch_and_add
   bool atomics_with_processor = false; // and they are atomic with respect to this processor's own
   bool atomics_on_any_memory = false;  // also on memory that allocate() or allocate_area() did not give
   bool reads_any_memory = false;       // expose() works on memory that allocate() did not give
-  bool multicasts = false;             // make_group works: a put to many costs the network hardly more than one
   bool processor_copies = false; // puts and gets are done by the submitting processor: two at once are twice as fast
   std::uint32_t engines = 1;     // commands that can be under way at once
   std::uint64_t inline_bytes =

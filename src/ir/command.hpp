@@ -12,7 +12,7 @@ namespace heddle::ir {
 // A communicating process, by its rank in the job.
 enum class Peer : std::uint32_t {};
 
-// A group of peers that one put can reach together has a number, too (Translator::make_group).
+// A group of peers that one put can reach together has a number, too (Groups::make_group).
 inline constexpr std::uint32_t kFirstGroup = 0x8000'0000;
 [[nodiscard]] constexpr bool is_group(Peer peer) {
   return static_cast<std::uint32_t>(peer) >= kFirstGroup;
@@ -57,6 +57,9 @@ inline constexpr std::uint64_t kTerminatorAlignment = 32;
 // Left to the translator: any engine will do.
 inline constexpr std::uint8_t kAnyEngine = 0xff;
 
+// Left to the translator: the path chosen for the peer, if there is one.
+inline constexpr std::uint32_t kAnyPath = 0xffff'ffff;
+
 // Bytes that a put can carry inside the command, ahead of the local memory: the header of a message.
 inline constexpr std::size_t kHeadBytes = 64;
 
@@ -67,7 +70,7 @@ struct Command {
   Operation operation{};
   Flags flags{};
   std::uint8_t send_engine = kAnyEngine;    // which engine of this interface, named by the schedule queue
-  std::uint8_t receive_engine = kAnyEngine; // which engine of the target's interface, or which of several paths to it
+  std::uint8_t receive_engine = kAnyEngine; // which engine of the target's interface
   Peer peer{};
   std::uint64_t cookie = 0; // comes back in the event
   RemotePlace remote;
@@ -75,7 +78,8 @@ struct Command {
   std::uint64_t bytes = 0;    // of local
   std::uint64_t operand = 0;
   std::uint64_t expected = 0;
-  std::uint64_t head_bytes = 0;           // of head that a put sends first
+  std::uint32_t head_bytes = 0;           // of head that a put sends first
+  std::uint32_t path = kAnyPath;          // which of several paths to the peer (Paths)
   std::array<std::byte, kHeadBytes> head; // NOLINT: left as it is; writing zeros would cost on the hot path
 };
 static_assert(std::is_trivially_copyable_v<Command>);

@@ -84,6 +84,19 @@ bool parse_engines(std::string_view text, Command& command) {
   return send && receive;
 }
 
+std::string path_text(std::uint32_t path) {
+  return path == kAnyPath ? "any" : std::to_string(path);
+}
+
+bool parse_path(std::string_view text, std::uint32_t& path) {
+  path = kAnyPath;
+  if (text == "any") return true;
+  const auto number = text::parse_number(text);
+  if (!number || *number >= kAnyPath) return false;
+  path = static_cast<std::uint32_t>(*number);
+  return true;
+}
+
 bool parse_place(std::string_view text, RemotePlace& place) {
   const std::size_t plus = text.find('+');
   if (plus == std::string_view::npos) return false;
@@ -95,7 +108,7 @@ bool parse_place(std::string_view text, RemotePlace& place) {
 
 bool parse_head(std::string_view text, Command& command) {
   const auto bytes = text::parse_hex_bytes(text, command.head);
-  command.head_bytes = bytes.value_or(0);
+  command.head_bytes = static_cast<std::uint32_t>(bytes.value_or(0));
   return bytes.has_value();
 }
 
@@ -122,8 +135,8 @@ std::string operands_text(const Command& command) {
   const std::string operand = " operand=" + text::hex(command.operand);
   switch (command.operation) {
     case Operation::put:
-      return bytes +
-             " head=" + text::hex_bytes(std::span(command.head).first(std::min(command.head_bytes, kHeadBytes)));
+      return bytes + " head=" +
+             text::hex_bytes(std::span(command.head).first(std::min<std::size_t>(command.head_bytes, kHeadBytes)));
     case Operation::get: return bytes;
     case Operation::compare_and_swap: return notice + operand + " expected=" + text::hex(command.expected);
     case Operation::fetch_and_add: return notice + operand;
@@ -142,7 +155,7 @@ std::string to_text(const Command& command) {
          " remote=" + std::to_string(static_cast<std::uint64_t>(command.remote.key)) + "+" +
          text::hex(command.remote.offset) + " cookie=" + text::hex(command.cookie) +
          " flags=" + flags_text(command.flags) + " engines=" + engine_text(command.send_engine) + "/" +
-         engine_text(command.receive_engine) + operands_text(command);
+         engine_text(command.receive_engine) + " path=" + path_text(command.path) + operands_text(command);
 }
 
 std::string to_text(const Event& event) {
@@ -168,6 +181,7 @@ Result<Command> parse_command(std::string_view line) {
     return flags.has_value();
   });
   fields.other("engines", [&](std::string_view value) { return parse_engines(value, command); });
+  fields.other("path", [&](std::string_view value) { return parse_path(value, command.path); });
   read_operands(fields, command);
   if (auto ended = fields.end(); !ended) return std::unexpected(ended.error());
   return command;

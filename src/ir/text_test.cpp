@@ -30,14 +30,16 @@ Command sample(Operation operation) {
 
 TEST(Text, SaysWhatACommandAsks) {
   EXPECT_EQ(to_text(sample(Operation::put)),
-            "put peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 bytes=64 head=00fe");
+            "put peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 path=any bytes=64 head=00fe");
   EXPECT_EQ(to_text(sample(Operation::get)),
-            "get peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 bytes=64");
-  EXPECT_EQ(to_text(sample(Operation::compare_and_swap)),
-            "compare_and_swap peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 operand=0x1 "
-            "expected=0xffffffffffffffff");
-  EXPECT_EQ(to_text(sample(Operation::fetch_and_add)),
-            "fetch_and_add peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 operand=0x1");
+            "get peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 path=any bytes=64");
+  EXPECT_EQ(
+      to_text(sample(Operation::compare_and_swap)),
+      "compare_and_swap peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 path=any operand=0x1 "
+      "expected=0xffffffffffffffff");
+  EXPECT_EQ(
+      to_text(sample(Operation::fetch_and_add)),
+      "fetch_and_add peer=3 remote=1+0x40 cookie=0x7 flags=signalled,lead_last engines=any/2 path=any operand=0x1");
 }
 
 TEST(Text, SaysWhatAnEventTells) {
@@ -62,13 +64,14 @@ TEST(Text, OfAnyCommandReadsBackAsTheSameText) {
     command.flags = static_cast<Flags>(random() % 8);
     command.send_engine = static_cast<std::uint8_t>(random());
     command.receive_engine = static_cast<std::uint8_t>(random());
+    command.path = random() % 2 == 0 ? kAnyPath : static_cast<std::uint32_t>(random());
     command.peer = Peer{static_cast<std::uint32_t>(random())};
     command.cookie = random();
     command.remote = {.key = MemoryKey{random()}, .offset = random() >> (random() % 64)};
     command.bytes = random();
     command.operand = random();
     command.expected = random();
-    command.head_bytes = random() % (kHeadBytes + 1);
+    command.head_bytes = static_cast<std::uint32_t>(random() % (kHeadBytes + 1));
     for (std::byte& byte : command.head) byte = static_cast<std::byte>(random());
     const std::string text = to_text(command);
     const auto parsed = parse_command(text);
@@ -132,10 +135,11 @@ TEST(Text, ThatIsWrongIsRefusedWithItsWrongPart) {
   EXPECT_EQ(fact_of(start + "flags=signalled,"), "'flags=signalled,' cannot be read");
   EXPECT_EQ(fact_of(start + "flags=signalled,signalled"), "'flags=signalled,signalled' cannot be read");
   EXPECT_EQ(fact_of(start + "flags=none engines=300/any"), "'engines=300/any' cannot be read");
-  EXPECT_EQ(fact_of(start + "flags=none engines=any/any bytes=99999999999999999999"),
+  EXPECT_EQ(fact_of(start + "flags=none engines=1/2 path=4294967295"), "'path=4294967295' cannot be read");
+  EXPECT_EQ(fact_of(start + "flags=none engines=any/any path=any bytes=99999999999999999999"),
             "'bytes=99999999999999999999' cannot be read");
-  EXPECT_EQ(fact_of(start + "flags=none engines=any/any bytes=1 more"), "'more' is more than belongs there");
-  const std::string put = "put peer=1 remote=1+0 cookie=1 flags=none engines=any/any bytes=1 head=";
+  EXPECT_EQ(fact_of(start + "flags=none engines=any/any path=any bytes=1 more"), "'more' is more than belongs there");
+  const std::string put = "put peer=1 remote=1+0 cookie=1 flags=none engines=any/any path=any bytes=1 head=";
   EXPECT_EQ(fact_of(put + "0"), "'head=0' cannot be read");
   EXPECT_EQ(fact_of(put + "0g"), "'head=0g' cannot be read");
   EXPECT_EQ(fact_of(put + std::string(130, '0')), "'head=" + std::string(130, '0') + "' cannot be read");

@@ -1,23 +1,45 @@
 #include "ir/translator.hpp"
 
-#include <algorithm>
-#include <thread>
-
 namespace heddle::ir {
 
-Result<Peer> Translator::make_group(std::span<const GroupMember>) {
-  return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "this network knows no groups"});
+Result<ExposedMemory> allocate_area(Translator& translator, std::size_t bytes) {
+  Areas* areas = translator.facets().areas;
+  return areas != nullptr ? areas->allocate_area(bytes) : translator.allocate(bytes);
 }
 
-Resources Translator::resources() const {
-  const std::uint32_t engines = capabilities().engines;
+Result<RemotePlace> expose_area(Translator& translator, std::span<std::byte> memory) {
+  Areas* areas = translator.facets().areas;
+  return areas != nullptr ? areas->expose_area(memory) : translator.expose(memory);
+}
+
+void close_area(Translator& translator, const RemotePlace& place) {
+  if (Areas* areas = translator.facets().areas)
+    areas->close_area(place);
+  else
+    translator.withdraw(place);
+}
+
+void release_area(Translator& translator, const ExposedMemory& memory) {
+  if (Areas* areas = translator.facets().areas)
+    areas->release_area(memory);
+  else
+    translator.deallocate(memory);
+}
+
+Resources resources_of(Translator& translator) {
+  if (Paths* paths = translator.facets().paths) return paths->resources();
+  const std::uint32_t engines = translator.capabilities().engines;
   return {.engines = engines, .receive_engines = engines};
 }
 
-void Translator::sleep(std::chrono::nanoseconds limit) {
-  // Long enough to give the core away, short enough that a message is not late by more than a scheduler's tick.
-  constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(50);
-  std::this_thread::sleep_for(std::min(limit, kNap));
+std::uint32_t paths_to(Translator& translator, Peer peer) {
+  Paths* paths = translator.facets().paths;
+  return paths != nullptr ? paths->paths_to(peer) : 1;
+}
+
+std::vector<PathLink> route_to(Translator& translator, Peer peer, std::uint32_t path) {
+  Paths* paths = translator.facets().paths;
+  return paths != nullptr ? paths->route(peer, path) : std::vector<PathLink>{};
 }
 
 } // namespace heddle::ir

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "store/client.hpp"
-#include "store/single.hpp"
+#include "store/in_memory.hpp"
 
 namespace heddle::launch {
 namespace {
@@ -78,7 +78,7 @@ Result<JobIdentity> detect(const base::Environment& environment, const base::Set
 }
 
 Result<std::unique_ptr<store::Store>> open_store(const JobIdentity& identity, base::Deadline deadline) {
-  if (identity.single()) return std::make_unique<store::SingleStore>();
+  if (identity.single()) return std::make_unique<store::InMemoryStore>(std::make_shared<store::Board>(1), 0);
   auto client = store::Client::connect(
       {.address = identity.store, .job = identity.job, .rank = identity.rank, .size = identity.size}, deadline);
   if (!client) return std::unexpected(std::move(client).error());

@@ -27,7 +27,7 @@ AxisOrder AxisOrder::seen_in(std::span<const Declared> items, engine::Engine& en
 
 void AxisOrder::see(const Declared& item, engine::Engine& engine) {
   const auto route_to = [&engine](std::uint32_t rank) {
-    return engine.queue_to(rank).translator().route(ir::Peer{rank}, 0);
+    return ir::route_to(engine.queue_to(rank).translator(), ir::Peer{rank}, 0);
   };
   const std::vector<Hint::Step>& steps = item.hint.steps;
   const std::vector<ir::PathLink> route = route_to(item.rank);

@@ -434,15 +434,16 @@ void Compiler::check_receives() {
   }
 }
 
-void Compiler::open_windows() {
-  const auto window = [](const Partner& partner, const ir::RemotePlace& place, std::uint64_t bytes) {
-    return partner.queue->translator().window(ir::Peer{partner.rank}, place, bytes);
+void Compiler::open_direct_memory() {
+  const auto direct = [](const Partner& partner, const ir::RemotePlace& place, std::uint64_t bytes) {
+    ir::DirectMemory* memory = partner.queue->facets().direct_memory;
+    return memory != nullptr ? memory->direct_ring(ir::Peer{partner.rank}, place, bytes) : ir::DirectRing{};
   };
-  for (Partner& partner : plan_.partners) partner.window = window(partner, partner.remote_line, sizeof(Line));
+  for (Partner& partner : plan_.partners) partner.direct = direct(partner, partner.remote_line, sizeof(Line));
   for (Out& out : plan_.outs) {
     const Partner& partner = plan_.partners[out.partner];
-    if (out.way == Way::record) out.window = window(partner, out.place, kSlots * out.slot);
-    if (out.way == Way::data) out.flag_window = window(partner, out.flag, sizeof(std::uint64_t));
+    if (out.way == Way::record) out.direct = direct(partner, out.place, kSlots * out.slot);
+    if (out.way == Way::data) out.direct_flag = direct(partner, out.flag, sizeof(std::uint64_t));
   }
 }
 
@@ -496,7 +497,7 @@ bool Compiler::progress() {
     if (!std::ranges::all_of(wants_, taken) || !std::ranges::all_of(answers_, taken) || !sent_.empty()) return false;
     check_receives();
     if (!error_) {
-      open_windows();
+      open_direct_memory();
       make_plan();
     }
     agreement_.begin(static_cast<std::uint8_t>(CommonOptions(options_).news() | (error_ ? Meeting::kWrong : 0)));

@@ -98,7 +98,7 @@ class Compiler {
   [[nodiscard]] bool plausible(const Answer& answer, const Declared& item) const;
   Error refusal(const Declared& item, Verdict verdict) const;
   void check_receives();
-  void open_windows();
+  void open_direct_memory();
   void make_plan();
   void give_up();
   [[nodiscard]] std::uint32_t partner_with(std::uint32_t rank);

@@ -47,7 +47,7 @@ struct Partner {
   ir::ExposedMemory memory; // of `line`
   Line* line = nullptr;     // written by the partner
   ir::RemotePlace remote_line;
-  ir::Window window;              // onto it, where there is one
+  ir::DirectRing direct;          // it as direct memory, where it is
   std::uint32_t records = 0;      // received from it in a round
   std::uint32_t records_left = 0; // in this one
   bool awaits_start = false;      // it may write data only after this process's start
@@ -64,14 +64,15 @@ struct Out {
   Way way = Way::refused;
   std::uint8_t send_engine = ir::kAnyEngine;
   std::uint8_t receive_engine = ir::kAnyEngine;
+  std::uint32_t path = ir::kAnyPath;
   bool owes_flag = false;      // when the data have arrived
   std::uint32_t under_way = 0; // commands
   const std::byte* local = nullptr;
   std::uint64_t bytes = 0;
   ir::RemotePlace place;
   ir::RemotePlace flag;
-  ir::Window window; // onto the slots
-  ir::Window flag_window;
+  ir::DirectRing direct; // the slots, where they are direct memory
+  ir::DirectRing direct_flag;
   std::uint64_t slot = 0;
   ConstLayout source;
   base::BackedVector<std::byte> staging; // gathered into, where the source is not contiguous

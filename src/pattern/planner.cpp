@@ -13,8 +13,8 @@ namespace {
 // A group of outs that share a network, as the scheduler sees it.
 class Network {
  public:
-  Network(const ir::Translator& translator, bool in_order) : translator_(translator) {
-    problem_.resources = translator.resources();
+  Network(ir::Translator& translator, bool in_order) : translator_(translator) {
+    problem_.resources = ir::resources_of(translator);
     problem_.in_order = in_order;
   }
 
@@ -28,11 +28,11 @@ class Network {
     } else {
       request.direction = request.receiver = receiver_of(partner.rank);
     }
-    const std::uint32_t paths = std::max(translator_.paths_to(peer), 1U);
+    const std::uint32_t paths = std::max(ir::paths_to(translator_, peer), 1U);
     if (item.hint.given && paths == 1) {
       problem_.stands_for_all = true;
       double rate = 0;
-      for (const ir::PathLink& link : translator_.route(peer, 0))
+      for (const ir::PathLink& link : ir::route_to(translator_, peer, 0))
         rate = rate == 0 ? link.rate : std::min(rate, link.rate);
       std::vector<std::uint32_t> links;
       for (const Hint::Step& step : item.hint.steps)
@@ -42,7 +42,8 @@ class Network {
     }
     for (std::uint32_t path = 0; path < paths; ++path) {
       std::vector<std::uint32_t> links;
-      for (const ir::PathLink& link : translator_.route(peer, path)) links.push_back(number_of(link.link, link.rate));
+      for (const ir::PathLink& link : ir::route_to(translator_, peer, path))
+        links.push_back(number_of(link.link, link.rate));
       if (path == 0)
         problem_.add(request, std::span<const std::uint32_t>(links));
       else
@@ -67,7 +68,7 @@ class Network {
     return receivers_.emplace(rank, static_cast<std::uint32_t>(receivers_.size())).first->second;
   }
 
-  const ir::Translator& translator_;
+  ir::Translator& translator_;
   schedule::Problem problem_;
   std::map<std::uint32_t, std::uint32_t> links_;
   std::map<std::uint32_t, std::uint32_t> receivers_;
@@ -102,8 +103,10 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bo
       const schedule::Placement& placed = schedule->placements[request];
       if (network.has_choice() && algorithm != "immediate") {
         out.send_engine = placed.send_engine;
-        // A network with several paths to a peer takes the path's number in place of a receive engine.
-        out.receive_engine = network.problem().requests[request].paths > 1 ? placed.path : placed.receive_engine;
+        if (network.problem().requests[request].paths > 1)
+          out.path = placed.path;
+        else
+          out.receive_engine = placed.receive_engine;
       }
       plan.picture += line_of(out, plan.partners[out.partner], placed);
       ordered.push_back(std::move(out));

@@ -102,8 +102,8 @@ bool Runner::hand_over(Out& out, std::uint32_t index) {
 
 bool Runner::hand_over_record(Out& out, std::uint32_t index, const Partner& partner) {
   const std::uint64_t at = round_ % kSlots * out.slot;
-  if (out.window.exists()) [[likely]] {
-    if (!partner.queue->try_store(out.window, at,
+  if (out.direct.exists()) [[likely]] {
+    if (!partner.queue->try_store(out.direct, at,
                                   {.lead = round_, .second = out.bytes, .local = out.local, .bytes = out.bytes}))
       return false;
     out.progress = Progress::done;
@@ -119,7 +119,8 @@ bool Runner::hand_over_record(Out& out, std::uint32_t index, const Partner& part
                       .remote = out.place.at(at),
                       .local = const_cast<std::byte*>(out.local),
                       .bytes = out.bytes,
-                      .head_bytes = kRecordHead};
+                      .head_bytes = kRecordHead,
+                      .path = out.path};
   std::memcpy(command.head.data(), &round_, sizeof round_);
   std::memcpy(command.head.data() + sizeof round_, &out.bytes, sizeof out.bytes);
   if (!partner.queue->try_post(command)) return false;
@@ -150,7 +151,8 @@ void Runner::hand_over_data(Out& out, std::uint32_t index, const Partner& partne
                         .cookie = engine::make_cookie(engine::CookieKind::prepared, number_ | index),
                         .remote = out.place.at(at),
                         .local = const_cast<std::byte*>(out.local) + at,
-                        .bytes = bytes};
+                        .bytes = bytes,
+                        .path = out.path};
     partner.queue->post(command);
     at += bytes;
   } while (at < out.bytes);
@@ -165,21 +167,22 @@ void Runner::raise_flag(const Out& out, const Partner& partner) {
             .send_engine = out.send_engine,
             .receive_engine = out.receive_engine,
             .peer = ir::Peer{partner.rank},
-            .remote = out.flag},
-           out.flag_window, round_);
+            .remote = out.flag,
+            .path = out.path},
+           out.direct_flag, round_);
 }
 
 void Runner::put_word(const Partner& partner, std::uint64_t at, std::uint64_t word) {
-  ir::Window window = partner.window;
-  if (window.exists()) window.memory += at;
+  ir::DirectRing direct = partner.direct;
+  if (direct.exists()) direct.memory += at;
   put_word(*partner.queue,
            {.operation = ir::Operation::put, .peer = ir::Peer{partner.rank}, .remote = partner.remote_line.at(at)},
-           window, word);
+           direct, word);
 }
 
-void Runner::put_word(schedule::Queue& queue, const ir::Command& command, const ir::Window& window,
+void Runner::put_word(schedule::Queue& queue, const ir::Command& command, const ir::DirectRing& direct,
                       std::uint64_t word) {
-  if (window.exists() && queue.try_store_word(window, 0, word)) return;
+  if (direct.exists() && queue.try_store_word(direct, 0, word)) return;
   ir::Command put = command;
   put.head_bytes = sizeof word;
   std::memcpy(put.head.data(), &word, sizeof word);

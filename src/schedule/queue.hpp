@@ -13,7 +13,8 @@ namespace heddle::schedule {
 
 class Queue {
  public:
-  explicit Queue(ir::Translator& translator) : translator_(translator), capabilities_(translator.capabilities()) {}
+  explicit Queue(ir::Translator& translator)
+      : translator_(translator), facets_(translator.facets()), capabilities_(translator.capabilities()) {}
 
   // Passes the command on if the translator takes it now; otherwise false, and nothing has happened.
   // For puts whose memory is the caller's to reuse, so that nobody holds them.
@@ -24,22 +25,22 @@ class Queue {
     return true;
   }
 
-  // The same for a record that a window of the peer's takes at `at`: its place there is known to be large enough.
-  [[nodiscard, gnu::always_inline]] bool try_store(const ir::Window& window, std::uint64_t at,
+  // The same for a record that direct memory of the peer's takes at `at`: its place there is known to be large enough.
+  [[nodiscard, gnu::always_inline]] bool try_store(const ir::DirectRing& direct, std::uint64_t at,
                                                    const ir::StoredRecord& record) {
     if (held_count_ != 0) [[unlikely]]
       return false;
-    ir::store_record(record, window.memory + at);
-    wake_if_asleep(window);
+    ir::store_record(record, direct.memory + at);
+    wake_if_asleep(direct);
     return true;
   }
 
-  // Stores one word into a window, after everything stored there before.
-  [[nodiscard]] bool try_store_word(const ir::Window& window, std::uint64_t at, std::uint64_t word) {
+  // Stores one word into direct memory, after everything stored there before.
+  [[nodiscard]] bool try_store_word(const ir::DirectRing& direct, std::uint64_t at, std::uint64_t word) {
     if (held_count_ != 0) [[unlikely]]
       return false;
-    ir::store_word(word, window.memory + at);
-    wake_if_asleep(window);
+    ir::store_word(word, direct.memory + at);
+    wake_if_asleep(direct);
     return true;
   }
 
@@ -64,17 +65,19 @@ class Queue {
   // Commands that back-pressure keeps here.
   [[nodiscard]] std::size_t held() const { return held_count_; }
   [[nodiscard]] ir::Translator& translator() { return translator_; }
+  [[nodiscard]] const ir::Facets& facets() const { return facets_; }
   [[nodiscard]] const ir::Capabilities& capabilities() const { return capabilities_; }
 
  private:
   void hold(const ir::Command& command);
   // After a store.
-  [[gnu::always_inline]] void wake_if_asleep(const ir::Window& window) {
-    if (ir::must_wake(*window.asleep)) [[unlikely]]
-      translator_.wake(window.peer);
+  [[gnu::always_inline]] void wake_if_asleep(const ir::DirectRing& direct) {
+    if (ir::must_wake(*direct.asleep)) [[unlikely]]
+      facets_.direct_memory->wake(direct.peer);
   }
 
   ir::Translator& translator_;
+  const ir::Facets facets_;
   const ir::Capabilities capabilities_; // a copy: asked on the hot path, without a virtual call
   std::size_t outstanding_ = 0;
   std::size_t held_count_ = 0; // of held_: asked on the hot path

@@ -133,9 +133,13 @@ Result<void> Client::fence(Deadline deadline) {
   return std::unexpected(std::move(answer).error());
 }
 
-Result<std::vector<Bytes>> Client::allgather(std::span<const std::byte> blob, Deadline deadline) {
+Result<void> Client::contribute(std::span<const std::byte> blob, Deadline deadline) {
   if (blob.size() > kLargestBlob) return std::unexpected(too_long("a blob", blob.size(), kLargestBlob));
-  auto answer = ask(FrameWriter(Kind::allgather, ++sequence_).text(blob).finish(), Kind::gathered, deadline);
+  return send_request(FrameWriter(Kind::allgather, ++sequence_).text(blob).finish(), deadline);
+}
+
+Result<std::vector<Bytes>> Client::gather(Deadline deadline) {
+  auto answer = await(Kind::gathered, deadline);
   if (!answer) {
     if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every rank gave its blob in time";
     return std::unexpected(std::move(answer).error());
@@ -195,8 +199,17 @@ Result<void> Client::part(bool in_good_order) {
 }
 
 Result<Bytes> Client::ask(Bytes request, Kind expected, Deadline deadline) {
+  if (auto sent = send_request(request, deadline); !sent) return std::unexpected(std::move(sent).error());
+  return await(expected, deadline);
+}
+
+Result<void> Client::send_request(std::span<const std::byte> request, Deadline deadline) {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
-  if (auto sent = send_all(request, deadline); !sent) return std::unexpected(std::move(sent).error());
+  return send_all(request, deadline);
+}
+
+Result<Bytes> Client::await(Kind expected, Deadline deadline) {
+  if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
   while (true) {
     auto sorted = sort_inbox();
     if (!sorted) return std::unexpected(std::move(sorted).error());

@@ -29,7 +29,8 @@ class Client final : public Store {
   Result<void> put(std::string_view key, std::span<const std::byte> value, Deadline deadline) override;
   Result<Bytes> get(std::string_view key, std::int64_t from, Deadline deadline) override;
   Result<void> fence(Deadline deadline) override;
-  Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) override;
+  Result<void> contribute(std::span<const std::byte> blob, Deadline deadline) override;
+  Result<std::vector<Bytes>> gather(Deadline deadline) override;
   Result<std::size_t> take_notices(std::span<Notice> notices) override;
   Result<void> watch_departures() override;
   Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) override;
@@ -40,6 +41,8 @@ class Client final : public Store {
 
   // Sends one request and waits for its answer of the kind expected; the body is a copy.
   Result<Bytes> ask(Bytes request, Kind expected, Deadline deadline);
+  Result<void> send_request(std::span<const std::byte> request, Deadline deadline);
+  Result<Bytes> await(Kind expected, Deadline deadline);
   Result<void> send_all(std::span<const std::byte> bytes, Deadline deadline);
   // A word that needs no answer, only if the store takes it now; would_block otherwise, and nothing is lost.
   Result<void> try_send(std::span<const std::byte> bytes);

@@ -53,8 +53,14 @@ class Store {
   // Returns when all ranks of the job have called it as often as this one. What was put before is visible after.
   virtual Result<void> fence(Deadline deadline) = 0;
 
-  // Every rank gives one blob of at most kLargestBlob bytes and gets all, by rank. One round trip; also a fence.
-  virtual Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) = 0;
+  // Every rank gives one blob of at most kLargestBlob bytes, and then gets all, by rank. One round trip; also a fence. Nothing else
+  // is asked of the store in between.
+  virtual Result<void> contribute(std::span<const std::byte> blob, Deadline deadline) = 0;
+  virtual Result<std::vector<Bytes>> gather(Deadline deadline) = 0;
+  Result<std::vector<Bytes>> allgather(std::span<const std::byte> blob, Deadline deadline) {
+    if (auto given = contribute(blob, deadline); !given) return std::unexpected(std::move(given.error()));
+    return gather(deadline);
+  }
 
   // Ranks that failed and were not reported by this call before; how many were written. Never blocks: at most one
   // non-blocking receive, no allocation where nothing happened. Also reports what arrived during waiting calls.

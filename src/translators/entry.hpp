@@ -1,4 +1,4 @@
-// How the list of translators (src/context/registry.cpp) knows one without including it: a class is named there, and the
+// How the list of translators (src/job/registry.cpp) knows one without including it: a class is named there, and the
 // class's own folder says the rest with register_entry.hpp.
 #pragma once
 
@@ -19,6 +19,7 @@ namespace heddle::translators {
 struct Ground {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
+  std::uint64_t node = 0; // this machine: equal for processes that share its memory
   const base::Settings* settings = nullptr;
   const base::Values* own = nullptr; // of the options that it has declared
   base::Log log{};

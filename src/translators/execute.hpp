@@ -3,7 +3,7 @@
 
 #include "base/shared_words.hpp"
 #include "ir/command.hpp"
-#include "ir/window.hpp"
+#include "ir/direct_ring.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -26,6 +26,8 @@ class MemoryTable {
   [[nodiscard]] bool holds(ir::MemoryKey key) const { return find(key).state != State::empty; }
   // The memory behind a place, or null when [place, place + bytes) is not wholly exposed.
   [[nodiscard]] std::byte* reach(const ir::RemotePlace& place, std::uint64_t bytes) const;
+  // Carries a peer's command out, by this processor; `value` is an atomic's old one.
+  ir::Status execute(const ir::Command& command, std::uint64_t& value) const;
 
  private:
   enum class State : std::uint8_t {

@@ -1,11 +1,10 @@
 #include "world/state.hpp"
 
 #include "base/refusal.hpp"
-#include "collective/grouping.hpp"
-#include "context/paths.hpp"
-#include "context/registry.hpp"
-#include "context/state.hpp"
+#include "context/access.hpp"
+#include "job/registry.hpp"
 #include "sim/description.hpp"
+#include "store/in_memory.hpp"
 #include "translators/simulated/infiniband/infiniband.hpp"
 #include "translators/simulated/rhinet/rhinet.hpp"
 #include "translators/simulated/tofu/tofu.hpp"
@@ -101,7 +100,7 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
 }
 
 engine::Engine& WorldState::engine_of(Peer& peer) {
-  return peer.context_->state_->engine();
+  return ContextAccess::state(*peer.context_).engine();
 }
 
 Result<std::unique_ptr<Simulated>> WorldState::make_translator(ir::Peer peer) {
@@ -112,44 +111,15 @@ Result<std::unique_ptr<Simulated>> WorldState::make_translator(ir::Peer peer) {
   return refuse("no translator for a fabric of kind '" + std::string(kind) + "'");
 }
 
-// Every process would come to the same plan: one is made for all.
-Result<void> WorldState::choose_paths(const base::Settings& settings) {
-  if (settings.topology.empty()) return {};
-  std::vector<ir::Location> locations;
-  for (const Process& process : processes_) locations.push_back(process.network->location());
-  if (!std::ranges::all_of(locations, &ir::Location::known))
-    return refuse("option topology: a fabric such as " + setup_.fabric + " has no paths to choose from");
-  const auto paths = context::Paths::plan(settings.topology, settings.paths, locations);
-  if (!paths) return std::unexpected(paths.error());
-  for (std::uint32_t from = 0; from < size(); ++from)
-    for (std::uint32_t to = 0; to < size(); ++to)
-      processes_[from].network->choose_path(ir::Peer{to}, paths->offset(from, to));
-  return {};
-}
-
-std::vector<std::uint32_t> WorldState::numbered_nodes() const {
-  std::vector<std::uint64_t> nodes;
-  for (std::uint32_t rank = 0; rank < interconnect_.size(); ++rank)
-    nodes.push_back(interconnect_.node_of(ir::Peer{rank}));
-  return collective::number_nodes(nodes, nodes);
-}
-
-std::shared_ptr<const context::Hosts> WorldState::hosts_of_nodes() const {
-  std::vector<std::uint64_t> nodes;
-  std::vector<context::HostName> names;
-  for (std::uint32_t rank = 0; rank < interconnect_.size(); ++rank) {
-    nodes.push_back(interconnect_.node_of(ir::Peer{rank}));
-    names.push_back(context::host_name_of("node" + std::to_string(nodes.back())));
-  }
-  return std::make_shared<const context::Hosts>(nodes, names);
-}
-
 Result<void> WorldState::populate() {
-  auto options = base::resolve(setup_.options, {}, {}, context::sections());
+  auto options = base::resolve(setup_.options, {}, {}, job::sections());
   if (!options) return std::unexpected(std::move(options.error()));
+  const bool has_paths = setup_.fabric.starts_with("infiniband:");
+  if (!options->settings.topology.empty() && !has_paths)
+    return refuse("option topology: a fabric such as " + setup_.fabric + " has no paths to choose from");
   const std::uint32_t size = interconnect_.size();
   processes_.resize(size);
-  std::vector<engine::Contact> contacts(size);
+  const auto board = std::make_shared<store::Board>(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     Process& process = processes_[rank];
     auto network = make_translator(ir::Peer{rank});
@@ -166,19 +136,18 @@ Result<void> WorldState::populate() {
                                                    .reorder_commands = setup_.faults.reorder_commands});
     ir::Translator& translator = process.faulty ? static_cast<ir::Translator&>(*process.faulty) : *process.network;
     process.peer.reset(new Peer(*this, Rank{rank}, size));
-    auto state = Context::State::create_simulated(*options, rank, size, translator);
+    const std::uint32_t node = interconnect_.node_of(ir::Peer{rank});
+    auto state = ContextAccess::State::enter({.options = *options,
+                                              .store = std::make_unique<store::InMemoryStore>(board, rank),
+                                              .node = node,
+                                              .host = "node" + std::to_string(node),
+                                              .networks = {&translator},
+                                              .simulated = true});
     if (!state) return std::unexpected(std::move(state.error()));
-    process.peer->context_ = Context(std::move(*state));
-    contacts[rank] = {.address = process.network->address(), .port = 1};
+    process.peer->context_ = ContextAccess::make(std::move(*state));
   }
-  if (auto chosen = choose_paths(options->settings); !chosen) return chosen;
-  const auto grouping = std::make_shared<const collective::Grouping>(numbered_nodes()); // one for all, and so are
-  const auto hosts = hosts_of_nodes();
-  for (std::uint32_t rank = 0; rank < size; ++rank) {
-    std::vector<engine::Contact> of_rank = contacts;
-    of_rank[rank].port = 0; // messages to itself go by loopback
-    processes_[rank].peer->context_->state_->set_peers(std::move(of_rank), grouping, hosts);
-  }
+  for (Process& process : processes_)
+    if (auto met = ContextAccess::state(*process.peer->context_).meet(); !met) return met;
   return {};
 }
 
@@ -222,7 +191,7 @@ Result<Outcome> WorldState::run(const Program& program) {
 
 void WorldState::advance(Process& process) {
   if (process.gone || now() < process.peer->computes_until_) return;
-  Context::State& state = *process.peer->context_->state_;
+  ContextAccess::State& state = ContextAccess::state(*process.peer->context_);
   look_again_if_due(process);
   process.network->take_writers(writers_);
   for (;;) {
@@ -243,10 +212,7 @@ void WorldState::advance(Process& process) {
 
 // As a real process does in its context's destructor: it goes when everything it has to say has been said, and has arrived.
 void WorldState::depart_when_drained(Process& process) {
-  engine::Engine& engine = engine_of(*process.peer);
-  const bool drained = !engine.owes_words() && !engine.holds_commands() && process.network->under_way() == 0 &&
-                       (process.faulty == nullptr || process.faulty->held() == 0);
-  if (!drained) return wake_at(*process.peer, now() + kFirstPatience);
+  if (!ContextAccess::state(*process.peer->context_).drained()) return wake_at(*process.peer, now() + kFirstPatience);
   process.gone = true;
   process.peer->context_.reset();
   interconnect_.depart(network_peer(process.peer->rank()));

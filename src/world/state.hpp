@@ -3,7 +3,7 @@
 
 #include "base/hidden.hpp"
 #include "base/options.hpp"
-#include "context/hosts.hpp"
+#include "job/hosts.hpp"
 #include "sim/packet_model.hpp"
 #include "translators/faulty/faulty.hpp"
 #include "translators/simulated/interconnect.hpp"
@@ -53,10 +53,6 @@ class HEDDLE_HIDDEN WorldState {
 
   WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
   Result<void> populate();
-  Result<void> choose_paths(const base::Settings& settings);
-  // The node of each process, numbered in the order of the network.
-  [[nodiscard]] std::vector<std::uint32_t> numbered_nodes() const;
-  [[nodiscard]] std::shared_ptr<const context::Hosts> hosts_of_nodes() const;
   Result<std::unique_ptr<translators::simulated::Simulated>> make_translator(ir::Peer peer);
 
   // Lets a process do all it can do now.

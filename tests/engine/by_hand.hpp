@@ -44,6 +44,7 @@ class FakeTranslator final : public ir::Translator {
   [[nodiscard]] std::string_view name() const override { return "fake"; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] ir::Address address() const override { return {}; }
+  [[nodiscard]] Result<void> reaches(const ir::Address&) const override { return {}; }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override {
     if (allocations_left-- == 0) {
       allocations_left = 0;

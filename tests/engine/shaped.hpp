@@ -35,6 +35,7 @@ class Shaped final : public ir::Translator {
   [[nodiscard]] std::string_view name() const override { return "shaped"; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] ir::Address address() const override { return inner_->address(); }
+  [[nodiscard]] Result<void> reaches(const ir::Address&) const override { return {}; }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override {
     auto memory = inner_->allocate(bytes);
     if (memory) given_.push_back(memory->memory);

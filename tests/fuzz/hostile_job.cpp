@@ -27,11 +27,11 @@ HostileNetwork::Shape shape_of(std::uint8_t bits) {
                            .atomics_with_processor = copies,
                            .atomics_on_any_memory = copies,
                            .reads_any_memory = (bits & 8U) != 0,
-                           .multicasts = announces && (bits & 16U) != 0,
                            .processor_copies = copies,
                            .inline_bytes = copies ? std::uint64_t{1} << 30U : 0,
                            .largest_transfer = std::uint64_t{1} << 30U},
-          .windows = copies && (bits & 16U) != 0};
+          .direct = copies && (bits & 16U) != 0,
+          .copies = announces && (bits & 16U) != 0};
 }
 
 // What a record of that kind holds before its payload.

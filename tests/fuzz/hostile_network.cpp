@@ -47,15 +47,15 @@ Result<ir::RemotePlace> HostileNetwork::attach(ir::Peer, const ir::Address&) {
 }
 
 // As shared memory does: what is outside the peer's memory is refused, and so is a word that is not aligned.
-ir::Window HostileNetwork::window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
-  if (!shape_.windows || place.key != kPeerMemory || place.offset % 8 != 0 || place.offset > kPeerBytes ||
+ir::DirectRing HostileNetwork::direct_ring(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+  if (place.key != kPeerMemory || place.offset % 8 != 0 || place.offset > kPeerBytes ||
       bytes > kPeerBytes - place.offset)
     return {};
   return {.memory = peer_memory_.data.get() + place.offset, .asleep = &asleep_, .peer = peer};
 }
 
-ir::AreaWindow HostileNetwork::area_window(ir::Peer, const ir::RemotePlace& place, std::uint64_t bytes) {
-  if (!shape_.windows || place.key != kPeerMemory || place.offset % 8 != 0 || place.offset > kPeerBytes ||
+ir::DirectArea HostileNetwork::direct_area(ir::Peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+  if (place.key != kPeerMemory || place.offset % 8 != 0 || place.offset > kPeerBytes ||
       bytes > kPeerBytes - place.offset)
     return {};
   return {.memory = peer_memory_.data.get() + place.offset, .live = &live_, .key = 0, .inside = &inside_, .mark = 1};

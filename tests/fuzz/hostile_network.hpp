@@ -16,18 +16,26 @@
 
 namespace heddle::fuzz {
 
-class HostileNetwork final : public ir::Translator {
+class HostileNetwork final : public ir::Translator, public ir::DirectMemory, public ir::Groups {
  public:
   struct Shape {
     ir::Capabilities capabilities;
-    bool windows = false; // peers' memory is plain memory
+    bool direct = false; // peers' memory is plain memory
+    bool copies = false; // puts to many at once
   };
   HostileNetwork(const Shape& shape, std::uint32_t peers);
 
   // --- what the engine sees ---
   [[nodiscard]] std::string_view name() const override { return "hostile"; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return shape_.capabilities; }
+  [[nodiscard]] ir::Facets facets() override {
+    ir::Facets facets;
+    if (shape_.direct) facets.direct_memory = this;
+    if (shape_.copies) facets.groups = this;
+    return facets;
+  }
   [[nodiscard]] ir::Address address() const override { return {}; }
+  [[nodiscard]] Result<void> reaches(const ir::Address&) const override { return {}; }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   void deallocate(const ir::ExposedMemory& memory) override;
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
@@ -35,8 +43,11 @@ class HostileNetwork final : public ir::Translator {
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address&) override;
   void detach(ir::Peer) override {}
   Result<ir::Peer> make_group(std::span<const ir::GroupMember>) override { return ir::Peer{ir::kFirstGroup}; }
-  [[nodiscard]] ir::Window window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
-  [[nodiscard]] ir::AreaWindow area_window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  void drop_group(ir::Peer) override {}
+  [[nodiscard]] ir::DirectRing direct_ring(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  [[nodiscard]] ir::DirectArea direct_area(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  void leave_area(ir::Peer, const ir::RemotePlace&) override {}
+  void wake(ir::Peer) override {}
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override;
 
@@ -56,7 +67,7 @@ class HostileNetwork final : public ir::Translator {
   void complete(std::size_t index, ir::Status status, std::uint64_t value, Input& input);
   void push(const ir::Event& event) { events_.push_back(event); }
   void refuse(bool on) { refuses_ = on; }
-  // A key that names memory of peers, where windows are.
+  // A key that names memory of peers, where memory is direct.
   static constexpr ir::MemoryKey kPeerMemory{7};
   static constexpr std::uint64_t kPeerBytes = 16 << 10;
 

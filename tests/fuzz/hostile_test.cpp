@@ -10,7 +10,7 @@
 namespace heddle::fuzz {
 namespace {
 
-// Windows onto the peers' memory, as on shared memory.
+// The peers' memory is direct, as on shared memory.
 constexpr std::array kSharedMemory{std::byte{2 + 4 + 8 + 16}};
 
 class HostilePartner : public testing::Test {

@@ -16,6 +16,7 @@ class Sheltered final : public ir::Translator {
   [[nodiscard]] std::string_view name() const override { return inner_->name(); }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return inner_->capabilities(); }
   [[nodiscard]] ir::Address address() const override { return inner_->address(); }
+  [[nodiscard]] Result<void> reaches(const ir::Address&) const override { return {}; }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override {
     if (no_memory) return std::unexpected(Error{.code = ErrorCode::out_of_memory, .fact = "none left", .remedy = {}});
     return inner_->allocate(bytes);

@@ -1,6 +1,6 @@
 // Memory that its owner takes away: nobody touches an area once close has returned, or finds another one in its place.
 #include "translators/shm/areas.hpp"
-#include "ir/area_window.hpp"
+#include "ir/direct_area.hpp"
 #include "tests/memory_order/every_order.hpp"
 
 #include <gtest/gtest.h>
@@ -26,19 +26,19 @@ class AreaProgram {
  private:
   std::byte* memory() { return reinterpret_cast<std::byte*>(&memory_); }
   void use() {
-    const ir::AreaWindow window{.memory = memory(),
+    const ir::DirectArea direct{.memory = memory(),
                                 .live = &entry_.key,
                                 .key = kKey,
                                 .inside = &inside_.process,
                                 .mark = 9,
                                 .fenced = !barrier_};
     for (std::uint64_t i = 1; i <= 2; ++i) {
-      if (!window.enter<ModelMemory>()) return;
+      if (!direct.enter<ModelMemory>()) return;
       std::uint64_t seen = 0;
       ModelMemory::copy_out(reinterpret_cast<std::byte*>(&seen), memory(), sizeof seen);
       check(seen == 70 + i - 1, "not what was opened, or what this process has written there");
       ModelMemory::plain_store(memory(), 70 + i);
-      window.leave<ModelMemory>();
+      direct.leave<ModelMemory>();
     }
   }
   // As OwnAreas::open and close.
@@ -71,15 +71,14 @@ class EntryProgram {
                         [this] {
                           AreaContent found;
                           if (!read_entry<ModelMemory>(entry_, kKey, found)) return;
-                          check(found.bytes == 7 && found.segment.bytes == 7 && found.segment.inode == 7 &&
-                                    found.address == 7,
+                          check(found.bytes == 7 && found.segment.inode == 7 && found.address == 7,
                                 "an area is found under another one's key");
                         }}};
   }
 
  private:
   static AreaContent content(std::uint64_t value) {
-    return {.bytes = value, .segment = {.bytes = value, .inode = value}, .address = value};
+    return {.bytes = value, .segment = {.inode = value}, .address = value};
   }
   const bool barrier_;
   AreaEntry entry_{};

@@ -1,4 +1,4 @@
-// Atomic commands hand memory over: locks and the program's own counters are made of them where there is no window.
+// Atomic commands hand memory over: locks and the program's own counters are made of them where there is no direct memory.
 #include "tests/memory_order/every_order.hpp"
 #include "translators/execute.hpp"
 

@@ -41,6 +41,7 @@ class Network final : public ir::Translator {
   [[nodiscard]] std::string_view name() const override { return "model"; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] ir::Address address() const override { return {}; }
+  [[nodiscard]] heddle::Result<void> reaches(const ir::Address&) const override { return {}; }
   heddle::Result<ir::ExposedMemory> allocate(std::size_t) override { return std::unexpected(Error{}); }
   void deallocate(const ir::ExposedMemory&) override {}
   heddle::Result<ir::RemotePlace> expose(std::span<std::byte>) override { return std::unexpected(Error{}); }
@@ -101,7 +102,7 @@ class Member final : public engine::OneSidedHost {
     link_.port = &port_;
     area_.link = by_commands ? &link_ : nullptr;
     if (!by_commands)
-      area_.seat.window = {.memory = reinterpret_cast<std::byte*>(shared_.lock.data()),
+      area_.seat.direct = {.memory = reinterpret_cast<std::byte*>(shared_.lock.data()),
                            .live = &live_,
                            .key = 1,
                            .inside = &inside_,
@@ -207,7 +208,7 @@ class LockProgram {
     // The first is dead already: it had nothing to do with the lock, held it, or had a ticket and no claim yet.
     enum class Fallen : std::uint8_t { nobody, elsewhere, holder, in_gap };
     Fallen fallen = Fallen::nobody;
-    bool by_commands = false; // no window
+    bool by_commands = false; // no direct memory
   };
   explicit LockProgram(Form form) : form_(form) {
     for (std::uint32_t rank = 0; rank < form_.members; ++rank) members_.at(rank).emplace(shared_, rank, form_.members);

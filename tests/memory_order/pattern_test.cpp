@@ -1,6 +1,6 @@
 // A pattern's rounds: records and data arrive whole, nobody writes what is still read or read again, and memory is left alone after
 // the last farewell.
-#include "ir/window.hpp"
+#include "ir/direct_ring.hpp"
 #include "pattern/turns.hpp"
 #include "tests/memory_order/every_order.hpp"
 #include "translators/execute.hpp"
@@ -24,7 +24,7 @@ std::byte* bytes_of(std::uint64_t& word) {
 std::uint64_t value_of(std::uint64_t round) {
   return 100 + round;
 }
-// As Runner::put_word: into a window, or by a command.
+// As Runner::put_word: into direct memory, or by a command.
 void put_word(bool by_commands, std::uint64_t& to, std::uint64_t word) {
   if (!by_commands) {
     ir::store_word<ModelMemory>(word, bytes_of(to));

@@ -1,6 +1,6 @@
 // The exclusive ring, its two ends as threads: every record once, whole and in order, over more than one lap.
 #include "engine/rings/ring.hpp"
-#include "ir/window.hpp"
+#include "ir/direct_ring.hpp"
 #include "tests/memory_order/every_order.hpp"
 #include "translators/execute.hpp"
 

@@ -1,5 +1,5 @@
 // Sleeping and waking: nobody sleeps on while a record lies in one of its rings.
-#include "ir/window.hpp"
+#include "ir/direct_ring.hpp"
 #include "tests/memory_order/every_order.hpp"
 #include "translators/shm/sleep_flag.hpp"
 
@@ -13,7 +13,8 @@ namespace {
 class SleepProgram {
  public:
   // Each writer writes one record.
-  explicit SleepProgram(std::size_t writers) : writers_(writers) {}
+  explicit SleepProgram(std::size_t writers, std::uint32_t how = translators::kAsleepOnWord)
+      : writers_(writers), how_(how) {}
 
   [[nodiscard]] Program program() {
     Program program{.prepare = [] {}, .threads = {[this] { read(); }}};
@@ -32,18 +33,37 @@ class SleepProgram {
                                    .local = reinterpret_cast<const std::byte*>(&content),
                                    .bytes = sizeof content},
                                   ring(writer));
-    if (ir::must_wake<ModelMemory>(asleep_)) translators::wake_sleeper<ModelMemory>(asleep_);
+    if (ir::must_wake<ModelMemory>(asleep_)) translators::wake_sleeper<ModelMemory>(asleep_, [this] { ring_bell(); });
+  }
+
+  // The name is the owner's to write, before it first sleeps; the bell itself is the kernel's, and orders nothing.
+  void ring_bell() {
+    std::uint64_t name = 0;
+    ModelMemory::copy_out(reinterpret_cast<std::byte*>(&name), reinterpret_cast<const std::byte*>(&name_), sizeof name);
+    check(name == kName, "a bell that nobody has hung up");
+    ModelMemory::exchange(rung_, 1U, std::memory_order_relaxed);
+    ModelMemory::wake(rung_);
+  }
+  void sleep() {
+    if (how_ == translators::kAsleepOnWord) return translators::sleep_announced<ModelMemory>(asleep_, {});
+    ModelMemory::wait_while(rung_, 0, {});
+    cancel();
+  }
+  void cancel() {
+    translators::cancel_sleep<ModelMemory>(asleep_);
+    if (how_ == translators::kAsleepByBell) ModelMemory::exchange(rung_, 0U, std::memory_order_relaxed);
   }
 
   // As Context::State::wait_until: polls, announces, polls once more, sleeps.
   void read() {
+    if (how_ == translators::kAsleepByBell) ModelMemory::plain_store(reinterpret_cast<std::byte*>(&name_), kName);
     for (std::size_t taken = 0; taken < (1U << writers_) - 1;) {
       if (look(taken)) continue;
-      translators::announce_sleep<ModelMemory>(asleep_, true);
+      translators::announce_sleep<ModelMemory>(asleep_, true, how_);
       if (look(taken))
-        translators::cancel_sleep<ModelMemory>(asleep_);
+        cancel();
       else
-        translators::sleep_announced<ModelMemory>(asleep_, {});
+        sleep();
     }
   }
   bool look(std::size_t& taken) {
@@ -60,15 +80,21 @@ class SleepProgram {
     return taken != before;
   }
 
+  static constexpr std::uint64_t kName = 5;
   const std::size_t writers_;
+  const std::uint32_t how_;
   alignas(64) std::array<std::array<std::uint64_t, 8>, 2> rings_{};
   alignas(64) std::atomic<std::uint32_t> asleep_{0};
+  alignas(64) std::atomic<std::uint32_t> rung_{0};
+  alignas(64) std::uint64_t name_ = 0;
 };
 
 TEST(EveryOrder, OfSleepingAndWakingMissesNothing) {
   SleepProgram one(1);
   SleepProgram two(2);
-  expect_sound_and_minimal({{"one writer", one.program()}, {"two writers", two.program()}});
+  SleepProgram bell(1, translators::kAsleepByBell);
+  expect_sound_and_minimal(
+      {{"one writer", one.program()}, {"two writers", two.program()}, {"one writer and a bell", bell.program()}});
 }
 
 } // namespace

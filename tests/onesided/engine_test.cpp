@@ -1,4 +1,4 @@
-// One-sided operations between engines of one thread, over loopback networks of all manners: nothing is a window but a process's
+// One-sided operations between engines of one thread, over loopback networks of all manners: nothing is direct memory but a process's
 // own memory, so everything goes by commands.
 #include "tests/onesided/engines.hpp"
 
@@ -338,7 +338,7 @@ TEST_P(OneSidedEngine, ALockIsNoMemoryAndMemoryNoLock) {
   const auto before = pattern(4096, 2);
   std::memcpy(memory.data(), before.data(), before.size());
   for (const bool held : {false, true})
-    for (const std::uint32_t by : {1U, 0U}) { // by commands, and through a window
+    for (const std::uint32_t by : {1U, 0U}) { // by commands, and in direct memory
       SCOPED_TRACE(testing::Message() << "by " << by << (held ? ", held" : ", free"));
       if (held) {
         ASSERT_EQ(lock(by), ErrorCode::ok);
@@ -450,7 +450,7 @@ TEST_P(OneSidedEngine, ADeadHolderNobodyWaitedForIsReportedToTheNext) {
   EXPECT_EQ(lock(0), ErrorCode::ok);
 }
 
-// By commands, and by the home through its window.
+// By commands, and by the home in direct memory.
 TEST_P(OneSidedEngine, OneWhoTriesTakesTheLockOfADeadHolder) {
   for (const std::uint32_t by : {2U, 0U}) {
     build(4);

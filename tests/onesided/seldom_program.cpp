@@ -29,7 +29,7 @@ ErrorCode call(OneSided& one_sided, const std::string& what) {
     one_sided.try_lock(Rank{0}, kLock, status);
   else
     give_up("arguments: push, pull, atomic or try");
-  return one_sided.wait(status); // has ended already where all goes through windows
+  return one_sided.wait(status); // has ended already where all goes in direct memory
 }
 
 } // namespace

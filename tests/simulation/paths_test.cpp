@@ -1,5 +1,5 @@
 // Paths in the library: planned at join from what processes publish, taken by packets because of the LID they carry.
-#include "context/paths.hpp"
+#include "job/paths.hpp"
 #include "routing/load.hpp"
 #include "routing/methods.hpp"
 #include "routing/tree.hpp"
@@ -81,8 +81,8 @@ TEST(Paths, LeadThroughTheSwitchesThatTheyWerePlannedFor) {
   }
 }
 
-std::vector<ir::Location> locations_of(const std::vector<std::uint32_t>& hosts, std::uint32_t lmc) {
-  std::vector<ir::Location> locations;
+std::vector<routing::Location> locations_of(const std::vector<std::uint32_t>& hosts, std::uint32_t lmc) {
+  std::vector<routing::Location> locations;
   for (const std::uint32_t host : hosts) locations.push_back({.base_lid = (host + 1) << lmc, .lmc = lmc});
   return locations;
 }
@@ -98,20 +98,20 @@ TEST(Paths, AreTheSelectionOfTheMethodForTheJobsNodes) {
   for (const routing::LidRule& rule : routing::kLidRules) {
     const routing::Network of_rule = network_of("6-ary-2-tree:30", 3, rule);
     for (const Method method : routing::kMethods) {
-      const auto paths = context::Paths::plan("6-ary-2-tree:30,lids=" + std::string(rule.name),
-                                              std::string(to_string(method)), locations_of(host_of, 3));
+      const auto paths = job::Paths::plan("6-ary-2-tree:30,lids=" + std::string(rule.name),
+                                          std::string(to_string(method)), locations_of(host_of, 3));
       ASSERT_TRUE(paths) << paths.error().message();
       const auto selection = *routing::select(of_rule, job, method, routing::Pattern::shift(5));
       for (std::uint32_t from = 0; from < host_of.size(); ++from)
         for (std::uint32_t to = 0; to < host_of.size(); ++to)
-          EXPECT_EQ(paths->offset(from, to), selection.offset(node(from), node(to)));
+          EXPECT_EQ((*paths)->offset(from, to), selection.offset(node(from), node(to)));
     }
   }
 }
 
 TEST(Paths, AreRefusedWhereTheTopologyIsNotTheFabric) {
   const auto refusal = [](const char* topology, const char* method, std::uint32_t host, std::uint32_t lmc) {
-    const auto paths = context::Paths::plan(topology, method, locations_of({0, host}, lmc));
+    const auto paths = job::Paths::plan(topology, method, locations_of({0, host}, lmc));
     return paths ? std::string() : paths.error().message();
   };
   EXPECT_EQ(refusal("6-ary-2-tree:30", "colouring", 29, 3), "");

@@ -119,7 +119,7 @@ class Process {
       idle = engine_->progress() + patterns_->progress() != 0 ? 0 : idle + 1;
       if (idle < 100) continue;
       idle = 0;
-      shm_->announce_sleep();
+      shm_->announce_sleep(ir::Sleeping::By::sleep);
       if (engine_->progress_all() + patterns_->progress() != 0 || holds())
         shm_->cancel_sleep();
       else

@@ -3,7 +3,7 @@
 #include "base/environment.hpp"
 #include "base/rank_list.hpp"
 #include "base/size_text.hpp"
-#include "context/inspection.hpp"
+#include "job/inspection.hpp"
 #include "subcommands.hpp"
 
 #include <fmt/core.h>
@@ -15,8 +15,8 @@
 namespace heddle::tool {
 namespace {
 
-using context::Inspection;
-using context::TranslatorReport;
+using job::Inspection;
+using job::TranslatorReport;
 
 struct InfoArguments {
   std::optional<std::string> why;
@@ -47,9 +47,10 @@ std::string reason_of(const TranslatorReport& report) {
   return "option translators does not name it" + (refusal.empty() ? "" : "; it would fail: " + refusal);
 }
 
-std::vector<std::string> in_words(const ir::Capabilities& can) {
+std::vector<std::string> in_words(const TranslatorReport& report) {
+  const ir::Capabilities& can = *report.capabilities;
   std::vector<std::string> lines;
-  lines.emplace_back(can.needs_connection ? "endpoints are connected before the first message" : "needs no connection");
+  lines.emplace_back(report.connects ? "endpoints are connected before the first message" : "needs no connection");
   lines.emplace_back(can.announces_writes ? "announces what peers write" : "what peers write is found by looking");
   lines.emplace_back(can.orders_puts ? "puts to one peer arrive in order" : "puts to one peer may overtake each other");
   if (!can.atomics)
@@ -75,7 +76,7 @@ void print_translators(const Inspection& found) {
   for (const TranslatorReport& report : found.translators) {
     fmt::print("  {}: {}: {}\n", report.name, word_of(report.standing), reason_of(report));
     if (!report.capabilities) continue;
-    for (const std::string& line : in_words(*report.capabilities)) fmt::print("    {}\n", line);
+    for (const std::string& line : in_words(report)) fmt::print("    {}\n", line);
     if (!report.remark.empty()) fmt::print("    {}\n", report.remark);
   }
 }
@@ -114,8 +115,9 @@ void print_text(const Inspection& found, const std::vector<Way>& ways, std::uint
 
 // --- for machines ---
 
-Json as_json(const ir::Capabilities& can) {
-  return {{"needs_connection", can.needs_connection},
+Json as_json(const TranslatorReport& report) {
+  const ir::Capabilities& can = *report.capabilities;
+  return {{"needs_connection", report.connects},
           {"announces_writes", can.announces_writes},
           {"orders_puts", can.orders_puts},
           {"atomics", can.atomics},
@@ -134,7 +136,7 @@ void print_json(const Inspection& found, const std::vector<Way>& ways, std::uint
                            {"standing", word_of(report.standing)},
                            {"reason", reason_of(report)},
                            {"reach", report.reach},
-                           {"capabilities", report.capabilities ? as_json(*report.capabilities) : Json()},
+                           {"capabilities", report.capabilities ? as_json(report) : Json()},
                            {"remark", report.remark}});
   Json options = Json::array();
   for (const auto& option : found.options.list)
@@ -182,7 +184,7 @@ Result<std::vector<Way>> ways_from(const Context& context, const Inspection& fou
   // Outside a job there is nobody else; what would be, with each translator that is used.
   for (const TranslatorReport& report : found.translators) {
     if (report.standing != TranslatorReport::Standing::used) continue;
-    ways.push_back({.peers = {}, .protocol = context::expected_protocol(report, found.options.settings, bytes)});
+    ways.push_back({.peers = {}, .protocol = job::expected_protocol(report, found.options.settings, bytes)});
   }
   return ways;
 }
@@ -202,7 +204,7 @@ int run_info(const InfoArguments& arguments) {
     if (!size) return bad_usage("info", "--why: " + size.error().fact);
     bytes = *size;
   }
-  const auto found = context::inspect({}, base::Environment::of_process());
+  const auto found = job::inspect({}, base::Environment::of_process());
   if (!found) return failed("info", found.error());
 
   // Outside a job it is a job of one, whatever the option says; with a launcher's job half set up, that is the error.

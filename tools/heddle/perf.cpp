@@ -2,7 +2,7 @@
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/size_text.hpp"
-#include "context/inspection.hpp"
+#include "job/inspection.hpp"
 #include "launch/launcher.hpp"
 #include "measure.hpp"
 #include "progress.hpp"
@@ -135,10 +135,10 @@ int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& siz
 
 // Starts the same command again as a job of its own. What would fail in every process is said once, here.
 int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes) {
-  const auto found = context::inspect({.translators = arguments.via}, base::Environment::of_process());
+  const auto found = job::inspect({.translators = arguments.via}, base::Environment::of_process());
   if (!found) return failed("perf", found.error());
-  for (const context::TranslatorReport& report : found->translators)
-    if (report.standing == context::TranslatorReport::Standing::refused) return failed("perf", report.refusal);
+  for (const job::TranslatorReport& report : found->translators)
+    if (report.standing == job::TranslatorReport::Standing::refused) return failed("perf", report.refusal);
   launch::Job job;
   job.processes = arguments.processes;
   job.command = {"/proc/self/exe",

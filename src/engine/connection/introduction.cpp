@@ -46,7 +46,8 @@ bool Introduction::prepare(Link& link) {
   if (link.ring.grant.type == RingType::refused) return false;
   if (link.ring.grant.type == RingType::exclusive)
     link.reader = RingReader(link.ring.memory.memory.data(), link.ring.grant.bytes);
-  auto endpoint = link.queue().translator().prepare_endpoint(ir::Peer{link.rank});
+  ir::Endpoints* endpoints = link.queue().facets().endpoints;
+  auto endpoint = endpoints != nullptr ? endpoints->prepare_endpoint(ir::Peer{link.rank}) : ir::Endpoint{};
   if (!endpoint) return false;
   link.outgoing = {.slot = static_cast<std::uint32_t>(std::max(link.slot, 0)),
                    .peer = core_.rank,
@@ -64,7 +65,8 @@ bool Introduction::hear(Link& link, SlotBody& told) {
 }
 
 bool Introduction::adopt(Link& link, const SlotBody& told) {
-  if (!link.queue().translator().connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
+  ir::Endpoints* endpoints = link.queue().facets().endpoints;
+  if (endpoints != nullptr && !endpoints->connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
   link.grant = told.grant;
   link.peer_consumed = told.consumed;
   link.writes_shared = told.grant.type == RingType::shared;

@@ -6,8 +6,8 @@ bool Outbox::write_exclusive(Link& link, const Outgoing& record) {
   const std::uint64_t span = record_span(record.body.size() + record.payload_bytes);
   const RingWriter::Room room = link.writer.room_for(span);
   if (room == RingWriter::Room::none || (room == RingWriter::Room::after_wrap && !write_wrap(link))) return false;
-  const bool written = link.window.exists() && record.body.empty()
-                           ? link.queue().try_store(link.window, link.writer.next_offset(), stored(record))
+  const bool written = link.direct.exists() && record.body.empty()
+                           ? link.queue().try_store(link.direct, link.writer.next_offset(), stored(record))
                            : put(link, record);
   if (written) link.writer.advance(span);
   return written;

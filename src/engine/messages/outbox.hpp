@@ -26,12 +26,12 @@ class Outbox {
  public:
   explicit Outbox(Core& core) : core_(core) {}
 
-  // The quick way of a whole message: stores its record if there is a window onto the peer's ring, and room right here.
+  // The quick way of a whole message: stores its record if there is direct access to the peer's ring, and room right here.
   // False says only that write is to be asked.
   [[nodiscard, gnu::always_inline]] static bool store_message(Link& link, Channel channel, std::uint64_t tag,
                                                               std::span<const std::byte> data) {
     const std::uint64_t span = record_span(data.size());
-    if (!link.window.exists() || !link.writer.has_room_here(span)) [[unlikely]]
+    if (!link.direct.exists() || !link.writer.has_room_here(span)) [[unlikely]]
       return false;
     const Outgoing record{.kind = RecordKind::eager,
                           .channel = channel,
@@ -39,7 +39,7 @@ class Outbox {
                           .body = {},
                           .payload = data.data(),
                           .payload_bytes = data.size()};
-    if (!link.queue().try_store(link.window, link.writer.next_offset(), stored(record))) [[unlikely]]
+    if (!link.queue().try_store(link.direct, link.writer.next_offset(), stored(record))) [[unlikely]]
       return false;
     link.writer.advance(span);
     return true;
@@ -91,7 +91,7 @@ class Outbox {
     std::memcpy(command.head.data() + at + kLeadBytes, &record.tag, sizeof record.tag);
     if (!record.body.empty())
       std::memcpy(command.head.data() + at + kRecordHeadBytes, record.body.data(), record.body.size());
-    command.head_bytes = at + kRecordHeadBytes + record.body.size();
+    command.head_bytes = static_cast<std::uint32_t>(at + kRecordHeadBytes + record.body.size());
     command.local = const_cast<std::byte*>(record.payload); // a put only reads it
     command.bytes = record.payload_bytes;
   }
@@ -103,7 +103,7 @@ class Outbox {
     if (command.bytes == 0) return;
     if (command.head_bytes + command.bytes <= ir::kHeadBytes) {
       std::memcpy(command.head.data() + command.head_bytes, command.local, command.bytes);
-      command.head_bytes += command.bytes;
+      command.head_bytes += static_cast<std::uint32_t>(command.bytes);
       command.bytes = 0;
     } else if (!link.staging.memory.empty()) {
       std::byte* staged = link.staging.memory.data() + at + command.head_bytes;

@@ -78,12 +78,12 @@ void Transfers::do_atomic(Transfer& transfer) {
     finish(transfer, ErrorCode::out_of_range);
   } else if (!area.atomics) {
     finish(transfer, ErrorCode::unsupported);
-  } else if (!area.window.exists()) {
+  } else if (!area.direct.exists()) {
     transfer.key = static_cast<std::uint64_t>(area.place.key);
     post_atomic(transfer);
-  } else if (area.window.enter()) {
-    transfer.status->set_value(apply_here(transfer.atomic, area.window.memory + transfer.offset));
-    area.window.leave();
+  } else if (area.direct.enter()) {
+    transfer.status->set_value(apply_here(transfer.atomic, area.direct.memory + transfer.offset));
+    area.direct.leave();
     finish(transfer, ErrorCode::ok);
   } else {
     forget(area);

@@ -3,7 +3,7 @@
 
 #include "engine/link.hpp"
 #include "engine/onesided/lock_memory.hpp"
-#include "ir/area_window.hpp"
+#include "ir/direct_area.hpp"
 #include "ir/event.hpp"
 
 #include <heddle/onesided.hpp>
@@ -38,7 +38,7 @@ struct KnownArea {
   bool atomics = false;
   bool everyone = false;   // its owner has opened it to all: others may pass its key on
   std::uint64_t bytes = 0; // 0 while not open
-  ir::AreaWindow window;   // none while not open, or of a lock: its window is the seat's
+  ir::DirectArea direct;   // none while not open, or of a lock: which has its own, in the seat
   Link* link = nullptr;    // once asked
   ir::RemotePlace place;
   TransferList waiting;             // for the key
@@ -49,8 +49,8 @@ struct KnownArea {
   std::atomic<std::uint64_t> own_live{0};
   std::atomic<std::uint64_t> own_inside{0};
 
-  // Pushes and pulls find a window in one place, locks in another, so that neither looks at the kind each time.
-  void open_window(const ir::AreaWindow& onto) { (kind == AreaKind::lock ? seat.window : window) = onto; }
+  // Pushes and pulls find direct memory in one place, locks in another, so that neither looks at the kind each time.
+  void open_direct(const ir::DirectArea& onto) { (kind == AreaKind::lock ? seat.direct : direct) = onto; }
   // What an operation ends with that finds it closed.
   [[nodiscard]] ErrorCode code_of_closed() const {
     return link != nullptr && link->failed() ? link->fate : ErrorCode::revoked_area;
@@ -58,8 +58,8 @@ struct KnownArea {
   void shut() {
     state = State::unknown;
     bytes = 0;
-    window = {};
-    seat.window = {};
+    direct = {};
+    seat.direct = {};
   }
 };
 

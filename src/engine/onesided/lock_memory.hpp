@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "ir/area_window.hpp"
+#include "ir/direct_area.hpp"
 
 #include <heddle/onesided.hpp>
 
@@ -125,7 +125,7 @@ struct LockSeat {
   std::uint32_t ticket = 0;
   std::uint32_t generation = 0; // of its use: answers to an earlier one are ignored
   Status* status = nullptr;
-  ir::AreaWindow window;                     // onto an open lock's memory, where there is one
+  ir::DirectArea direct;                     // onto an open lock's memory, where there is one
   std::uint64_t word = 0;                    // what a read brings; the state that try_lock or pass_over expects
   base::BackedVector<std::uint64_t> reading; // of the whole lock
   base::BackedVector<std::uint64_t> before;  // what can be counted on of the readings before it

@@ -19,16 +19,16 @@ constexpr std::uint64_t kUseMask = (std::uint64_t{1} << kUseBits) - 1;
 // matters follows it.
 class Inside {
  public:
-  explicit Inside(const KnownArea& area) : window_(area.seat.window), entered_(window_.enter()) {}
+  explicit Inside(const KnownArea& area) : direct_(area.seat.direct), entered_(direct_.enter()) {}
   ~Inside() {
-    if (entered_) window_.leave();
+    if (entered_) direct_.leave();
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
   [[nodiscard]] bool entered() const { return entered_; }
 
  private:
-  const ir::AreaWindow& window_;
+  const ir::DirectArea& direct_;
   bool entered_;
 };
 
@@ -52,7 +52,7 @@ ir::Command BasicLocks<Memory>::command(KnownArea& area, std::uint64_t offset, S
 
 template <typename Memory>
 bool BasicLocks<Memory>::add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old) {
-  if (area.seat.window.exists()) {
+  if (area.seat.direct.exists()) {
     old = Memory::fetch_add(word(area, offset), value, std::memory_order_acq_rel);
     return true;
   }
@@ -66,7 +66,7 @@ bool BasicLocks<Memory>::add(KnownArea& area, std::uint64_t offset, std::uint64_
 template <typename Memory>
 bool BasicLocks<Memory>::swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value,
                               Step step, std::uint64_t& old) {
-  if (area.seat.window.exists()) {
+  if (area.seat.direct.exists()) {
     old = expected;
     Memory::compare_exchange(word(area, offset), old, value, std::memory_order_acq_rel);
     return true;
@@ -81,7 +81,7 @@ bool BasicLocks<Memory>::swap(KnownArea& area, std::uint64_t offset, std::uint64
 
 template <typename Memory>
 void BasicLocks<Memory>::store(KnownArea& area, std::uint64_t offset, std::uint64_t value) {
-  if (area.seat.window.exists()) {
+  if (area.seat.direct.exists()) {
     Memory::store(word(area, offset), value, std::memory_order_release);
     return;
   }
@@ -95,7 +95,7 @@ void BasicLocks<Memory>::store(KnownArea& area, std::uint64_t offset, std::uint6
 
 template <typename Memory>
 bool BasicLocks<Memory>::read_claim(KnownArea& area, std::uint32_t ticket) {
-  if (area.seat.window.exists()) {
+  if (area.seat.direct.exists()) {
     area.seat.word = Memory::load(word(area, layout_.claim(ticket)), std::memory_order_relaxed);
     return true;
   }
@@ -149,7 +149,7 @@ void BasicLocks<Memory>::lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::taking);
   std::uint64_t old = 0;
-  if (!area.seat.window.exists()) {
+  if (!area.seat.direct.exists()) {
     store(area, layout_.trying(ground_.core.rank), 1);
     add(area, LockLayout::kState, LockState::kTakeTicket, old);
     return;
@@ -191,7 +191,7 @@ void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::away)) return;
   begin(area, status, SeatState::trying);
   area.seat.forget_readings();
-  if (!area.seat.window.exists()) {
+  if (!area.seat.direct.exists()) {
     if (ground_.host.gone() > 0) { // `trying` is set only where a ticket is to be had: others who probe would wonder
       probe(area);
       return;
@@ -286,7 +286,7 @@ void BasicLocks<Memory>::unlock(KnownArea& area, Status& status) {
   if (!usable(area, status, SeatState::held)) return;
   begin(area, status, SeatState::leaving);
   std::uint64_t old = 0;
-  if (!area.seat.window.exists()) {
+  if (!area.seat.direct.exists()) {
     add(area, LockLayout::kState, LockState::serve_next(area.seat.ticket), old);
     return;
   }
@@ -330,7 +330,7 @@ void BasicLocks<Memory>::passed(const LockPassed& record) {
   // It may come before the answer of its last look, which saw the lock as it was before.
   if (meant && area->seat.state == SeatState::looking) area->seat.told = true;
   if (!meant || area->seat.state != SeatState::waiting) return; // it has seen so itself, or will
-  if (!area->seat.window.exists()) {
+  if (!area->seat.direct.exists()) {
     served(*area);
     return;
   }
@@ -342,7 +342,7 @@ std::size_t BasicLocks<Memory>::progress() {
   std::size_t done = 0;
   for (std::size_t i = 0; i < waiting_.size();) {
     KnownArea& area = *waiting_[i];
-    if (area.seat.window.exists()) {
+    if (area.seat.direct.exists()) {
       const Inside inside(area);
       if (!inside.entered()) {
         closed_.push_back(&area);
@@ -427,7 +427,7 @@ void BasicLocks<Memory>::inspect(KnownArea& area) {
   LockSeat& seat = area.seat;
   seat.inspecting = true;
   seat.reading.resize(layout_.bytes() / sizeof(std::uint64_t));
-  if (!area.seat.window.exists()) {
+  if (!area.seat.direct.exists()) {
     ir::Command command = this->command(area, 0, Step::read);
     command.operation = ir::Operation::get;
     command.local = reinterpret_cast<std::byte*>(seat.reading.data());
@@ -459,9 +459,9 @@ void BasicLocks<Memory>::judge(KnownArea& area) {
   LockVerdict verdict = judge_lock(before, now, probes ? now.state().next : seat.ticket, [this](std::uint32_t rank) {
     return rank < ground_.core.size && ground_.host.has_ended(rank);
   });
-  // Through a window words are read one after the other. A command reads them in any order: that one word was read before another
+  // In direct memory words are read one after the other. A command reads them in any order: that one word was read before another
   // is known only of two commands.
-  const bool in_order = seat.window.exists();
+  const bool in_order = seat.direct.exists();
   if (!in_order && verdict.kind == LockVerdict::Kind::pass_over && !verdict.held &&
       (seat.readings == 0 || LockState::unpack(seat.state_read).serving != now.state().serving))
     verdict.kind = LockVerdict::Kind::stay_alert; // `deaths` may be from before the ticket was served

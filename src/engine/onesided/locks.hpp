@@ -1,5 +1,5 @@
 // Locks by tickets (lock_memory.hpp): taking one, handing it on, and passing over the dead. By plain memory operations where the
-// lock's area is a window, by commands elsewhere; the steps are the same.
+// lock's area is direct memory, by commands elsewhere; the steps are the same.
 //
 //   away --lock--> taking --ticket--> held                       the ticket is served already
 //                                     looking --not yet--> waiting --told or seen--> asking --> held
@@ -17,7 +17,7 @@
 
 namespace heddle::engine {
 
-// `Memory` is how words are reached through a window (base/shared_words.hpp).
+// `Memory` is how words are reached in direct memory (base/shared_words.hpp).
 template <typename Memory>
 class BasicLocks {
  public:
@@ -50,7 +50,7 @@ class BasicLocks {
   std::size_t progress();
   // A wait here depends on what nobody will tell of.
   [[nodiscard]] bool tries_again() const;
-  // Windows that could not be entered: their areas are closed.
+  // Direct memory that could not be entered: their areas are closed.
   [[nodiscard]] base::BackedVector<KnownArea*>& closed() { return closed_; }
 
  private:
@@ -92,7 +92,7 @@ class BasicLocks {
     return {layout_, words};
   }
 
-  // One word of the lock: at once through a window, otherwise a command whose event comes with that step.
+  // One word of the lock: at once in direct memory, otherwise a command whose event comes with that step.
   bool add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old);
   bool swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value, Step step,
             std::uint64_t& old);
@@ -100,7 +100,7 @@ class BasicLocks {
   bool read_claim(KnownArea& area, std::uint32_t ticket);
   ir::Command command(KnownArea& area, std::uint64_t offset, Step step) const;
   static std::uint64_t& word(const KnownArea& area, std::uint64_t offset) {
-    return base::word_at(area.seat.window.memory + offset);
+    return base::word_at(area.seat.direct.memory + offset);
   }
 
   OneSidedGround& ground_;
@@ -115,7 +115,7 @@ extern template class BasicLocks<base::Processor>;
 template <typename Memory>
 inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (!seat.window.exists() || seat.state != LockSeat::State::away || !seat.window.enter()) [[unlikely]]
+  if (!seat.direct.exists() || seat.state != LockSeat::State::away || !seat.direct.enter()) [[unlikely]]
     return false;
   std::uint64_t& state = word(area, LockLayout::kState);
   std::uint64_t seen = Memory::load(state, std::memory_order_relaxed);
@@ -133,20 +133,20 @@ inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
     }
     Memory::store(trying, 0, std::memory_order_release);
   }
-  seat.window.leave();
+  seat.direct.leave();
   return taken;
 }
 
 template <typename Memory>
 inline bool BasicLocks<Memory>::unlock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (!seat.window.exists() || seat.state != LockSeat::State::held || !seat.window.enter()) [[unlikely]]
+  if (!seat.direct.exists() || seat.state != LockSeat::State::held || !seat.direct.enter()) [[unlikely]]
     return false;
   std::uint64_t seen = LockState{.next = seat.ticket + 1, .serving = seat.ticket}.pack();
   const bool left = Memory::compare_exchange(word(area, LockLayout::kState), seen,
                                              seen + LockState::serve_next(seat.ticket), std::memory_order_release);
   if (left) seat.state = LockSeat::State::away;
-  seat.window.leave();
+  seat.direct.leave();
   return left;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostGroups = 16;
 
 bool copied_by_processor(const KnownArea& area) {
-  return area.window.exists() || area.link->queue().capabilities().processor_copies;
+  return area.direct.exists() || area.link->queue().capabilities().processor_copies;
 }
 
 } // namespace
@@ -77,7 +77,7 @@ void Multicasts::launch(base::BackedVector<Transfer*>& receivers) {
 // --- groups ---
 
 void Multicasts::put_to_group(base::BackedVector<Transfer*>& receivers) {
-  const auto copying = [](const Transfer* each) { return each->area->link->queue().capabilities().multicasts; };
+  const auto copying = [](const Transfer* each) { return each->area->link->queue().facets().groups != nullptr; };
   const auto first = std::ranges::find_if(receivers, copying);
   if (first == receivers.end() || Transfers::better_scattered(**first)) return;
   const Port* port = (*first)->area->link->port;
@@ -116,9 +116,9 @@ Multicasts::Group* Multicasts::group_of(std::span<Transfer* const> receivers) {
       if (each->in_use == 0 && (free == groups_.end() || each->last_use < free->last_use)) free = each;
   }
   Group& group = free != groups_.end() ? *free : groups_.emplace_back();
-  if (group.queue != nullptr) group.queue->translator().drop_group(group.number);
+  if (group.queue != nullptr) group.queue->facets().groups->drop_group(group.number);
   group = {};
-  const auto number = queue.translator().make_group(members);
+  const auto number = queue.facets().groups->make_group(members);
   if (!number) return nullptr;
   group = {.queue = &queue, .number = *number, .members = std::move(members)};
   return &group;
@@ -139,7 +139,7 @@ void Multicasts::post(GroupPut& put) {
     command.head_bytes = 0;
     if (piece.bytes <= ir::kHeadBytes) {
       std::memcpy(command.head.data(), command.local, piece.bytes);
-      std::swap(command.head_bytes, command.bytes);
+      command.head_bytes = static_cast<std::uint32_t>(std::exchange(command.bytes, 0));
     }
     ++put.in_flight;
     ++put.group->in_use;

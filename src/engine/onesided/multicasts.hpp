@@ -1,6 +1,6 @@
 // mcast: one push to many. First the keys of all receivers are gathered; then each is served in the way that suits it:
 //
-//   through a window, or where the processor copies anyway      a push of its own: nobody else has to do anything
+//   in direct memory, or where the processor copies anyway      a push of its own: nobody else has to do anything
 //   on a network whose switches copy                            one put to a group of the network's
 //   elsewhere, many of them and more than a few bytes           a tree, handed on from receiver to receiver (relays.hpp)
 //   otherwise                                                   a push of its own

@@ -47,7 +47,7 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
     return std::unexpected(
         Error{.code = ErrorCode::out_of_memory,
               .fact = "no memory has the " + std::to_string(bytes) + " bytes of area " + std::to_string(id)});
-  auto memory = ports.back()->queue->translator().allocate_area((bytes + kRounding - 1) / kRounding * kRounding);
+  auto memory = ir::allocate_area(ports.back()->queue->translator(), (bytes + kRounding - 1) / kRounding * kRounding);
   if (!memory) {
     memory.error().fact = "area " + std::to_string(id) + " is not allocated: " + memory.error().fact;
     return std::unexpected(std::move(memory.error()));
@@ -94,7 +94,7 @@ Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (i == except) continue;
     const ir::Capabilities& capabilities = ports[i]->queue->capabilities();
-    auto place = ports[i]->queue->translator().expose_area(area.memory);
+    auto place = ir::expose_area(ports[i]->queue->translator(), area.memory);
     if (!place) return std::unexpected(std::move(place.error()));
     area.places[i] = *place;
     area.atomics[i] = capabilities.atomics && (area.allocated || (capabilities.atomics_on_any_memory && whole_words));
@@ -105,10 +105,10 @@ Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
 void OwnAreaTable::shut(OwnArea& area) {
   const auto ports = ground_.host.ports();
   for (std::size_t i = 0; i < ports.size(); ++i)
-    if (area.places[i].key != ir::MemoryKey{}) ports[i]->queue->translator().close_area(area.places[i]);
+    if (area.places[i].key != ir::MemoryKey{}) ir::close_area(ports[i]->queue->translator(), area.places[i]);
   if (area.allocated)
-    ports[area.allocated_at]->queue->translator().release_area(
-        {.memory = area.memory, .place = area.places[area.allocated_at]});
+    ir::release_area(ports[area.allocated_at]->queue->translator(),
+                     {.memory = area.memory, .place = area.places[area.allocated_at]});
 }
 
 Result<void> OwnAreaTable::close(std::uint64_t id) {

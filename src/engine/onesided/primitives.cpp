@@ -27,7 +27,7 @@ AreaKind wanted_of(Transfer::Kind kind) {
   return AreaKind::plain;
 }
 
-constexpr std::uint64_t kOwnKey = 1; // of a window onto memory of this process; 0 when it is closed
+constexpr std::uint64_t kOwnKey = 1; // of direct access to memory of this process; 0 when it is closed
 
 } // namespace
 
@@ -199,7 +199,7 @@ ErrorCode Primitives::open_own(KnownArea& area) {
   area.bytes = own->memory.size();
   area.atomics = own->atomics.front();
   area.own_live.store(kOwnKey, std::memory_order_relaxed);
-  area.open_window(
+  area.open_direct(
       {.memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1});
   return ErrorCode::ok;
 }
@@ -278,7 +278,8 @@ void Primitives::granted(Link& link, const AreaGrant& grant) {
   area->atomics = (grant.traits & AreaGrant::kAtomics) != 0;
   area->everyone = (grant.traits & AreaGrant::kEveryone) != 0;
   if (area->kind == AreaKind::plain || locks_.fits(*area))
-    area->open_window(link.queue().translator().area_window(ir::Peer{link.rank}, area->place, grant.bytes));
+    if (ir::DirectMemory* memory = link.queue().facets().direct_memory)
+      area->open_direct(memory->direct_area(ir::Peer{link.rank}, area->place, grant.bytes));
   Transfer* waiting = area->waiting.head;
   area->waiting = {};
   while (waiting != nullptr) {

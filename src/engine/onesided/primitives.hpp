@@ -1,5 +1,5 @@
 // One-sided operations as the engine carries them out: finds the area, asks its owner for the key where that is missing, and
-// hands the operation to transfers or locks. What is common stays short: through a window a push is a look-up and a few stores.
+// hands the operation to transfers or locks. What is common stays short: In direct memory a push is a look-up and a few stores.
 #pragma once
 
 #include "base/shared_words.hpp"
@@ -36,18 +36,18 @@ class Primitives {
   // At once, where nothing has to be waited for. False: nothing has happened, and the general form is to be used.
   [[nodiscard]] bool push_now(const Place& to, std::span<const std::byte> data) {
     const KnownArea* area = reach(to, data.size());
-    if (area == nullptr || data.data() == nullptr || !area->window.enter()) [[unlikely]]
+    if (area == nullptr || data.data() == nullptr || !area->direct.enter()) [[unlikely]]
       return false;
-    base::store_in_order(area->window.memory + to.offset, data.data(), data.size());
-    area->window.leave();
+    base::store_in_order(area->direct.memory + to.offset, data.data(), data.size());
+    area->direct.leave();
     return true;
   }
   [[nodiscard]] bool pull_now(const Place& from, std::span<std::byte> into) {
     const KnownArea* area = reach(from, into.size());
-    if (area == nullptr || into.data() == nullptr || !area->window.enter()) [[unlikely]]
+    if (area == nullptr || into.data() == nullptr || !area->direct.enter()) [[unlikely]]
       return false;
-    base::copy_bytes(into.data(), area->window.memory + from.offset, into.size());
-    area->window.leave();
+    base::copy_bytes(into.data(), area->direct.memory + from.offset, into.size());
+    area->direct.leave();
     return true;
   }
 
@@ -56,10 +56,10 @@ class Primitives {
     if (!is_sound(operation, at.offset)) [[unlikely]]
       return {};
     const KnownArea* area = reach(at, bytes);
-    if (area == nullptr || !area->atomics || !area->window.enter()) [[unlikely]]
+    if (area == nullptr || !area->atomics || !area->direct.enter()) [[unlikely]]
       return {};
-    const std::uint64_t before = apply_here(operation, area->window.memory + at.offset);
-    area->window.leave();
+    const std::uint64_t before = apply_here(operation, area->direct.memory + at.offset);
+    area->direct.leave();
     return before;
   }
 
@@ -104,11 +104,11 @@ class Primitives {
   [[nodiscard]] std::string waiting_for();
 
  private:
-  // The area as a window that holds the bytes; null where something else has to be looked at.
+  // The area as direct memory that holds the bytes; null where something else has to be looked at.
   [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const {
     const KnownArea* area =
         ground_.known.find(static_cast<std::uint32_t>(place.peer), static_cast<std::uint64_t>(place.area));
-    if (area == nullptr || !area->window.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
+    if (area == nullptr || !area->direct.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
         [[unlikely]]
       return nullptr;
     return area;

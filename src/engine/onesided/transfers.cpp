@@ -51,7 +51,8 @@ void Transfers::forget(KnownArea& area) {
   if (area.state != KnownArea::State::open) return;
   area.shut();
   if (area.rank != ground_.core.rank && !area.link->failed())
-    area.link->queue().translator().leave_area(ir::Peer{area.rank}, area.place);
+    if (ir::DirectMemory* memory = area.link->queue().facets().direct_memory)
+      memory->leave_area(ir::Peer{area.rank}, area.place);
   revoked_.push_back(&area);
 }
 
@@ -84,8 +85,8 @@ void Transfers::move(Transfer& transfer) {
     finish(transfer, code);
     return;
   }
-  if (area.window.exists()) {
-    move_through_window(transfer);
+  if (area.direct.exists()) {
+    move_directly(transfer);
     return;
   }
   transfer.scattered = better_scattered(transfer);
@@ -99,15 +100,15 @@ void Transfers::move(Transfer& transfer) {
   end_if_done(transfer);
 }
 
-void Transfers::move_through_window(Transfer& transfer) {
+void Transfers::move_directly(Transfer& transfer) {
   KnownArea& area = *transfer.area;
-  if (!area.window.enter()) {
+  if (!area.direct.enter()) {
     forget(area);
     finish(transfer, area.code_of_closed());
     return;
   }
   const bool is_pull = transfer.kind == Transfer::Kind::pull;
-  std::byte* memory = area.window.memory + transfer.offset;
+  std::byte* memory = area.direct.memory + transfer.offset;
   for (Piece piece; transfer.cursor.next(piece, ~std::uint64_t{0});) {
     std::byte* local = transfer.local.data() + piece.local;
     if (is_pull)
@@ -115,7 +116,7 @@ void Transfers::move_through_window(Transfer& transfer) {
     else
       base::store_in_order(memory + piece.remote, local, piece.bytes);
   }
-  area.window.leave();
+  area.direct.leave();
   if (is_pull) keep_twin(transfer);
   give_notice(transfer);
   finish(transfer, ErrorCode::ok);
@@ -143,7 +144,7 @@ void Transfers::post_piece(Transfer& transfer) {
   bool signalled = true;
   if (transfer.kind == Transfer::Kind::push && piece.bytes <= ir::kHeadBytes && !capabilities.processor_copies) {
     std::memcpy(command.head.data(), command.local, piece.bytes);
-    command.head_bytes = piece.bytes;
+    command.head_bytes = static_cast<std::uint32_t>(piece.bytes);
     command.bytes = 0;
     signalled = !capabilities.orders_puts || !transfer.more || ++transfer.unsignalled == kMostUnsignalled;
   }

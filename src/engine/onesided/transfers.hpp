@@ -1,4 +1,4 @@
-// Operations under way: pushes, pulls and atomics, carried out at once where the area is a window, by commands elsewhere.
+// Operations under way: pushes, pulls and atomics, carried out at once where the area is direct memory, by commands elsewhere.
 #pragma once
 
 #include "base/reserve.hpp"
@@ -82,7 +82,7 @@ class Transfers {
 
  private:
   void move(Transfer& transfer);
-  void move_through_window(Transfer& transfer);
+  void move_directly(Transfer& transfer);
   bool scatter(Transfer& transfer);
   void post_pieces(Transfer& transfer);
   void post_piece(Transfer& transfer);

@@ -34,8 +34,9 @@ Step step(State state, Input input);
 } // namespace allocation
 
 // Whether rings are had in this way: otherwise by the connection protocol.
-inline bool allocates_by_reading(const ir::Capabilities& capabilities) {
-  return !capabilities.needs_connection && capabilities.announces_writes && capabilities.announces_reads;
+inline bool allocates_by_reading(const schedule::Queue& queue) {
+  const ir::Capabilities& can = queue.capabilities();
+  return queue.facets().endpoints == nullptr && can.announces_writes && can.announces_reads;
 }
 
 class Allocation {

@@ -1,7 +1,7 @@
 // The two sides of what processes share, as threads over one memory: for TSan, which knows no other order than what the code asks for.
 #include "engine/rings/ring.hpp"
 #include "engine/rings/shared_ring.hpp"
-#include "ir/window.hpp"
+#include "ir/direct_ring.hpp"
 
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ TEST_P(AreasContract, HaveKeysThatCountingDoesNotFind) {
   std::set<std::uint64_t> keys;
   for (const ir::ExposedMemory& area : areas) keys.insert(static_cast<std::uint64_t>(area.place.key));
   for (int i = 0; i < 8; ++i) {
-    const auto more = right.translator().allocate_area(64);
+    const auto more = ir::allocate_area(right.translator(), 64);
     ASSERT_TRUE(more) << more.error().message();
     EXPECT_TRUE(keys.insert(static_cast<std::uint64_t>(more->place.key)).second) << "a key came twice";
   }
@@ -48,43 +48,48 @@ TEST_P(AreasContract, HaveKeysThatCountingDoesNotFind) {
 TEST_P(AreasContract, AreOutOfReachOnceClosed) {
   for (const ir::ExposedMemory& area : areas) {
     ASSERT_EQ(left.status_of(put(1, area.place, data)), ir::Status::ok);
-    const ir::AreaWindow window = left.translator().area_window(ir::Peer{1}, area.place, kBytes);
-    EXPECT_TRUE(!window.exists() || window.enter());
-    if (window.exists()) window.leave();
-    right.translator().close_area(area.place);
+    ir::DirectMemory* memory_of = left.translator().facets().direct_memory;
+    const ir::DirectArea direct =
+        memory_of != nullptr ? memory_of->direct_area(ir::Peer{1}, area.place, kBytes) : ir::DirectArea{};
+    EXPECT_TRUE(!direct.exists() || direct.enter());
+    if (direct.exists()) direct.leave();
+    ir::close_area(right.translator(), area.place);
     const std::vector<std::byte> before(area.memory.begin(), area.memory.end());
     std::vector<std::byte> other = pattern(data.size(), 99);
     EXPECT_EQ(left.status_of(put(1, area.place, other)), ir::Status::refused);
     EXPECT_EQ(left.status_of(get(1, area.place, data)), ir::Status::refused);
     EXPECT_TRUE(std::equal(before.begin(), before.end(), area.memory.begin()));
-    if (window.exists()) {
-      EXPECT_FALSE(window.enter());
+    if (direct.exists()) {
+      EXPECT_FALSE(direct.enter());
     }
-    EXPECT_FALSE(left.translator().area_window(ir::Peer{1}, area.place, kBytes).exists());
-    left.translator().leave_area(ir::Peer{1}, area.place);
+    if (memory_of != nullptr) {
+      EXPECT_FALSE(memory_of->direct_area(ir::Peer{1}, area.place, kBytes).exists());
+      memory_of->leave_area(ir::Peer{1}, area.place);
+    }
     EXPECT_EQ(left.status_of(put(1, area.place, other)), ir::Status::refused);
   }
-  right.translator().release_area(areas.front());
+  ir::release_area(right.translator(), areas.front());
 }
 
 TEST_P(AreasContract, OpenAgainUnderAnotherKey) {
-  right.translator().close_area(areas.front().place);
-  right.translator().release_area(areas.front());
-  const auto again = right.translator().allocate_area(kBytes);
+  ir::close_area(right.translator(), areas.front().place);
+  ir::release_area(right.translator(), areas.front());
+  const auto again = ir::allocate_area(right.translator(), kBytes);
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(left.status_of(put(1, areas.front().place, data)), ir::Status::refused);
   EXPECT_EQ(left.status_of(put(1, again->place, data)), ir::Status::ok);
 }
 
-TEST_P(AreasContract, GiveAWindowWhoseStoresArePuts) {
+TEST_P(AreasContract, GiveDirectMemoryWhoseStoresArePuts) {
   const ir::ExposedMemory& area = areas.front();
-  const ir::AreaWindow window = left.translator().area_window(ir::Peer{1}, area.place, kBytes);
-  if (!window.exists()) GTEST_SKIP() << "this network offers none";
-  ASSERT_TRUE(window.enter());
-  window.memory[77] = std::byte{0x5a};
-  window.leave();
+  ir::DirectMemory* offered = left.translator().facets().direct_memory;
+  if (offered == nullptr) GTEST_SKIP() << "this network offers none";
+  const ir::DirectArea direct = offered->direct_area(ir::Peer{1}, area.place, kBytes);
+  ASSERT_TRUE(direct.enter());
+  direct.memory[77] = std::byte{0x5a};
+  direct.leave();
   EXPECT_EQ(area.memory[77], std::byte{0x5a});
-  EXPECT_FALSE(left.translator().area_window(ir::Peer{1}, area.place, kBytes + 1).exists());
+  EXPECT_FALSE(offered->direct_area(ir::Peer{1}, area.place, kBytes + 1).exists());
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 
 #include "translators/contract/network.hpp"
 
+#include <poll.h>
+
 #include <limits>
 #include <string>
 
@@ -16,7 +18,36 @@ inline constexpr std::byte kUntouched{0xee}; // what memory is filled with, to s
 class MemoryContract : public Pair {};
 class TransfersContract : public Pair {};
 class PeersContract : public Pair {};
-class SleepContract : public Pair {};
+
+class SleepContract : public Pair {
+ public:
+  using By = ir::Sleeping::By;
+  static constexpr std::array kBoth = {By::sleep, By::descriptor};
+
+  void SetUp() override {
+    Pair::SetUp();
+    sleeping = right.translator().facets().sleeping;
+    if (sleeping == nullptr) GTEST_SKIP() << "this network does not know when something arrives";
+    const auto made = sleeping->descriptor();
+    ASSERT_TRUE(made) << made.error().message();
+    descriptor = *made;
+  }
+  // After an announcement. By the descriptor: whether it was woken.
+  bool sleep(By by, std::chrono::nanoseconds limit) const {
+    if (by == By::sleep) {
+      sleeping->sleep(limit);
+      return false;
+    }
+    pollfd waits{.fd = descriptor, .events = POLLIN, .revents = 0};
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(limit).count();
+    const bool woken = ::poll(&waits, 1, static_cast<int>(milliseconds)) == 1;
+    sleeping->cancel_sleep();
+    return woken;
+  }
+
+  ir::Sleeping* sleeping = nullptr; // of the right peer
+  int descriptor = -1;
+};
 
 class AreasContract : public Pair {
  public:
@@ -24,11 +55,11 @@ class AreasContract : public Pair {
 
   void SetUp() override {
     Pair::SetUp();
-    const auto allocated = right.translator().allocate_area(kBytes);
+    const auto allocated = ir::allocate_area(right.translator(), kBytes);
     ASSERT_TRUE(allocated) << allocated.error().message();
     areas.push_back(*allocated);
     if (!right.translator().capabilities().reads_any_memory) return;
-    const auto exposed = right.translator().expose_area(own);
+    const auto exposed = ir::expose_area(right.translator(), own);
     ASSERT_TRUE(exposed) << exposed.error().message();
     areas.push_back({.memory = own, .place = *exposed});
   }
@@ -38,14 +69,17 @@ class AreasContract : public Pair {
   std::vector<std::byte> data = pattern(300, 7);
 };
 
-class WindowsContract : public Pair {
+class DirectMemoryContract : public Pair {
  public:
   void SetUp() override {
     Pair::SetUp();
-    window = left.translator().window(ir::Peer{1}, there, memory.size());
-    if (!window.exists()) GTEST_SKIP() << "this network offers no window";
+    offered = left.translator().facets().direct_memory;
+    if (offered == nullptr) GTEST_SKIP() << "this network offers no direct memory";
+    direct = offered->direct_ring(ir::Peer{1}, there, memory.size());
+    ASSERT_TRUE(direct.exists());
   }
-  ir::Window window; // of the left peer onto `memory`
+  ir::DirectMemory* offered = nullptr; // by the left peer's network
+  ir::DirectRing direct;               // `memory`
 };
 
 class AtomicsContract : public Pair {
@@ -77,12 +111,12 @@ NetworkType type_of(const char* name) {
 } // namespace heddle::translators::contract
 
 // Stands inside namespace heddle::translators::contract. A macro because GoogleTest registers by macro.
-#define HEDDLE_TRANSLATOR_CONTRACT(name, Type)                                                \
-  INSTANTIATE_TEST_SUITE_P(name, MemoryContract, ::testing::Values(type_of<Type>(#name)));    \
-  INSTANTIATE_TEST_SUITE_P(name, TransfersContract, ::testing::Values(type_of<Type>(#name))); \
-  INSTANTIATE_TEST_SUITE_P(name, AreasContract, ::testing::Values(type_of<Type>(#name)));     \
-  INSTANTIATE_TEST_SUITE_P(name, WindowsContract, ::testing::Values(type_of<Type>(#name)));   \
-  INSTANTIATE_TEST_SUITE_P(name, AtomicsContract, ::testing::Values(type_of<Type>(#name)));   \
-  INSTANTIATE_TEST_SUITE_P(name, RefusalsContract, ::testing::Values(type_of<Type>(#name)));  \
-  INSTANTIATE_TEST_SUITE_P(name, PeersContract, ::testing::Values(type_of<Type>(#name)));     \
+#define HEDDLE_TRANSLATOR_CONTRACT(name, Type)                                                   \
+  INSTANTIATE_TEST_SUITE_P(name, MemoryContract, ::testing::Values(type_of<Type>(#name)));       \
+  INSTANTIATE_TEST_SUITE_P(name, TransfersContract, ::testing::Values(type_of<Type>(#name)));    \
+  INSTANTIATE_TEST_SUITE_P(name, AreasContract, ::testing::Values(type_of<Type>(#name)));        \
+  INSTANTIATE_TEST_SUITE_P(name, DirectMemoryContract, ::testing::Values(type_of<Type>(#name))); \
+  INSTANTIATE_TEST_SUITE_P(name, AtomicsContract, ::testing::Values(type_of<Type>(#name)));      \
+  INSTANTIATE_TEST_SUITE_P(name, RefusalsContract, ::testing::Values(type_of<Type>(#name)));     \
+  INSTANTIATE_TEST_SUITE_P(name, PeersContract, ::testing::Values(type_of<Type>(#name)));        \
   INSTANTIATE_TEST_SUITE_P(name, SleepContract, ::testing::Values(type_of<Type>(#name)))

@@ -84,7 +84,7 @@ TEST_P(MemoryContract, TheFirstMemoryAllocatedIsTheOneThatAttachNames) {
 }
 
 TEST_P(MemoryContract, ExposedMemoryOfTheCallerIsReached) {
-  std::vector<std::byte> owned = pattern(100'000, 3);
+  std::vector<std::byte> owned = pattern(std::min<std::size_t>(100'000, largest_transfer()), 3);
   const auto place = right.translator().expose(owned);
   if (!right.translator().capabilities().reads_any_memory) {
     ASSERT_FALSE(place);

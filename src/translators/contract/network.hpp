@@ -184,6 +184,8 @@ class Pair : public ::testing::TestWithParam<NetworkType> {
     connect();
   }
 
+  [[nodiscard]] std::uint64_t largest_transfer() { return left.translator().capabilities().largest_transfer; }
+
   // By the C library: tests are not optimised, and these look at every byte again and again.
   void fill(std::byte value) { std::memset(memory.data(), static_cast<int>(value), memory.size()); }
   [[nodiscard]] bool all(std::byte value) const {
@@ -198,12 +200,14 @@ class Pair : public ::testing::TestWithParam<NetworkType> {
 
  private:
   void connect() {
-    if (!left.translator().capabilities().needs_connection) return;
-    const auto here = left.translator().prepare_endpoint(ir::Peer{1});
-    const auto far = right.translator().prepare_endpoint(ir::Peer{0});
+    ir::Endpoints* of_left = left.translator().facets().endpoints;
+    ir::Endpoints* of_right = right.translator().facets().endpoints;
+    if (of_left == nullptr) return;
+    const auto here = of_left->prepare_endpoint(ir::Peer{1});
+    const auto far = of_right->prepare_endpoint(ir::Peer{0});
     ASSERT_TRUE(here && far);
-    ASSERT_TRUE(left.translator().connect_endpoint(ir::Peer{1}, *far));
-    ASSERT_TRUE(right.translator().connect_endpoint(ir::Peer{0}, *here));
+    ASSERT_TRUE(of_left->connect_endpoint(ir::Peer{1}, *far));
+    ASSERT_TRUE(of_right->connect_endpoint(ir::Peer{0}, *here));
   }
 };
 

@@ -51,7 +51,7 @@ TEST_P(RefusalsContract, SizesThatWrapAround) {
                                     ir::Flags::lead_last | ir::Flags::terminated}) {
         ir::Command command = put(1, there, local);
         command.bytes = bytes;
-        command.head_bytes = head;
+        command.head_bytes = static_cast<std::uint32_t>(head);
         command.flags = flags;
         expect_refused(command, "put of " + std::to_string(head) + " and " + std::to_string(bytes));
       }
@@ -66,7 +66,7 @@ TEST_P(RefusalsContract, HeadsLongerThanACommandHolds) {
   for (const std::uint64_t head : {std::uint64_t{65}, std::uint64_t{4096}, kLargest, kLargest - 255}) {
     for (const ir::Flags flags : {ir::Flags::none, ir::Flags::terminated, ir::Flags::lead_last}) {
       ir::Command command = put(1, there, local);
-      command.head_bytes = head;
+      command.head_bytes = static_cast<std::uint32_t>(head);
       command.flags = flags;
       expect_refused(command, std::to_string(head));
     }
@@ -87,7 +87,7 @@ TEST_P(RefusalsContract, LeadsAndTerminatorsAtPlacesThatAreNotAligned) {
 TEST_P(RefusalsContract, LeadsThatAreNotInTheHead) {
   for (std::uint64_t head = 0; head < 8; ++head) {
     ir::Command command = put(1, there, local);
-    command.head_bytes = head;
+    command.head_bytes = static_cast<std::uint32_t>(head);
     command.flags = ir::Flags::lead_last;
     expect_refused(command, std::to_string(head));
   }

@@ -1,43 +1,58 @@
-// The contract on sleeping: announce_sleep, cancel_sleep, sleep (translator.hpp).
+// The contract on sleeping (ir::Sleeping): in the network's own way, and on its descriptor.
 #include "translators/contract/contract.hpp"
 
 namespace heddle::translators::contract {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 TEST_P(SleepContract, AWriteBetweenAnnouncingAndSleepingEndsTheSleepAtOnce) {
-  const auto start = std::chrono::steady_clock::now();
-  for (std::uint64_t i = 1; i <= 20; ++i) {
-    right.translator().announce_sleep();
-    left.run(put_word(1, there, i));
-    right.translator().sleep(kPatience);
+  for (const By by : kBoth) {
+    const auto start = Clock::now();
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+      sleeping->announce_sleep(by);
+      left.submit(put_word(1, there, i));
+      sleep(by, kPatience);
+    }
+    EXPECT_LT(Clock::now() - start, kPatience);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
 }
 
 TEST_P(SleepContract, ACancelledAnnouncementLeavesNothingBehind) {
-  right.translator().announce_sleep();
-  right.translator().cancel_sleep();
-  left.run(put_word(1, there, 1));
-  right.translator().announce_sleep();
-  left.run(put_word(1, there, 2));
-  const auto start = std::chrono::steady_clock::now();
-  right.translator().sleep(kPatience);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
+  for (const By by : kBoth) {
+    sleeping->announce_sleep(by);
+    sleeping->cancel_sleep();
+    left.submit(put_word(1, there, 1));
+    sleeping->announce_sleep(by);
+    left.submit(put_word(1, there, 2));
+    const auto start = Clock::now();
+    sleep(by, kPatience);
+    EXPECT_LT(Clock::now() - start, kPatience);
+  }
 }
 
-// Nothing arrives: only the limit can end these sleeps.
-TEST_P(SleepContract, EndsWhenItsLimitIsReached) {
-  const auto start = std::chrono::steady_clock::now();
-  for (const auto limit : {std::chrono::nanoseconds(10'000), std::chrono::nanoseconds(0)}) {
-    right.translator().announce_sleep();
-    right.translator().sleep(limit);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience) << limit.count() << " ns";
+TEST_P(SleepContract, WhatHasWokenItOnceDoesNotWakeItAgain) {
+  sleeping->announce_sleep(By::descriptor);
+  left.submit(put_word(1, there, 1));
+  sleep(By::descriptor, kPatience);
+  right.poll();
+  if (!sleeping->announce_sleep(By::descriptor)) GTEST_SKIP() << "this system promises nothing";
+  EXPECT_FALSE(sleep(By::descriptor, std::chrono::milliseconds(1)));
+}
+
+// It neither returns before, which would be no sleep, nor waits for somebody to come.
+TEST_P(SleepContract, LastsUntilItsLimit) {
+  for (const By by : kBoth) {
+    if (!sleeping->announce_sleep(by)) GTEST_SKIP() << "this system promises nothing, so sleeps are short";
+    constexpr auto kLimit = std::chrono::milliseconds(2);
+    const auto start = Clock::now();
+    EXPECT_FALSE(sleep(by, kLimit));
+    const auto slept = Clock::now() - start;
+    EXPECT_GE(slept, kLimit);
+    EXPECT_LT(slept, kPatience);
+    sleeping->announce_sleep(by);
+    EXPECT_FALSE(sleep(by, std::chrono::nanoseconds(0)));
   }
-  // It is over: the next one is announced and ended as ever.
-  right.translator().announce_sleep();
-  left.run(put_word(1, there, 1));
-  right.translator().sleep(kPatience);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
 }
 
 // A sleeper that misses a write would sleep until its limit, which is the whole patience of the test.
@@ -48,15 +63,16 @@ TEST_P(SleepContract, ASleeperMissesNoWrite) {
   std::atomic<bool> late{false};
   std::thread sleeper([&] {
     for (std::uint64_t i = 1; i <= kTimes; ++i) {
+      const By by = kBoth[i % 2];
       while (!late) {
-        right.translator().announce_sleep();
+        sleeping->announce_sleep(by);
         right.poll();
         if (load_word(memory.data()) == i) break;
-        const auto start = std::chrono::steady_clock::now();
-        right.translator().sleep(kPatience);
-        if (std::chrono::steady_clock::now() - start >= kPatience) late = true;
+        const auto start = Clock::now();
+        sleep(by, kPatience);
+        if (Clock::now() - start >= kPatience) late = true;
       }
-      right.translator().cancel_sleep();
+      sleeping->cancel_sleep();
       seen.store(i, std::memory_order_release);
     }
   });

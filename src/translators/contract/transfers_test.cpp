@@ -13,6 +13,12 @@ std::size_t terminator_at(std::size_t content) {
 }
 
 constexpr std::array<std::size_t, 8> kSizes = {0, 1, 7, 8, 9, 64, 4096, std::size_t{1} << 20U};
+// As far as the network takes them at once.
+std::vector<std::size_t> sizes_on(Pair& pair) {
+  std::vector<std::size_t> sizes;
+  for (const std::size_t size : kSizes) sizes.push_back(std::min<std::size_t>(size, pair.largest_transfer()));
+  return sizes;
+}
 
 // A put of `head` and `data` bytes at `offset`, and everything that the memory must then hold.
 void check_put(Pair& pair, std::uint64_t offset, std::size_t head, std::size_t data, ir::Flags flags) {
@@ -22,7 +28,7 @@ void check_put(Pair& pair, std::uint64_t offset, std::size_t head, std::size_t d
   std::vector<std::byte> contents = pattern(head + data, static_cast<unsigned>(offset + 1));
   ir::Command command = put(1, pair.there.at(offset), std::span(contents).subspan(head));
   std::copy_n(contents.begin(), head, command.head.begin());
-  command.head_bytes = head;
+  command.head_bytes = static_cast<std::uint32_t>(head);
   command.flags = flags;
   ASSERT_EQ(pair.left.status_of(command), ir::Status::ok);
 
@@ -37,24 +43,24 @@ void check_put(Pair& pair, std::uint64_t offset, std::size_t head, std::size_t d
 }
 
 TEST_P(TransfersContract, APutWritesItsDataAndNothingElse) {
-  for (const std::size_t data : kSizes)
+  for (const std::size_t data : sizes_on(*this))
     for (const std::uint64_t offset : {8U, 9U, 64U, 1001U}) check_put(*this, offset, 0, data, ir::Flags::none);
 }
 
 TEST_P(TransfersContract, APutWritesItsHeadBeforeItsData) {
   for (const std::size_t head : {1U, 7U, 8U, 9U, 63U, 64U})
-    for (const std::size_t data : kSizes)
+    for (const std::size_t data : sizes_on(*this))
       for (const std::uint64_t offset : {8U, 13U}) check_put(*this, offset, head, data, ir::Flags::none);
 }
 
 TEST_P(TransfersContract, ATerminatorFollowsAtTheNextMultipleOfItsAlignment) {
   for (const std::size_t head : {0U, 1U, 8U, 64U})
-    for (const std::size_t data : kSizes) check_put(*this, 16, head, data, ir::Flags::terminated);
+    for (const std::size_t data : sizes_on(*this)) check_put(*this, 16, head, data, ir::Flags::terminated);
 }
 
 TEST_P(TransfersContract, APutWithItsLeadLastIsComplete) {
   for (const std::size_t head : {8U, 9U, 16U, 64U}) {
-    for (const std::size_t data : kSizes) {
+    for (const std::size_t data : sizes_on(*this)) {
       check_put(*this, 24, head, data, ir::Flags::lead_last);
       check_put(*this, 24, head, data, ir::Flags::lead_last | ir::Flags::terminated);
     }
@@ -68,7 +74,7 @@ TEST_P(TransfersContract, AnUnsignalledRecordIsComplete) {
     ir::Command command = put(1, there.at(64), contents);
     const std::vector<std::byte> head = pattern(16, 1);
     std::copy(head.begin(), head.end(), command.head.begin());
-    command.head_bytes = head.size();
+    command.head_bytes = static_cast<std::uint32_t>(head.size());
     command.flags = ir::Flags::lead_last | ir::Flags::terminated;
     left.submit(command);
     std::uint64_t lead = 0;
@@ -84,7 +90,7 @@ TEST_P(TransfersContract, AnUnsignalledRecordIsComplete) {
 TEST_P(TransfersContract, AGetBringsWhatIsThereAndNothingElse) {
   const std::vector<std::byte> contents = pattern(memory.size(), 8);
   std::copy(contents.begin(), contents.end(), memory.begin());
-  for (const std::size_t bytes : kSizes) {
+  for (const std::size_t bytes : sizes_on(*this)) {
     for (const std::size_t offset : {0U, 1U, 8U, 1001U}) {
       std::vector<std::byte> local(bytes + 16, kUntouched);
       ASSERT_EQ(left.status_of(get(1, there.at(offset), std::span(local).subspan(8, bytes))), ir::Status::ok);
@@ -230,7 +236,7 @@ TEST_P(TransfersContract, RandomTransfersAgreeWithAModel) {
   std::mt19937_64 random(seed);
   std::vector<std::byte> model(memory.size(), std::byte{0});
   for (int i = 0; i < 1000; ++i) {
-    const std::size_t bytes = random() % (std::size_t{1} << (random() % 17));
+    const std::size_t bytes = std::min<std::size_t>(random() % (std::size_t{1} << (random() % 17)), largest_transfer());
     const std::size_t offset = random() % (model.size() - bytes - ir::kHeadBytes);
     const auto at = model.begin() + static_cast<std::ptrdiff_t>(offset);
     if (random() % 3 == 0) {
@@ -242,7 +248,7 @@ TEST_P(TransfersContract, RandomTransfersAgreeWithAModel) {
       std::vector<std::byte> contents = pattern(head + bytes, static_cast<unsigned>(random()));
       ir::Command command = put(1, there.at(offset), std::span(contents).subspan(head));
       std::copy_n(contents.begin(), head, command.head.begin());
-      command.head_bytes = head;
+      command.head_bytes = static_cast<std::uint32_t>(head);
       ASSERT_EQ(left.status_of(command), ir::Status::ok);
       std::copy(contents.begin(), contents.end(), at);
     }

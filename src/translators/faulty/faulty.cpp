@@ -9,6 +9,7 @@ namespace heddle::translators {
 
 Faulty::Faulty(ir::Translator& inner, FaultPlan plan)
     : Decorator(inner),
+      inner_sleeping_(inner.facets().sleeping),
       plan_(std::move(plan)),
       dice_(plan_.seed),
       commands_(!plan_.reorder_commands || inner.capabilities().orders_puts) {}
@@ -121,11 +122,17 @@ std::size_t Faulty::poll(std::span<ir::Event> events) {
   return count;
 }
 
+ir::Facets Faulty::facets() {
+  ir::Facets facets = Decorator::facets();
+  if (inner_sleeping_ != nullptr) facets.sleeping = this;
+  return facets;
+}
+
 void Faulty::sleep(std::chrono::nanoseconds limit) {
   if (held() == 0)
-    inner().sleep(limit);
+    inner_sleeping_->sleep(limit);
   else
-    inner().cancel_sleep();
+    inner_sleeping_->cancel_sleep();
 }
 
 void Faulty::cut(ir::Peer peer) {

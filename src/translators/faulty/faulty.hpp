@@ -13,10 +13,11 @@
 
 namespace heddle::translators {
 
-class Faulty final : public Decorator {
+class Faulty final : public Decorator, private ir::Sleeping {
  public:
   Faulty(ir::Translator& inner, FaultPlan plan);
 
+  [[nodiscard]] ir::Facets facets() override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   // What is held for the peer goes out first.
@@ -24,8 +25,7 @@ class Faulty final : public Decorator {
   std::size_t submit(std::span<const ir::Command> commands) override;
   // Delays count calls of this.
   std::size_t poll(std::span<ir::Event> events) override;
-  // Returns at once while something is held, since only polls move it.
-  void sleep(std::chrono::nanoseconds limit) override;
+  [[nodiscard]] bool drained() const override { return held() == 0 && Decorator::drained(); }
 
   // From now on the peer cannot be reached: every command on it ends as peer_lost, and peer_failed comes once.
   void cut(ir::Peer peer);
@@ -38,6 +38,12 @@ class Faulty final : public Decorator {
   [[nodiscard]] std::size_t held() const { return commands_.size() + events_.size(); }
 
  private:
+  // While something is held nobody may sleep, since only polls move it.
+  bool announce_sleep(By by) override { return inner_sleeping_->announce_sleep(by) && held() == 0; }
+  void cancel_sleep() override { inner_sleeping_->cancel_sleep(); }
+  void sleep(std::chrono::nanoseconds limit) override;
+  Result<int> descriptor() override { return inner_sleeping_->descriptor(); }
+
   [[nodiscard]] bool lost(ir::Peer peer) const { return killed_ || cut_.contains(peer); }
   [[nodiscard]] std::uint64_t delay(double probability);
   bool take(const ir::Command& command);
@@ -46,6 +52,7 @@ class Faulty final : public Decorator {
   void hold(const ir::Event& event);
   void collect();
 
+  ir::Sleeping* inner_sleeping_; // null: the network has none
   FaultPlan plan_;
   Dice dice_;
   HeldCommands commands_;

@@ -1,7 +1,5 @@
 #include "translators/loopback/loopback.hpp"
 
-#include "translators/execute.hpp"
-
 #include <limits>
 
 namespace heddle::translators {
@@ -21,8 +19,7 @@ void LoopbackFabric::kill(ir::Peer peer) {
 Loopback::Loopback(LoopbackFabric& fabric, ir::Peer self)
     : fabric_(fabric), self_(self), attached_(fabric.members_.size(), false) {
   const bool announcing = fabric.manner_ == LoopbackFabric::Manner::announcing;
-  capabilities_ = {.needs_connection = !announcing,
-                   .announces_writes = announcing,
+  capabilities_ = {.announces_writes = announcing,
                    .announces_reads = announcing,
                    .orders_puts = true,
                    .atomics = true,
@@ -94,28 +91,7 @@ ir::Status Loopback::execute(const ir::Command& command, std::uint64_t& value) {
   const Loopback* target = fabric_.member(command.peer);
   const bool reachable = target != nullptr && attached_[static_cast<std::uint32_t>(command.peer)];
   if (!reachable || fabric_.member(self_) != this) return ir::Status::peer_lost;
-  switch (command.operation) {
-    case ir::Operation::put: {
-      std::byte* to = target->memory_.reach(command.remote, put_extent(command));
-      if (to == nullptr || !put_is_sound(command, to)) return ir::Status::refused;
-      execute_put(command, to);
-      return ir::Status::ok;
-    }
-    case ir::Operation::get: {
-      const std::byte* from = target->memory_.reach(command.remote, command.bytes);
-      if (from == nullptr) return ir::Status::refused;
-      if (command.bytes > 0) std::memcpy(command.local, from, command.bytes);
-      return ir::Status::ok;
-    }
-    case ir::Operation::compare_and_swap:
-    case ir::Operation::fetch_and_add: {
-      std::byte* at = target->memory_.reach(command.remote, kWord);
-      if (at == nullptr || reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return ir::Status::refused;
-      value = execute_atomic(command, at);
-      return ir::Status::ok;
-    }
-  }
-  return ir::Status::failed;
+  return target->memory_.execute(command, value);
 }
 
 void Loopback::announce(const ir::Command& command) {

@@ -31,20 +31,24 @@ class LoopbackFabric {
   Manner manner_;
 };
 
-class Loopback final : public ir::Translator {
+class Loopback final : public ir::Translator, public ir::Areas {
  public:
   Loopback(LoopbackFabric& fabric, ir::Peer self);
   ~Loopback() override;
 
   [[nodiscard]] std::string_view name() const override { return "loopback"; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] ir::Facets facets() override { return {.areas = this}; }
   [[nodiscard]] ir::Address address() const override { return {}; }
+  [[nodiscard]] Result<void> reaches(const ir::Address&) const override { return {}; }
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   void deallocate(const ir::ExposedMemory& memory) override;
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
   void withdraw(const ir::RemotePlace& place) override;
   Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override;
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
+  void close_area(const ir::RemotePlace& place) override { withdraw(place); }
+  void release_area(const ir::ExposedMemory& memory) override { deallocate(memory); }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;

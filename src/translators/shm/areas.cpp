@@ -76,12 +76,10 @@ Result<OwnAreas::Made> OwnAreas::allocate(std::size_t bytes) {
   auto offset = segment->allocate(bytes);
   if (!offset) return std::unexpected(no_room(std::move(offset.error())));
   const std::span memory{segment->mapping().data() + *offset, bytes};
-  const std::uint64_t key = open(**entry, {.bytes = bytes,
-                                           .segment = {.process = ::getpid(),
-                                                       .descriptor = segment->descriptor(),
-                                                       .bytes = segment->mapping().bytes(),
-                                                       .inode = segment->inode()},
-                                           .address = *offset});
+  const std::uint64_t key =
+      open(**entry, {.bytes = bytes,
+                     .segment = {.process = ::getpid(), .descriptor = segment->descriptor(), .inode = segment->inode()},
+                     .address = *offset});
   segments_.emplace(key, std::move(*segment));
   return Made{.key = key, .memory = memory};
 }
@@ -126,7 +124,7 @@ PeerAreas::Found PeerAreas::open(const Mapping& main, std::uint32_t own_rank, st
   AreaContent content;
   if (!read_entry(entry, key, content)) return {};
   Area area{.mapping = {},
-            .window = {.live = &entry.key,
+            .direct = {.live = &entry.key,
                        .key = key,
                        .inside = &inside[own_rank].process,
                        .mark = static_cast<std::uint64_t>(::getpid()),
@@ -141,7 +139,7 @@ PeerAreas::Found PeerAreas::open(const Mapping& main, std::uint32_t own_rank, st
       return open ? not_mapped(mapping.error()) : Found{};
     }
     if (area.address > mapping->bytes() || area.bytes > mapping->bytes() - area.address) return {};
-    area.window.memory = mapping->data() + area.address;
+    area.direct.memory = mapping->data() + area.address;
     area.mapping = std::move(*mapping);
   }
   return {.area = &areas_.emplace(key, std::move(area)).first->second};

@@ -5,7 +5,7 @@
 // mistakes out, not a hostile process of the same user, which the kernel lets read and write its peers' memory anyway.
 #pragma once
 
-#include "ir/area_window.hpp"
+#include "ir/direct_area.hpp"
 #include "ir/event.hpp"
 #include "translators/area_keys.hpp"
 #include "translators/shm/segment.hpp"
@@ -129,7 +129,7 @@ class PeerAreas {
  public:
   struct Area {
     Mapping mapping; // empty: private memory of the peer
-    ir::AreaWindow window;
+    ir::DirectArea direct;
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
   };

@@ -30,7 +30,6 @@ void scribble(Peer& peer, Input& input, std::uint64_t key) {
   content.bytes = input.word();
   content.segment = {.process = (bits & 4U) != 0 ? static_cast<std::int32_t>(input.word()) : ::getpid(),
                      .descriptor = (bits & 8U) != 0 ? static_cast<std::int32_t>(input.word()) : peer.area.descriptor(),
-                     .bytes = (bits & 16U) != 0 ? input.word() : peer.area.mapping().bytes(),
                      .inode = (bits & 32U) != 0 ? input.word() : peer.area.inode()};
   content.address = input.word();
   entry.words = std::bit_cast<translators::AreaWords>(content);
@@ -45,16 +44,16 @@ void areas(Input& input) {
     const std::uint64_t key = translators::kAreaKey | input.word();
     scribble(peer, input, key);
     const auto* found = areas.find(peer.main.mapping(), input.below(4), key, input.below(2) == 1).area;
-    if (found == nullptr || !found->window.exists()) continue;
+    if (found == nullptr || !found->direct.exists()) continue;
     demand(found->mapping.bytes() > 0 && found->address <= found->mapping.bytes() &&
                found->bytes <= found->mapping.bytes() - found->address,
            "an area is inside its segment");
-    if (!found->window.enter()) continue;
+    if (!found->direct.enter()) continue;
     if (found->bytes > 0) {
-      found->window.memory[0] = std::byte{1};
-      found->window.memory[found->bytes - 1] = std::byte{1};
+      found->direct.memory[0] = std::byte{1};
+      found->direct.memory[found->bytes - 1] = std::byte{1};
     }
-    found->window.leave();
+    found->direct.leave();
   }
 }
 

@@ -138,7 +138,7 @@ ir::Event put_under_limit() {
   Child child([](const Line& line) {
     auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
     contract::Side side(**made);
-    const auto area = side.translator().allocate_area(64U << 20U);
+    const auto area = ir::allocate_area(side.translator(), 64U << 20U);
     if (!area || !side.translator().attach(ir::Peer{1}, side.translator().address())) return 2;
     {
       const Limit under;
@@ -202,7 +202,7 @@ TEST(ShmLimits, ASleepThatNoBarrierOrdersIsShort) {
     auto made = Shm::create({.size = 2, .ring_memory = 1U << 20U});
     if (!made || !Kernel::take_part_in_barriers() || !forbid_membarrier()) return kSkipped;
     const auto before = std::chrono::steady_clock::now();
-    (*made)->announce_sleep();
+    (*made)->announce_sleep(ir::Sleeping::By::sleep);
     (*made)->sleep(std::chrono::seconds(20));
     const auto area = (*made)->allocate_area(64);
     if (!area) return 1;

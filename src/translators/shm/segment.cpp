@@ -170,17 +170,17 @@ Result<Mapping> map_segment(const SegmentName& name) {
   }
   struct stat status{};
   const int seals = ::fcntl(file.number(), F_GET_SEALS); // negative for a file that cannot be sealed
-  const bool known = ::fstat(file.number(), &status) == 0 && status.st_ino == name.inode &&
-                     static_cast<std::uint64_t>(status.st_size) == name.bytes && seals >= 0 &&
+  const bool known = ::fstat(file.number(), &status) == 0 && status.st_ino == name.inode && seals >= 0 &&
                      (seals & kSizeSeals) == kSizeSeals;
-  if (!known || name.bytes < sizeof(SegmentHeader))
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (!known || bytes < sizeof(SegmentHeader))
     return std::unexpected(
         Error{.code = ErrorCode::unreachable,
               .fact = "process " + std::to_string(name.process) + " is not the peer that published its segment",
               .remedy = "restart the job: a process of it has ended"});
-  void* data = ::mmap(nullptr, name.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number(), 0);
-  if (data == MAP_FAILED) return std::unexpected(no_memory(name.bytes));
-  Mapping mapping(static_cast<std::byte*>(data), name.bytes);
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number(), 0);
+  if (data == MAP_FAILED) return std::unexpected(no_memory(bytes));
+  Mapping mapping(static_cast<std::byte*>(data), bytes);
   if (mapping.header().mark != kSegmentMark)
     return std::unexpected(Error{.code = ErrorCode::unreachable,
                                  .fact = "the peer's segment has another layout: it runs another version",

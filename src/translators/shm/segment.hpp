@@ -4,6 +4,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/shared_words.hpp"
+#include "translators/shm/bell.hpp"
 
 #include <heddle/error.hpp>
 
@@ -17,14 +18,16 @@ namespace heddle::translators {
 
 // What stands at the start of every segment.
 struct alignas(64) SegmentHeader {
-  std::uint64_t mark;                // kSegmentMark: a segment of this library, of this layout
-  std::atomic<std::uint32_t> asleep; // 1 while the owner sleeps, or is about to, until somebody writes to it
-  std::atomic<std::uint64_t> areas;  // offset of the table of areas (areas.hpp); 0: there is none yet
+  std::uint64_t mark; // kSegmentMark: a segment of this library, of this layout
+  std::atomic<std::uint32_t>
+      asleep;    // how the owner sleeps, or is about to (sleep_flag.hpp), until somebody writes to it
+  BellName bell; // that it sleeps by, if it ever has; set before `asleep` says so
+  std::atomic<std::uint64_t> areas; // offset of the table of areas (areas.hpp); 0: there is none yet
   // On a line of its own, because every copy between private memories asks here first.
   alignas(64) std::atomic<std::uint32_t> left; // 1: the owner's private memory is its program's again
   std::atomic<std::uint32_t> visitors;         // peers that are reading or writing it
 };
-inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0003ULL; // "Heddle", layout 3
+inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0004ULL; // "Heddle", layout 4
 
 // A copy out of or into the owner's private memory, for as long as it lives. Either `allowed` says no, or the owner, who leaves
 // by wait_for_visitors, waits for its end.
@@ -104,7 +107,6 @@ class Segment {
 struct SegmentName {
   std::int32_t process = 0;
   std::int32_t descriptor = 0; // in that process
-  std::uint64_t bytes = 0;
   std::uint64_t inode = 0;
 };
 Result<Mapping> map_segment(const SegmentName& name);

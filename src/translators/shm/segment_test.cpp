@@ -26,10 +26,7 @@ Segment make(std::size_t bytes = kBytes) {
 }
 
 SegmentName name_of(const Segment& segment) {
-  return {.process = ::getpid(),
-          .descriptor = segment.descriptor(),
-          .bytes = segment.mapping().bytes(),
-          .inode = segment.inode()};
+  return {.process = ::getpid(), .descriptor = segment.descriptor(), .inode = segment.inode()};
 }
 
 TEST(Segment, CannotBeShrunkOrGrownByAnybody) {
@@ -65,16 +62,10 @@ void expect_unreachable(const SegmentName& name, std::string_view fact) {
   EXPECT_NE(mapping.error().remedy, "");
 }
 
-TEST(Segment, OfAnotherInodeSizeOrDescriptorIsNotMapped) {
+TEST(Segment, OfAnotherInodeOrDescriptorIsNotMapped) {
   const Segment segment = make();
   SegmentName wrong = name_of(segment);
   wrong.inode += 1;
-  expect_unreachable(wrong, "is not the peer that published");
-  wrong = name_of(segment);
-  wrong.bytes *= 2;
-  expect_unreachable(wrong, "is not the peer that published");
-  wrong = name_of(segment);
-  wrong.bytes = 0;
   expect_unreachable(wrong, "is not the peer that published");
   wrong = name_of(segment);
   wrong.descriptor = 9999;
@@ -109,7 +100,7 @@ TEST(Segment, ThatCouldShrinkIsNotMapped) {
               static_cast<ssize_t>(sizeof(SegmentHeader)));
     struct stat status{};
     ASSERT_EQ(::fstat(file->number(), &status), 0);
-    expect_unreachable({.process = ::getpid(), .descriptor = file->number(), .bytes = kBytes, .inode = status.st_ino},
+    expect_unreachable({.process = ::getpid(), .descriptor = file->number(), .inode = status.st_ino},
                        "is not the peer that published");
   }
 }

@@ -35,6 +35,7 @@ constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
 
 struct Published {
   SegmentName segment;
+  std::uint64_t node = 0;
   std::uint64_t nonce_address = 0;
   std::uint64_t nonce = 0;
 };
@@ -92,6 +93,7 @@ Shm::Shm(const Config& config, Segment segment)
     : log_(config.log),
       wish_(config.cross_memory),
       rank_(config.rank),
+      node_(config.node),
       segment_(std::move(segment)),
       attached_(config.size) {
   std::random_device random;
@@ -101,8 +103,7 @@ Shm::Shm(const Config& config, Segment segment)
   if (wish_ != CrossMemory::off)
     read_refusal_ = try_read(::getpid(), reinterpret_cast<std::uint64_t>(nonce_.get()), *nonce_);
   wakes_at_once_ = Kernel::take_part_in_barriers();
-  capabilities_ = {.needs_connection = true,
-                   .announces_writes = false,
+  capabilities_ = {.announces_writes = false,
                    .orders_puts = true,
                    .atomics = true,
                    .atomics_with_processor = true,
@@ -122,6 +123,7 @@ template Entry entry_of<Shm>();
 Result<std::unique_ptr<ir::Translator>> Shm::make(const Ground& ground) {
   return create({.rank = ground.rank,
                  .size = ground.size,
+                 .node = ground.node,
                  .ring_memory = ground.settings->ring_memory,
                  .cross_memory = ground.own->choice<CrossMemory>(shm::kCrossMemory),
                  .log = ground.log});
@@ -138,15 +140,21 @@ std::string Shm::remark() const {
 }
 
 ir::Address Shm::address() const {
-  const Published published{.segment = {.process = ::getpid(),
-                                        .descriptor = segment_.descriptor(),
-                                        .bytes = segment_.mapping().bytes(),
-                                        .inode = segment_.inode()},
-                            .nonce_address = reinterpret_cast<std::uint64_t>(nonce_.get()),
-                            .nonce = *nonce_};
+  const Published published{
+      .segment = {.process = ::getpid(), .descriptor = segment_.descriptor(), .inode = segment_.inode()},
+      .node = node_,
+      .nonce_address = reinterpret_cast<std::uint64_t>(nonce_.get()),
+      .nonce = *nonce_};
   ir::Address address{};
   std::memcpy(address.data(), &published, sizeof published);
   return address;
+}
+
+Result<void> Shm::reaches(const ir::Address& address) const {
+  Published published;
+  std::memcpy(&published, address.data(), sizeof published);
+  if (published.node == node_) return {};
+  return std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "it is on another machine"});
 }
 
 Result<ir::ExposedMemory> Shm::allocate(std::size_t bytes) {
@@ -196,17 +204,17 @@ void Shm::release_area(const ir::ExposedMemory& memory) {
   own_areas().release(static_cast<std::uint64_t>(memory.place.key));
 }
 
-ir::AreaWindow Shm::area_window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+ir::DirectArea Shm::direct_area(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
   Attached* found = find(peer);
   if (found == nullptr || !is_area_key(place.key)) return {};
   const PeerAreas::Area* area =
       found->areas.find(found->mapping, rank_, static_cast<std::uint64_t>(place.key), !wakes_at_once_).area;
-  if (area == nullptr || !area->window.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
+  if (area == nullptr || !area->direct.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
     return {};
-  ir::AreaWindow window = area->window;
-  window.memory += place.offset;
-  if (reinterpret_cast<std::uintptr_t>(window.memory) % kWord != 0) return {}; // as no owner of the library's gives it
-  return window;
+  ir::DirectArea direct = area->direct;
+  direct.memory += place.offset;
+  if (reinterpret_cast<std::uintptr_t>(direct.memory) % kWord != 0) return {}; // as no owner of the library's gives it
+  return direct;
 }
 
 void Shm::leave_area(ir::Peer peer, const ir::RemotePlace& place) {
@@ -267,7 +275,7 @@ std::byte* Shm::reach(const Attached& peer, const ir::RemotePlace& place, std::u
   return peer.mapping.data() + place.offset;
 }
 
-ir::Window Shm::window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
+ir::DirectRing Shm::direct_ring(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) {
   const Attached* found = find(peer);
   std::byte* memory = found == nullptr ? nullptr : reach(*found, place, bytes);
   if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % kWord != 0) return {};
@@ -275,7 +283,12 @@ ir::Window Shm::window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_
 }
 
 void Shm::wake(ir::Peer peer) {
-  if (const Attached* found = find(peer)) wake_sleeper<Kernel>(found->mapping.header().asleep);
+  if (Attached* found = find(peer)) wake(*found);
+}
+
+void Shm::wake(Attached& peer) {
+  SegmentHeader& header = peer.mapping.header();
+  wake_sleeper<Kernel>(header.asleep, [&] { peer.bell.ring(peer.process, header.bell); });
 }
 
 std::size_t Shm::submit(std::span<const ir::Command> commands) {
@@ -289,7 +302,7 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
     }
     report(command, execute(*peer, command));
     if (ir::must_wake(peer->mapping.header().asleep)) [[unlikely]]
-      wake_sleeper<Kernel>(peer->mapping.header().asleep);
+      wake(*peer);
   }
   return commands.size();
 }
@@ -309,17 +322,17 @@ Shm::Outcome Shm::execute_in_area(Attached& peer, const ir::Command& command) {
     return {.status = lost ? ir::Status::peer_lost : found.status, .vendor_code = found.error};
   }
   PeerAreas::Area* area = found.area;
-  if (!area->window.enter()) {
+  if (!area->direct.enter()) {
     peer.areas.leave(key);
     return {.status = ir::Status::refused};
   }
   const bool inside = command.remote.offset <= area->bytes && command.bytes <= area->bytes - command.remote.offset;
   Outcome outcome{.status = ir::Status::refused};
-  if (area->window.exists())
-    outcome = execute_on(area->window.memory, area->bytes, command);
+  if (area->direct.exists())
+    outcome = execute_on(area->direct.memory, area->bytes, command);
   else if (inside)
     outcome = copy_across(peer, command, area->address);
-  area->window.leave();
+  area->direct.leave();
   return outcome;
 }
 
@@ -379,12 +392,27 @@ void Shm::report(const ir::Command& command, const Outcome& outcome) {
                 .vendor_code = outcome.vendor_code});
 }
 
-void Shm::announce_sleep() {
-  sleeps_ordered_ = translators::announce_sleep<Kernel>(segment_.mapping().header().asleep, wakes_at_once_);
+bool Shm::announce_sleep(By by) {
+  SegmentHeader& header = segment_.mapping().header();
+  const bool by_bell = by == By::descriptor && bell_;
+  sleeps_ordered_ =
+      translators::announce_sleep<Kernel>(header.asleep, wakes_at_once_, by_bell ? kAsleepByBell : kAsleepOnWord);
+  return sleeps_ordered_ && (by == By::sleep || by_bell);
 }
 
 void Shm::cancel_sleep() {
   translators::cancel_sleep<Kernel>(segment_.mapping().header().asleep);
+  if (bell_) bell_->quiet();
+}
+
+Result<int> Shm::descriptor() {
+  if (!bell_) {
+    auto made = Bell::create();
+    if (!made) return std::unexpected(made.error());
+    segment_.mapping().header().bell = made->name();
+    bell_ = std::move(*made);
+  }
+  return bell_->descriptor();
 }
 
 void Shm::sleep(std::chrono::nanoseconds limit) {

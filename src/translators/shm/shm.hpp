@@ -11,16 +11,18 @@
 #include "translators/shm/segment.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace heddle::translators {
 
-class Shm final : public ir::Translator {
+class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemory, public ir::Sleeping {
  public:
   struct Config {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;        // processes of the job
+    std::uint64_t node = 0;        // this machine, as opposed to others
     std::uint64_t ring_memory = 0; // bytes that allocate must be able to give, beside a little for each peer
     CrossMemory cross_memory = CrossMemory::automatic;
     base::Log log{};
@@ -37,8 +39,10 @@ class Shm final : public ir::Translator {
 
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
-  [[nodiscard]] ir::Address address() const override;
   [[nodiscard]] std::string remark() const override;
+  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .direct_memory = this, .sleeping = this}; }
+  [[nodiscard]] ir::Address address() const override;
+  [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   void deallocate(const ir::ExposedMemory& memory) override;
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override;
@@ -47,17 +51,18 @@ class Shm final : public ir::Translator {
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
   void close_area(const ir::RemotePlace& place) override;
   void release_area(const ir::ExposedMemory& memory) override;
-  [[nodiscard]] ir::AreaWindow area_window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  [[nodiscard]] ir::DirectArea direct_area(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
   void leave_area(ir::Peer peer, const ir::RemotePlace& place) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
-  [[nodiscard]] ir::Window window(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
+  [[nodiscard]] ir::DirectRing direct_ring(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
   void wake(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override { return events_.pop(events); }
-  void announce_sleep() override;
+  bool announce_sleep(By by) override;
   void cancel_sleep() override;
   void sleep(std::chrono::nanoseconds limit) override;
+  [[nodiscard]] Result<int> descriptor() override;
 
   // Whether this process may read that one's memory: tried with a word that the peer has published.
   [[nodiscard]] bool reads_memory_of(ir::Peer peer) const;
@@ -68,6 +73,7 @@ class Shm final : public ir::Translator {
     std::int32_t process = 0;
     bool cross_memory = false;
     PeerAreas areas;
+    PeerBell bell;
   };
   struct Outcome {
     ir::Status status = ir::Status::ok;
@@ -81,6 +87,7 @@ class Shm final : public ir::Translator {
   Outcome execute_in_area(Attached& peer, const ir::Command& command);
   // On `room` bytes of memory that offsets count from the start of.
   static Outcome execute_on(std::byte* memory, std::uint64_t room, const ir::Command& command);
+  static void wake(Attached& peer);
   void report(const ir::Command& command, const Outcome& outcome);
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
   // `base` is what the command's offset counts from in the peer's private memory.
@@ -90,12 +97,14 @@ class Shm final : public ir::Translator {
   CrossMemory wish_;
   int read_refusal_ = 0; // errno of the try to read another process's memory; 0: it worked, or was not wished for
   std::uint32_t rank_;
+  std::uint64_t node_;
   Segment segment_;
   std::unique_ptr<OwnAreas> own_areas_; // made with the first area
   ir::Capabilities capabilities_;
   std::vector<std::unique_ptr<Attached>> attached_; // by rank
   OwnAreas& own_areas();
   EventList events_;
+  std::optional<Bell> bell_;             // made when it is first slept by
   std::unique_ptr<std::uint64_t> nonce_; // in private memory, for peers to try to read
   bool wakes_at_once_ = false;           // the kernel orders sleepers against writers
   bool sleeps_ordered_ = false;          // has ordered the sleep that is announced

@@ -1,5 +1,5 @@
 // Sleeping until a peer writes here: one word of the sleeper's segment, `asleep`, that it sets and that writers look at after each
-// write. The order in which both sides do that, and why nothing is missed, is in docs/protocols/waiting.md.
+// write. It says how the sleeper is woken, too. The order in which both sides do that, and why nothing is missed, is in docs/protocols/waiting.md.
 // The writers' look is ir::must_wake.
 #pragma once
 
@@ -23,25 +23,34 @@ struct Kernel : base::Processor {
   static void wake(std::atomic<std::uint32_t>& word);
 };
 
+inline constexpr std::uint32_t kAwake = 0;
+inline constexpr std::uint32_t kAsleepOnWord = 1; // on `asleep` itself
+inline constexpr std::uint32_t kAsleepByBell = 2; // on descriptors, its bell among them
+
 // True, and only with `barrier`: from here on, whoever writes sees the flag, or what it has written is seen by the caller's next look.
 template <typename Memory>
-bool announce_sleep(std::atomic<std::uint32_t>& asleep, bool barrier) {
-  Memory::store(asleep, 1U, std::memory_order_relaxed);
+bool announce_sleep(std::atomic<std::uint32_t>& asleep, bool barrier, std::uint32_t how = kAsleepOnWord) {
+  Memory::store(asleep, how, std::memory_order_release); // a bell's name before it
   return barrier && Memory::barrier_everywhere();
 }
 template <typename Memory>
 void cancel_sleep(std::atomic<std::uint32_t>& asleep) {
-  Memory::store(asleep, 0U, std::memory_order_relaxed);
+  Memory::store(asleep, kAwake, std::memory_order_relaxed);
 }
 // After announce_sleep and a look that found nothing.
 template <typename Memory>
 void sleep_announced(std::atomic<std::uint32_t>& asleep, std::chrono::nanoseconds limit) {
-  Memory::wait_while(asleep, 1, limit);
+  Memory::wait_while(asleep, kAsleepOnWord, limit);
   cancel_sleep<Memory>(asleep);
 }
-template <typename Memory>
-void wake_sleeper(std::atomic<std::uint32_t>& asleep) {
-  if (Memory::exchange(asleep, 0U, std::memory_order_relaxed) != 0) Memory::wake(asleep);
+// Of several that come at once, one wakes it. `ring` rings its bell.
+template <typename Memory, typename Ring>
+void wake_sleeper(std::atomic<std::uint32_t>& asleep, Ring&& ring) {
+  switch (Memory::exchange(asleep, kAwake, std::memory_order_acquire)) {
+    case kAsleepOnWord: Memory::wake(asleep); return;
+    case kAsleepByBell: ring(); return;
+    default: return;
+  }
 }
 
 } // namespace heddle::translators

@@ -1,5 +1,5 @@
 // Sleeping, areas and visits of shared memory, both sides as threads over one memory: for TSan.
-#include "ir/window.hpp"
+#include "ir/direct_ring.hpp"
 #include "translators/shm/areas.hpp"
 #include "translators/shm/sleep_flag.hpp"
 
@@ -25,7 +25,7 @@ TEST(Threads, ThatSleepAndWakeMissNothing) {
       while (lead() != 0) std::this_thread::yield();
       ir::store_record({.lead = i, .second = i, .local = reinterpret_cast<const std::byte*>(&i), .bytes = sizeof i},
                        record);
-      if (ir::must_wake(asleep)) wake_sleeper<Kernel>(asleep);
+      if (ir::must_wake(asleep)) wake_sleeper<Kernel>(asleep, [] {});
     }
   });
   std::uint64_t wrong = 0;
@@ -57,15 +57,15 @@ TEST(Threads, AreOutOfAnAreaThatIsClosed) {
       const std::uint64_t key = entry.key.load(std::memory_order_acquire);
       AreaContent content;
       if (key == 0 || !read_entry(entry, key, content)) continue;
-      const ir::AreaWindow window{.memory = reinterpret_cast<std::byte*>(&memory),
+      const ir::DirectArea direct{.memory = reinterpret_cast<std::byte*>(&memory),
                                   .live = &entry.key,
                                   .key = key,
                                   .inside = &inside.process,
                                   .mark = 1,
                                   .fenced = !barrier};
-      for (int i = 0; i < 100 && window.enter(); ++i) {
+      for (int i = 0; i < 100 && direct.enter(); ++i) {
         ++memory;
-        window.leave();
+        direct.leave();
       }
     }
   });

@@ -16,7 +16,6 @@ constexpr sim::Picoseconds kPatience = std::chrono::microseconds(500); // until 
 } // namespace
 
 Result<ir::Peer> Simulated::make_group(std::span<const ir::GroupMember> members) {
-  if (!capabilities_.multicasts) return ir::Translator::make_group(members);
   const auto bad = [](std::string fact) {
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
   };

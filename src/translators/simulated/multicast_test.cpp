@@ -75,7 +75,7 @@ class Job {
 
 TEST(SimulatedMulticast, WritesToEveryMemberAndNobodyElse) {
   Job job("rhinet:star:9", 9);
-  EXPECT_TRUE(job.peers_[0]->capabilities().multicasts);
+  EXPECT_NE(job.peers_[0]->facets().groups, nullptr);
   EXPECT_EQ(job.put(job.group(2, 7), "for many", 128), ir::Status::ok);
   for (std::uint32_t rank = 0; rank < 9; ++rank) {
     EXPECT_EQ(job.text_at(rank, 128), rank >= 2 && rank <= 7 ? "for many" : "") << rank;
@@ -141,9 +141,7 @@ TEST(SimulatedMulticast, RefusesGroupsThatMakeNoSense) {
 TEST(SimulatedMulticast, IsNotOfferedWhereSwitchesDoNotCopy) {
   Interconnect interconnect(*sim::make_packet_model(*sim::parse_fabric("infiniband:2-ary-2-tree")), {0, 1});
   Infiniband peer(interconnect, ir::Peer{0});
-  EXPECT_FALSE(peer.capabilities().multicasts);
-  const ir::GroupMember members[] = {{ir::Peer{0}, {}}};
-  EXPECT_FALSE(peer.make_group(members));
+  EXPECT_EQ(peer.facets().groups, nullptr);
 }
 
 } // namespace

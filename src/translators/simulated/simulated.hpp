@@ -15,7 +15,7 @@
 
 namespace heddle::translators::simulated {
 
-class Simulated : public ir::Translator {
+class Simulated : public ir::Translator, public ir::Areas, public ir::Groups, public ir::Paths {
  public:
   // Commands that an interface holds for one process.
   static constexpr std::uint32_t kQueueDepth = 1024;
@@ -27,20 +27,26 @@ class Simulated : public ir::Translator {
   void deallocate(const ir::ExposedMemory& memory) final { memory_.deallocate(memory); }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) final;
   void withdraw(const ir::RemotePlace& place) final { memory_.withdraw(place.key); }
+  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .paths = this}; }
+  [[nodiscard]] Result<void> reaches(const ir::Address&) const final { return {}; }
   Result<ir::ExposedMemory> allocate_area(std::size_t bytes) final;
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) final;
+  void close_area(const ir::RemotePlace& place) final { withdraw(place); }
+  void release_area(const ir::ExposedMemory& memory) final { deallocate(memory); }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) final;
   void detach(ir::Peer peer) final;
   Result<ir::Peer> make_group(std::span<const ir::GroupMember> members) final;
   void drop_group(ir::Peer group) final;
   // As the fabric has them; receivers' engines and paths are what each network makes of them.
   [[nodiscard]] ir::Resources resources() const override;
+  [[nodiscard]] std::uint32_t paths_to(ir::Peer) const override { return 1; }
   [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer peer, std::uint32_t path) const final;
+  [[nodiscard]] std::uint64_t location() const override { return interconnect_.node_of(self_) + 1; }
+  void choose_path(ir::Peer, std::uint32_t) override {}
   std::size_t submit(std::span<const ir::Command> commands) final;
   std::size_t poll(std::span<ir::Event> events) final { return events_.pop(events); }
 
-  // Commands that have not ended.
-  [[nodiscard]] std::uint32_t under_way() const { return under_way_; }
+  [[nodiscard]] bool drained() const final { return under_way_ == 0; }
 
   // Peers that have written to memory here since the last call; one may be named twice. Where the network announces
   // writes, none: their events say so. Knowledge of the simulation, not of a network: it spares looking at all rings.

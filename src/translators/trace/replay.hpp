@@ -22,7 +22,11 @@ class Replay final : public Decorator {
   // under way, end as `failed`.
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override;
-  void sleep(std::chrono::nanoseconds) override {} // nothing arrives but by poll
+  [[nodiscard]] ir::Facets facets() override {
+    ir::Facets facets = Decorator::facets();
+    facets.sleeping = nullptr; // nothing arrives but by poll
+    return facets;
+  }
 
   // What was done otherwise than in the recording, if anything was: bad_argument with both commands.
   [[nodiscard]] const std::optional<Error>& difference() const { return difference_; }

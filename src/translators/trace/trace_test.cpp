@@ -58,9 +58,9 @@ class Recording : public ::testing::Test {
 TEST_F(Recording, HoldsEveryCommandAndEventInOrder) {
   run(trace, 2);
   EXPECT_EQ(text(),
-            "0 @0 > fetch_and_add peer=1 remote=1+0x8 cookie=0x0 flags=signalled engines=any/any operand=0x3\n"
+            "0 @0 > fetch_and_add peer=1 remote=1+0x8 cookie=0x0 flags=signalled engines=any/any path=any operand=0x3\n"
             "1 @1 < completed peer=1 status=ok cookie=0x0 value=0x0 vendor=0\n"
-            "2 @2 > fetch_and_add peer=1 remote=1+0x8 cookie=0x1 flags=signalled engines=any/any operand=0x1\n"
+            "2 @2 > fetch_and_add peer=1 remote=1+0x8 cookie=0x1 flags=signalled engines=any/any path=any operand=0x1\n"
             "3 @3 < completed peer=1 status=ok cookie=0x1 value=0x3 vendor=0\n");
   EXPECT_EQ(records[3].peer, ir::Peer{1});
 }
@@ -69,7 +69,7 @@ TEST_F(Recording, HoldsAlsoThatAPeerFailed) {
   fabric.kill(ir::Peer{1});
   run(trace, 1);
   EXPECT_EQ(text(),
-            "0 @0 > fetch_and_add peer=1 remote=1+0x8 cookie=0x0 flags=signalled engines=any/any operand=0x3\n"
+            "0 @0 > fetch_and_add peer=1 remote=1+0x8 cookie=0x0 flags=signalled engines=any/any path=any operand=0x3\n"
             "1 @1 < peer_failed peer=1 status=ok cookie=0x0 value=0x0 vendor=0\n"
             "2 @1 < completed peer=1 status=peer_lost cookie=0x0 value=0x0 vendor=0\n");
 }
@@ -104,7 +104,7 @@ TEST_F(Recording, TellsTheFirstCommandThatIsAnother) {
   ASSERT_TRUE(replay.difference());
   EXPECT_EQ(replay.difference()->fact,
             "record 0 of the trace is '" + records[0].text +
-                "', now it is 'fetch_and_add peer=1 remote=1+0x8 cookie=0x0 flags=signalled engines=any/any "
+                "', now it is 'fetch_and_add peer=1 remote=1+0x8 cookie=0x0 flags=signalled engines=any/any path=any "
                 "operand=0x4'");
   EXPECT_EQ(replay.difference()->peer, 1);
   EXPECT_FALSE(replay.finished());

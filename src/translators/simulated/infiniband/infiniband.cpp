@@ -1,5 +1,7 @@
 #include "translators/simulated/infiniband/infiniband.hpp"
 
+#include "routing/location.hpp"
+
 #include <bit>
 #include <string>
 
@@ -7,8 +9,7 @@ namespace heddle::translators::simulated {
 
 namespace {
 
-constexpr ir::Capabilities kInfiniband = {.needs_connection = true,
-                                          .orders_puts = true,
+constexpr ir::Capabilities kInfiniband = {.orders_puts = true,
                                           .atomics = true,
                                           .atomics_with_processor = false,
                                           .atomics_on_any_memory = true,
@@ -57,11 +58,12 @@ Result<ir::MemoryKey> Infiniband::learn(ir::Peer peer, const ir::Address& addres
   return card.bootstrap;
 }
 
-ir::Location Infiniband::location() const {
+std::uint64_t Infiniband::location() const {
   // The first node's first LID is 2^lmc.
   const sim::Tables& tables = interconnect().network().fabric().tables;
-  return {.base_lid = tables.base[interconnect().node_of(self())],
-          .lmc = static_cast<std::uint32_t>(std::countr_zero(tables.base.front()))};
+  return routing::Location{.base_lid = tables.base[interconnect().node_of(self())],
+                           .lmc = static_cast<std::uint32_t>(std::countr_zero(tables.base.front()))}
+      .number();
 }
 
 Result<ir::Endpoint> Infiniband::prepare_endpoint(ir::Peer peer) {
@@ -92,8 +94,8 @@ Way Infiniband::way_to(ir::Peer peer, const ir::Command& command, bool answer) c
   // Each process has a send queue of its own. A peer that is only answered is known by its node. What comes before the
   // connection goes to the first LID, as on a real subnet, where the path chosen is a property of the queue pair; a planned
   // command names its own.
-  const bool named = !answer && command.receive_engine < known.lids;
-  const std::uint32_t offset = known.ready ? (named ? command.receive_engine : known.offset) : 0;
+  const bool named = !answer && command.path < known.lids;
+  const std::uint32_t offset = known.ready ? (named ? command.path : known.offset) : 0;
   return {.lid = known.lid == 0 ? 0 : known.lid + offset,
           .send_engine = static_cast<std::uint16_t>(static_cast<std::uint32_t>(self()) % capabilities().engines)};
 }

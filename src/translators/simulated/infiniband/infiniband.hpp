@@ -5,11 +5,12 @@
 
 namespace heddle::translators::simulated {
 
-class Infiniband final : public Simulated {
+class Infiniband final : public Simulated, public ir::Endpoints {
  public:
   Infiniband(Interconnect& interconnect, ir::Peer self);
 
   [[nodiscard]] std::string_view name() const override { return "simulated/infiniband"; }
+  [[nodiscard]] ir::Facets facets() override { return {.endpoints = this, .areas = this, .paths = this}; }
   [[nodiscard]] ir::Address address() const override;
   Result<ir::Endpoint> prepare_endpoint(ir::Peer peer) override;
   Result<void> connect_endpoint(ir::Peer peer, const ir::Endpoint& endpoint) override;
@@ -20,11 +21,12 @@ class Infiniband final : public Simulated {
     resources.engines = 1;
     return resources;
   }
-  // One path for each LID of the peer; a command names it in place of a receive engine.
+  // One path for each LID of the peer.
   [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override {
     return known_[static_cast<std::uint32_t>(peer)].lids;
   }
-  [[nodiscard]] ir::Location location() const override;
+  // As routing::Location.
+  [[nodiscard]] std::uint64_t location() const override;
   void choose_path(ir::Peer peer, std::uint32_t offset) override {
     known_[static_cast<std::uint32_t>(peer)].offset = offset;
   }

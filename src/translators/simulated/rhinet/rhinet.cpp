@@ -6,13 +6,11 @@ namespace heddle::translators::simulated {
 
 namespace {
 
-constexpr ir::Capabilities kRhinet = {.needs_connection = false,
-                                      .orders_puts = true,
+constexpr ir::Capabilities kRhinet = {.orders_puts = true,
                                       .atomics = true,
                                       .atomics_with_processor = false,
                                       .atomics_on_any_memory = true,
                                       .reads_any_memory = true,
-                                      .multicasts = true,
                                       .engines = 1,
                                       .inline_bytes = 0,
                                       .largest_transfer = std::uint64_t{1} << 20U};

@@ -11,6 +11,7 @@ class Rhinet final : public Simulated {
   Rhinet(Interconnect& interconnect, ir::Peer self);
 
   [[nodiscard]] std::string_view name() const override { return "simulated/rhinet"; }
+  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .groups = this, .paths = this}; }
   [[nodiscard]] ir::Address address() const override;
 
  protected:

@@ -8,8 +8,7 @@ namespace {
 
 constexpr std::uint64_t kBootstrapTag = 0x7e; // agreed on once and for all
 
-constexpr ir::Capabilities kTofu = {.needs_connection = false,
-                                    .announces_writes = true,
+constexpr ir::Capabilities kTofu = {.announces_writes = true,
                                     .announces_reads = true,
                                     .orders_puts = true,
                                     .atomics = true,

@@ -12,7 +12,7 @@
 
 namespace heddle::ir {
 
-struct Window {
+struct DirectRing {
   std::byte* memory = nullptr;                        // null: the peer is reached by commands alone
   const std::atomic<std::uint32_t>* asleep = nullptr; // not 0 after a store: the peer is to be woken
   Peer peer{};

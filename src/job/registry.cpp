@@ -1,4 +1,4 @@
-#include "context/registry.hpp"
+#include "job/registry.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@ static constexpr Entry (*kAll[])() = {
 
 } // namespace heddle::translators
 
-namespace heddle::context {
+namespace heddle::job {
 
 std::span<const translators::Entry> registry() {
   static const auto kEntries = [] {
@@ -34,4 +34,4 @@ std::span<const base::Section> sections() {
   return kSections;
 }
 
-} // namespace heddle::context
+} // namespace heddle::job

@@ -1,4 +1,4 @@
-#include "context/hosts.hpp"
+#include "job/hosts.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,12 +6,12 @@
 #include <array>
 #include <string>
 
-namespace heddle::context {
+namespace heddle::job {
 namespace {
 
 TEST(Hosts, NumberTheProcessesOfEachMachineByRank) {
   const std::array<std::uint64_t, 5> machines{7, 9, 7, 9, 7};
-  const std::array names{host_name_of("a"), host_name_of("b"), host_name_of("a"), host_name_of("b"), host_name_of("a")};
+  const std::array<std::string, 5> names{"a", "b", "a", "b", "a"};
   const Hosts hosts(machines, names);
   const std::array<std::uint32_t, 5> places{0, 0, 1, 1, 2};
   for (std::uint32_t rank = 0; rank < machines.size(); ++rank) {
@@ -22,9 +22,8 @@ TEST(Hosts, NumberTheProcessesOfEachMachineByRank) {
 
 TEST(Hosts, MakeANameOfWhateverAProcessSays) {
   const std::array<std::uint64_t, 4> machines{1, 2, 3, 4};
-  HostName whole;
-  whole.fill('x');
-  const std::array names{host_name_of(std::string(1000, 'y')), whole, host_name_of("a\n\x1b[1mb \xff"), HostName{}};
+  const std::array<std::string, 4> names{std::string(1000, 'y'), std::string(kLongestHostName, 'x'), "a\n\x1b[1mb \xff",
+                                         ""};
   const Hosts hosts(machines, names);
   EXPECT_EQ(hosts.name(0), std::string(kLongestHostName, 'y'));
   EXPECT_EQ(hosts.name(1), std::string(kLongestHostName, 'x'));
@@ -36,9 +35,9 @@ TEST(Hosts, ThisOneIsCalledAsTheSystemSays) {
   std::array<char, 256> text{};
   ASSERT_EQ(::gethostname(text.data(), text.size()), 0);
   const std::array<std::uint64_t, 1> machine{1};
-  const std::array<HostName, 1> name{own_host_name()};
+  const std::array<std::string, 1> name{own_host_name()};
   EXPECT_EQ(Hosts(machine, name).name(0), std::string(text.data()).substr(0, kLongestHostName));
 }
 
 } // namespace
-} // namespace heddle::context
+} // namespace heddle::job

@@ -1,8 +1,8 @@
-#include "context/inspection.hpp"
+#include "job/inspection.hpp"
 
 #include <gtest/gtest.h>
 
-namespace heddle::context {
+namespace heddle::job {
 namespace {
 
 using base::Environment;
@@ -26,4 +26,4 @@ TEST(Inspection, RefusesATranslatorThatIsNamedTwice) {
 }
 
 } // namespace
-} // namespace heddle::context
+} // namespace heddle::job

@@ -1,4 +1,4 @@
-#include "context/node.hpp"
+#include "job/node.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace heddle::context {
+namespace heddle::job {
 
 namespace {
 
@@ -31,4 +31,4 @@ std::uint64_t node_identity() {
   return hash(boot + link_target("/proc/self/ns/pid"));
 }
 
-} // namespace heddle::context
+} // namespace heddle::job

@@ -2,24 +2,26 @@
 // The plan is the same in every process, because all plan from the same.
 #pragma once
 
-#include "ir/translator.hpp"
+#include "routing/location.hpp"
 
 #include <heddle/error.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace heddle::context {
+namespace heddle::job {
 
 class Paths {
  public:
   // `topology` is a tree's name or the path of a file as ibnetdiscover prints it; hosts have the LIDs that `heddle route tables`
   // gives them, with its --lids RULE where ",lids=RULE" follows. Error bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read,
   // processes whose LIDs are not the topology's.
-  static Result<Paths> plan(const std::string& topology, const std::string& method,
-                            std::span<const ir::Location> locations);
+  // Processes that plan from the same, as those of a simulated job do, share the plan.
+  static Result<std::shared_ptr<const Paths>> plan(const std::string& topology, const std::string& method,
+                                                   std::span<const routing::Location> locations);
 
   // Of the destination's LID.
   [[nodiscard]] std::uint32_t offset(std::uint32_t from, std::uint32_t to) const {
@@ -27,9 +29,12 @@ class Paths {
   }
 
  private:
+  static Result<Paths> plan_anew(const std::string& topology, const std::string& method,
+                                 std::span<const routing::Location> locations);
+
   std::uint32_t nodes_ = 0;
   std::vector<std::uint32_t> node_of_; // [rank] -> node of the job, in the order of the network
   std::vector<std::uint8_t> offsets_;  // [source node * nodes + destination node]
 };
 
-} // namespace heddle::context
+} // namespace heddle::job

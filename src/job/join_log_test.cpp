@@ -1,12 +1,12 @@
-#include "context/join_log.hpp"
+#include "job/join_log.hpp"
 
-#include "context/registry.hpp"
+#include "job/registry.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace heddle::context {
+namespace heddle::job {
 namespace {
 
 std::string lines_at(LogLevel level, const Joined& joined) {
@@ -46,4 +46,4 @@ TEST(JoinLog, IsSilentAtWarning) {
 }
 
 } // namespace
-} // namespace heddle::context
+} // namespace heddle::job

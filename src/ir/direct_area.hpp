@@ -14,7 +14,7 @@
 
 namespace heddle::ir {
 
-struct AreaWindow {
+struct DirectArea {
   std::byte* memory = nullptr;                      // null: the area is reached by commands alone
   const std::atomic<std::uint64_t>* live = nullptr; // holds `key` while the area is open
   std::uint64_t key = 0;

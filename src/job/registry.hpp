@@ -6,7 +6,7 @@
 
 #include <span>
 
-namespace heddle::context {
+namespace heddle::job {
 
 // In order of preference.
 std::span<const translators::Entry> registry();
@@ -14,4 +14,4 @@ std::span<const translators::Entry> registry();
 // What can be set of each: a section for every translator, in the same order.
 std::span<const base::Section> sections();
 
-} // namespace heddle::context
+} // namespace heddle::job

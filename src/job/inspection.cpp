@@ -1,14 +1,15 @@
-#include "context/inspection.hpp"
+#include "job/inspection.hpp"
 
 #include "base/log.hpp"
-#include "context/registry.hpp"
+#include "job/node.hpp"
+#include "job/registry.hpp"
 #include "launch/identity.hpp"
 #include "options_file/options_file.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace heddle::context {
+namespace heddle::job {
 
 namespace {
 
@@ -36,6 +37,7 @@ TranslatorReport try_out(const translators::Entry& entry, bool named, const tran
   if (translator) {
     report.standing = named ? Standing::used : Standing::not_named;
     report.capabilities = (*translator)->capabilities();
+    report.connects = (*translator)->facets().endpoints != nullptr;
     report.remark = (*translator)->remark();
   } else {
     report.standing = named ? Standing::refused : Standing::not_named;
@@ -62,8 +64,11 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
     found.size = identity->size;
   }
   // What a translator would warn of when joining is in the report.
-  translators::Ground ground{
-      .rank = found.rank, .size = found.size, .settings = &settings, .log = base::Log(LogLevel::silent)};
+  translators::Ground ground{.rank = found.rank,
+                             .size = found.size,
+                             .node = node_identity(),
+                             .settings = &settings,
+                             .log = base::Log(LogLevel::silent)};
   for (const translators::Entry& entry : registry()) {
     ground.own = &found.options.section(entry.name);
     const bool named = std::find(wanted->begin(), wanted->end(), &entry) != wanted->end();
@@ -127,4 +132,4 @@ Protocol explain(const engine::Expected& expected, std::uint64_t bytes, const ba
   return protocol;
 }
 
-} // namespace heddle::context
+} // namespace heddle::job

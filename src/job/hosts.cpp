@@ -1,16 +1,16 @@
-#include "context/hosts.hpp"
+#include "job/hosts.hpp"
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <unordered_map>
 
-namespace heddle::context {
+namespace heddle::job {
 
 namespace {
 
-std::string printable(const HostName& name) {
-  std::string text(name.begin(), std::ranges::find(name, '\0'));
+std::string printable(const std::string& name) {
+  std::string text = name.substr(0, kLongestHostName);
   for (char& character : text)
     if (character <= ' ' || character > '~') character = '?';
   return text.empty() ? "unknown" : text;
@@ -18,19 +18,13 @@ std::string printable(const HostName& name) {
 
 } // namespace
 
-HostName own_host_name() {
-  HostName name{};
-  if (::gethostname(name.data(), name.size()) != 0 && name.front() == '\0') return host_name_of("unknown");
-  return name;
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return printable(name.data());
 }
 
-HostName host_name_of(std::string_view text) {
-  HostName name{};
-  std::ranges::copy(text.substr(0, name.size()), name.begin());
-  return name;
-}
-
-Hosts::Hosts(std::span<const std::uint64_t> machines, std::span<const HostName> names) {
+Hosts::Hosts(std::span<const std::uint64_t> machines, std::span<const std::string> names) {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers;
   std::vector<std::uint32_t> counts;
   seats_.reserve(machines.size());
@@ -44,4 +38,4 @@ Hosts::Hosts(std::span<const std::uint64_t> machines, std::span<const HostName> 
   }
 }
 
-} // namespace heddle::context
+} // namespace heddle::job

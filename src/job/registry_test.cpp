@@ -1,4 +1,4 @@
-#include "context/registry.hpp"
+#include "job/registry.hpp"
 
 #include "base/options.hpp"
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace heddle::context {
+namespace heddle::job {
 namespace {
 
 TEST(Registry, HasASectionForEachTranslator) {
@@ -40,4 +40,4 @@ TEST(Registry, SetsWhatSharedMemoryDeclares) {
 }
 
 } // namespace
-} // namespace heddle::context
+} // namespace heddle::job

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace heddle::context {
+namespace heddle::job {
 
 // One translator of the registry, tried on this machine.
 struct TranslatorReport {
@@ -30,6 +30,7 @@ struct TranslatorReport {
   Standing standing{};
   Error refusal;                                // where it could not be made
   std::optional<ir::Capabilities> capabilities; // where it could
+  bool connects = false;                        // and endpoints are connected before the first message
   std::string remark;
 };
 
@@ -60,4 +61,4 @@ engine::Limits limits_of(const base::Settings& settings);
 Protocol explain(const engine::Expected& expected, std::uint64_t bytes, const base::Settings& settings,
                  std::string_view translator);
 
-} // namespace heddle::context
+} // namespace heddle::job

@@ -2,12 +2,14 @@
 // processes, an attached segment and a name that can be printed come of it, or an error.
 #include "base/fuzz_input.hpp"
 #include "collective/grouping.hpp"
-#include "context/hosts.hpp"
-#include "context/paths.hpp"
+#include "job/card.hpp"
+#include "job/hosts.hpp"
+#include "job/paths.hpp"
 #include "translators/shm/shm.hpp"
 
 #include <array>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,17 +18,17 @@ namespace {
 
 void plan_paths(Input& input) {
   static constexpr std::array<const char*, 4> kMethods{"conventional", "node", "pair", "colouring"};
-  std::vector<ir::Location> locations(1 + input.below(6));
+  std::vector<routing::Location> locations(1 + input.below(6));
   const std::uint32_t lmc = input.below(4) == 0 ? static_cast<std::uint32_t>(input.word()) : input.below(4);
-  for (ir::Location& location : locations)
+  for (routing::Location& location : locations)
     location = {.base_lid = static_cast<std::uint32_t>(input.word()),
                 .lmc = input.below(8) == 0 ? static_cast<std::uint32_t>(input.word()) : lmc};
-  const auto paths = context::Paths::plan("2-ary-2-tree", kMethods[input.below(4)], locations);
+  const auto paths = job::Paths::plan("2-ary-2-tree", kMethods[input.below(4)], locations);
   if (!paths) return demand_message(paths.error());
   const auto size = static_cast<std::uint32_t>(locations.size());
   for (std::uint32_t from = 0; from < size; ++from)
     for (std::uint32_t to = 0; to < size; ++to)
-      demand(paths->offset(from, to) < (1U << locations[to].lmc), "a path is one of the LIDs of its end");
+      demand((*paths)->offset(from, to) < (1U << locations[to].lmc), "a path is one of the LIDs of its end");
 }
 
 void group(Input& input) {
@@ -64,22 +66,37 @@ void attach(Input& input) {
 
 void name_hosts(Input& input) {
   std::vector<std::uint64_t> machines(1 + input.below(4));
-  std::vector<context::HostName> names(machines.size());
+  std::vector<std::string> names(machines.size());
   for (std::uint64_t& machine : machines) machine = input.below(3);
-  for (context::HostName& name : names)
+  for (std::string& name : names) {
+    name.resize(input.below(80));
     for (char& character : name) character = static_cast<char>(input.take<std::uint8_t>());
-  const context::Hosts hosts(machines, names);
+  }
+  const job::Hosts hosts(machines, names);
   for (std::uint32_t rank = 0; rank < machines.size(); ++rank) {
     const std::string_view name = hosts.name(rank);
-    demand(!name.empty() && name.size() <= context::kLongestHostName, "a host has a name");
+    demand(!name.empty() && name.size() <= job::kLongestHostName, "a host has a name");
     for (const char character : name) demand(character > ' ' && character <= '~', "that can be printed");
     demand(hosts.local_rank(rank) <= rank, "no process comes before one of a lower rank");
   }
 }
 
+// The whole card, as a peer may have written it.
+void read_card(Input& input) {
+  std::vector<std::byte> bytes =
+      job::Card{.node = 1, .host = "a", .networks = {{.name = "shm"}, {.name = "tcp"}}}.encode();
+  for (std::uint32_t changes = input.below(6); changes > 0; --changes)
+    bytes[input.below(static_cast<std::uint32_t>(bytes.size()))] = static_cast<std::byte>(input.take<std::uint8_t>());
+  bytes.resize(bytes.size() - input.below(3) * input.below(static_cast<std::uint32_t>(bytes.size()) / 2));
+  const auto card = job::Card::decode(bytes);
+  if (!card) return demand_message(card.error());
+  demand(card->encode() == bytes, "a card that is read can be written again");
+}
+
 } // namespace
 
 void cards(Input& input) {
+  read_card(input);
   plan_paths(input);
   group(input);
   attach(input);

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace heddle::context {
+namespace heddle::job {
 
 // The same number for processes that see the same process ids on the same running system, and for no others.
 std::uint64_t node_identity();
 
-} // namespace heddle::context
+} // namespace heddle::job

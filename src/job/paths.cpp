@@ -1,4 +1,4 @@
-#include "context/paths.hpp"
+#include "job/paths.hpp"
 
 #include "base/text_file.hpp"
 #include "routing/ibnetdiscover.hpp"
@@ -6,8 +6,9 @@
 #include "routing/tree.hpp"
 
 #include <algorithm>
+#include <mutex>
 
-namespace heddle::context {
+namespace heddle::job {
 
 namespace {
 
@@ -54,10 +55,10 @@ Result<routing::Network> open_network(const std::string& topology, std::uint32_t
 
 // The host that each process is on.
 Result<std::vector<routing::HostIndex>> find_hosts(const routing::Network& network, const std::string& topology,
-                                                   std::span<const ir::Location> locations) {
+                                                   std::span<const routing::Location> locations) {
   std::vector<routing::HostIndex> hosts;
   for (std::size_t rank = 0; rank < locations.size(); ++rank) {
-    const ir::Location& location = locations[rank];
+    const routing::Location& location = locations[rank];
     const std::uint32_t host = (location.base_lid >> network.lids.lmc) - 1;
     const bool there = location.lmc == network.lids.lmc && host < network.lids.hosts &&
                        network.lids.lid(host, 0) == location.base_lid && network.fabric.hosts[host].present;
@@ -74,8 +75,32 @@ Result<std::vector<routing::HostIndex>> find_hosts(const routing::Network& netwo
 
 } // namespace
 
-Result<Paths> Paths::plan(const std::string& topology, const std::string& method,
-                          std::span<const ir::Location> locations) {
+Result<std::shared_ptr<const Paths>> Paths::plan(const std::string& topology, const std::string& method,
+                                                 std::span<const routing::Location> locations) {
+  struct Last {
+    std::mutex lock;
+    std::string topology;
+    std::string method;
+    std::vector<routing::Location> locations;
+    std::weak_ptr<const Paths> paths;
+  };
+  static Last last;
+  const std::lock_guard guard(last.lock);
+  if (auto paths = last.paths.lock(); paths != nullptr && last.topology == topology && last.method == method &&
+                                      std::ranges::equal(last.locations, locations))
+    return paths;
+  auto made = plan_anew(topology, method, locations);
+  if (!made) return std::unexpected(std::move(made.error()));
+  const auto paths = std::make_shared<const Paths>(std::move(*made));
+  last.topology = topology;
+  last.method = method;
+  last.locations.assign(locations.begin(), locations.end());
+  last.paths = paths;
+  return paths;
+}
+
+Result<Paths> Paths::plan_anew(const std::string& topology, const std::string& method,
+                               std::span<const routing::Location> locations) {
   const auto way = routing::parse_method(method);
   if (!way) return std::unexpected(of_option("paths", way.error()));
   const auto network = open_network(topology, locations.empty() ? 0 : locations.front().lmc);
@@ -100,4 +125,4 @@ Result<Paths> Paths::plan(const std::string& topology, const std::string& method
   return paths;
 }
 
-} // namespace heddle::context
+} // namespace heddle::job

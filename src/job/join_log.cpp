@@ -1,14 +1,14 @@
-#include "context/join_log.hpp"
+#include "job/join_log.hpp"
 
 #include "base/rank_list.hpp"
-#include "context/registry.hpp"
+#include "job/registry.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
-namespace heddle::context {
+namespace heddle::job {
 namespace {
 
 std::string host_name() {
@@ -44,4 +44,4 @@ void log_join(const base::Log& log, const Joined& joined, const base::ResolvedOp
   }
 }
 
-} // namespace heddle::context
+} // namespace heddle::job

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace heddle::context {
+namespace heddle::job {
 
 // A translator in use: the peers that it serves, and what it says of itself.
 struct Service {
@@ -28,4 +28,4 @@ struct Joined {
 
 void log_join(const base::Log& log, const Joined& joined, const base::ResolvedOptions& options);
 
-} // namespace heddle::context
+} // namespace heddle::job

@@ -1,0 +1,147 @@
+#include "job/join.hpp"
+
+#include "job/paths.hpp"
+#include "job/processors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace heddle::job {
+
+namespace {
+
+std::string rank_text(std::uint32_t rank, const Card& card) {
+  return "rank " + std::to_string(rank) + (card.host.empty() ? "" : " on " + card.host);
+}
+
+Result<std::vector<Card>> read_cards(const Member& self, base::Deadline deadline) {
+  auto blobs = self.store.gather(deadline);
+  if (!blobs) return std::unexpected(std::move(blobs.error()));
+  std::vector<Card> cards;
+  for (const store::Bytes& blob : *blobs) {
+    auto card = Card::decode(blob);
+    if (!card) {
+      Error error = std::move(card.error());
+      error.fact = "rank " + std::to_string(cards.size()) + ": " + error.fact;
+      error.peer = static_cast<std::int64_t>(cards.size());
+      return std::unexpected(std::move(error));
+    }
+    cards.push_back(std::move(*card));
+  }
+  return cards;
+}
+
+// The first network that both use and that leads there, in the order of the lower rank, so that both sides take the same.
+Result<engine::Contact> choose_network(const Member& self, const std::vector<Card>& cards, std::uint32_t rank) {
+  const Card& theirs = cards[rank];
+  std::string reasons;
+  for (const Card::Network& network : cards[std::min(rank, self.store.rank())].networks) {
+    const auto own = std::ranges::find(self.networks, network.name, &ir::Translator::name);
+    const Card::Network* far = theirs.find(network.name);
+    if (own == self.networks.end() || far == nullptr) continue;
+    const auto reached = (*own)->reaches(far->address);
+    if (reached)
+      return engine::Contact{.address = far->address,
+                             .port = static_cast<std::uint8_t>(1 + (own - self.networks.begin()))};
+    reasons += "; " + network.name + ": " + reached.error().fact;
+  }
+  if (reasons.empty()) {
+    reasons = "; it uses";
+    for (const Card::Network& network : theirs.networks) reasons += " " + network.name;
+    reasons += ", this process";
+    for (const ir::Translator* network : self.networks) reasons += " " + std::string(network->name());
+  }
+  return std::unexpected(Error{.code = ErrorCode::unreachable,
+                               .fact = "no network leads to " + rank_text(rank, theirs) + reasons,
+                               .remedy = "allow more in option translators",
+                               .peer = rank});
+}
+
+// Where each process is on the network by which this one reaches it.
+std::vector<std::uint64_t> locations_of(const Member& self, const std::vector<Card>& cards,
+                                        std::span<const engine::Contact> contacts) {
+  std::vector<std::uint64_t> locations(cards.size());
+  const auto locate = [&](std::uint32_t rank, std::string_view network) {
+    const Card::Network* found = cards[rank].find(network);
+    if (found != nullptr) locations[rank] = found->location;
+  };
+  for (std::uint32_t rank = 0; rank < cards.size(); ++rank)
+    if (contacts[rank].port != 0) locate(rank, self.networks[contacts[rank].port - 1]->name());
+  // This process, by the first network on which it is anywhere.
+  const Card& own = cards[self.store.rank()];
+  const auto placed = std::ranges::find_if(own.networks, [](const auto& network) { return network.location != 0; });
+  if (placed != own.networks.end()) locate(self.store.rank(), placed->name);
+  return locations;
+}
+
+Result<void> choose_paths(const Member& self, std::span<const engine::Contact> contacts,
+                          std::span<const std::uint64_t> numbers) {
+  if (self.settings.topology.empty()) return {};
+  std::vector<routing::Location> locations;
+  for (const std::uint64_t number : numbers) locations.push_back(routing::Location::of_number(number));
+  if (!std::ranges::all_of(locations, &routing::Location::known)) {
+    self.log.warning("option topology has no effect: not every process is on a network with paths to choose from");
+    return {};
+  }
+  const auto paths = Paths::plan(self.settings.topology, self.settings.paths, locations);
+  if (!paths) return std::unexpected(paths.error());
+  for (std::uint32_t rank = 0; rank < contacts.size(); ++rank) {
+    if (contacts[rank].port == 0) continue;
+    if (ir::Paths* network = self.networks[contacts[rank].port - 1]->facets().paths)
+      network->choose_path(ir::Peer{rank}, (*paths)->offset(self.store.rank(), rank));
+  }
+  return {};
+}
+
+bool is_crowded(const std::vector<Card>& cards, std::uint64_t node) {
+  int processes = 0;
+  ProcessorSet processors{};
+  for (const Card& card : cards) {
+    if (card.node != node) continue;
+    ++processes;
+    for (std::size_t i = 0; i < processors.size(); ++i) processors[i] |= card.processors[i];
+  }
+  int usable = 0;
+  for (const std::uint64_t word : processors) usable += std::popcount(word);
+  return processes > usable;
+}
+
+} // namespace
+
+Result<void> publish(const Member& self, base::Deadline deadline) {
+  Card card{.node = self.node, .host = self.host, .processors = usable_processors()};
+  for (ir::Translator* network : self.networks) {
+    ir::Paths* paths = network->facets().paths;
+    card.networks.push_back({.name = std::string(network->name()),
+                             .address = network->address(),
+                             .location = paths != nullptr ? paths->location() : 0});
+  }
+  return self.store.contribute(card.encode(), deadline);
+}
+
+Result<Roster> meet(const Member& self, base::Deadline deadline) {
+  const auto cards = read_cards(self, deadline);
+  if (!cards) return std::unexpected(cards.error());
+  Roster roster{.contacts = std::vector<engine::Contact>(cards->size())};
+  std::vector<std::uint64_t> nodes;
+  std::vector<std::string> hosts;
+  for (std::uint32_t rank = 0; rank < cards->size(); ++rank) {
+    nodes.push_back((*cards)[rank].node);
+    hosts.push_back((*cards)[rank].host);
+    if (rank == self.store.rank()) continue; // port 0
+    const auto contact = choose_network(self, *cards, rank);
+    if (!contact) return std::unexpected(contact.error());
+    roster.contacts[rank] = *contact;
+  }
+  const auto locations = locations_of(self, *cards, roster.contacts);
+  if (auto chosen = choose_paths(self, roster.contacts, locations); !chosen) return std::unexpected(chosen.error());
+  std::vector<std::uint64_t> order;
+  for (const std::uint64_t location : locations) order.push_back(location & 0xffff'ffffU);
+  roster.grouping = std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order));
+  roster.hosts = std::make_shared<Hosts>(nodes, hosts);
+  roster.crowded = is_crowded(*cards, self.node);
+  return roster;
+}
+
+} // namespace heddle::job
