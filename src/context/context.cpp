@@ -126,6 +126,18 @@ std::size_t Context::wait_events(std::span<Event> events, std::chrono::nanosecon
   return state_->engine().take_events(events);
 }
 
+Result<int> Context::descriptor() {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
+  return unless_out_of_memory([&] { return state_->descriptor(); });
+}
+
+Result<bool> Context::ready_to_sleep() {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
+  return unless_out_of_memory([&] { return state_->ready_to_sleep(); });
+}
+
 std::optional<Completion> Context::test(Request request) {
   if (state_->in_child()) [[unlikely]]
     return State::kRefusedInChild;

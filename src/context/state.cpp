@@ -247,19 +247,64 @@ void Context::State::announce() const {
   log_.announce(text);
 }
 
-void Context::State::sleep(std::uint64_t end) {
-  // Between announcing and sleeping: whatever came before is seen here, whatever comes later ends the sleep.
+// Between announcing and sleeping: whatever came before is seen here, whatever comes later ends the sleep.
+bool Context::State::finds_nothing() {
   std::size_t done = progress();
   for (int i = 0; i < kLastLooks && done == 0 && engine_->awaits_answers(); ++i) done = progress();
-  if (done > 0) {
+  return done == 0;
+}
+
+std::uint64_t Context::State::next_nap() {
+  return std::exchange(nap_ns_, std::min(2 * nap_ns_, kLookInterval));
+}
+
+Result<int> Context::State::descriptor() {
+  if (!may_block())
+    return std::unexpected(Error{.code = ErrorCode::unsupported,
+                                 .fact = "a simulated process has no descriptor to sleep on",
+                                 .remedy = "co_await its waits"});
+  if (!loop_) {
+    std::vector<ir::Sleeping*> sleepers;
+    for (ir::Translator* network : networks_)
+      if (ir::Sleeping* sleeping = network->facets().sleeping) sleepers.push_back(sleeping);
+    auto made = context::LoopDescriptor::create(sleepers, store_lost_ ? -1 : store_->descriptor());
+    if (!made) return std::unexpected(std::move(made.error()));
+    loop_ = std::move(*made);
+  }
+  return loop_->number();
+}
+
+Result<bool> Context::State::ready_to_sleep() {
+  if (auto there = descriptor(); !there) return std::unexpected(std::move(there.error()));
+  loop_->disarm();
+  engine_->try_again_now();
+  look_around();
+  if (!store_lost_) take_notices(); // at once, since its descriptor stays readable until then
+  if (engine_->has_events()) return false;
+  const bool certain = loop_->arm() && std::ranges::all_of(networks_, [](auto* network) {
+                         return network->facets().sleeping != nullptr;
+                       });
+  if (!finds_nothing() || engine_->has_events()) {
+    loop_->disarm();
+    nap_ns_ = kShortestNap;
+    return false;
+  }
+  // Where nothing is under way there is nothing to try again, and the store tells of deaths itself.
+  std::optional<std::chrono::nanoseconds> after;
+  if (engine_->must_try_again() || !certain)
+    after = std::chrono::nanoseconds(next_nap());
+  else if (engine_->waits_since(~std::uint64_t{0}))
+    after = std::chrono::nanoseconds(kLookInterval);
+  loop_->set_timer(after);
+  return true;
+}
+
+void Context::State::sleep(std::uint64_t end) {
+  if (!finds_nothing()) {
     waiter_->cancel();
     return;
   }
-  std::uint64_t longest = kLookInterval;
-  if (engine_->must_try_again()) {
-    longest = nap_ns_;
-    nap_ns_ = std::min(2 * nap_ns_, kLookInterval);
-  }
+  const std::uint64_t longest = engine_->must_try_again() ? next_nap() : kLookInterval;
   const std::uint64_t now = base::steady_ns();
   const std::uint64_t left = end > now ? end - now : 0;
   waiter_->sleep(std::chrono::nanoseconds(std::min(left, longest)));
@@ -325,6 +370,7 @@ void Context::State::take_notices() {
     const auto count = store_->take_notices(notices);
     if (!count) {
       store_lost_ = true;
+      if (loop_) loop_->forget(store_->descriptor());
       log_.error("news of failed peers can no longer be had: " + count.error().message());
       // The launcher is gone, and with it the job: nobody would tell whoever waits for a peer that it has ended, too.
       for (std::uint32_t rank = 0; rank < store_->size(); ++rank)

@@ -10,6 +10,7 @@
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
 #include "context/fork_mark.hpp"
+#include "context/loop_descriptor.hpp"
 #include "context/patience.hpp"
 #include "context/unfinished.hpp"
 #include "context/waiter.hpp"
@@ -27,6 +28,7 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -150,6 +152,10 @@ class HEDDLE_HIDDEN Context::State {
     return true;
   }
 
+  // As Context::descriptor and ready_to_sleep.
+  Result<int> descriptor();
+  Result<bool> ready_to_sleep();
+
   // As Context::wait.
   Completion wait(Request request) {
     engine::Operation* operation = engine_->find(request);
@@ -201,6 +207,10 @@ class HEDDLE_HIDDEN Context::State {
       sleep(end);
   }
   void sleep(std::uint64_t end);
+  // After an announced sleep: whether there is nothing to be done.
+  bool finds_nothing();
+  // How long it may sleep until something has to be tried again, longer each time.
+  std::uint64_t next_nap();
   void look_around();
   // Peers that wait for this process to say that it has fetched their message are told before it leaves; after an exchange
   // that was cut short, so are those that have not yet heard of the death and still send to it.
@@ -227,6 +237,7 @@ class HEDDLE_HIDDEN Context::State {
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<context::Waiter> waiter_;
+  std::optional<context::LoopDescriptor> loop_;
 
   std::uint64_t rounds_ = 0;
   std::uint64_t quick_calls_left_ = 1; // until progress is made between them

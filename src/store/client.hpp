@@ -32,6 +32,7 @@ class Client final : public Store {
   Result<void> contribute(std::span<const std::byte> blob, Deadline deadline) override;
   Result<std::vector<Bytes>> gather(Deadline deadline) override;
   Result<std::size_t> take_notices(std::span<Notice> notices) override;
+  [[nodiscard]] int descriptor() const override { return socket_.number(); }
   Result<void> watch_departures() override;
   Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) override;
   Result<void> leave() override;

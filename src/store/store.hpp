@@ -70,6 +70,9 @@ class Store {
   // reason to ask: at the end of a job everybody leaves, and telling everybody of everybody would be the square of it.
   virtual Result<void> watch_departures() = 0;
 
+  // Readable when take_notices has something to look at; -1: nothing ever comes. Constant.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+
   // Tells the job's launcher that nothing has moved here for so long, and what is waited for, a line each; it makes one report of
   // what all processes say. Never blocks: would_block where the store is slow, unsupported where there is no launcher.
   virtual Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) = 0;

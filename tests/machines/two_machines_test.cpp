@@ -9,9 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -182,6 +184,44 @@ TEST(TwoMachines, WakeASleeperByEitherNetwork) {
                            "not sent");
                   }
                 }
+              }
+              demand(context.barrier(), "barrier");
+            }),
+            kAllWell);
+}
+
+// Rank 0 has an event loop of its own; the others send when it is asleep, at once after each other, or in between.
+TEST(TwoMachines, AreHeardByAnEventLoop) {
+  EXPECT_EQ(run([](Place place) {
+              const std::uint32_t rank = place.rank;
+              Context context = join(std::move(place));
+              constexpr std::uint32_t kMessages = 300;
+              if (rank != 0) {
+                for (std::uint32_t i = 0; i < kMessages; ++i) {
+                  if ((i + rank) % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                  const std::uint64_t word = i;
+                  const auto sent = demand(context.send_unsolicited(Rank{0}, Tag{i}, std::span(&word, 1)), "send");
+                  demand(context.wait(sent).code == ErrorCode::ok, "not sent");
+                }
+                demand(context.barrier(), "barrier");
+                return;
+              }
+              const int loop = ::epoll_create1(0);
+              epoll_event wanted{.events = EPOLLIN, .data = {}};
+              demand(::epoll_ctl(loop, EPOLL_CTL_ADD, demand(context.descriptor(), "descriptor"), &wanted) == 0,
+                     "epoll");
+              std::vector<std::uint32_t> heard(kProcesses);
+              std::array<Event, 8> events;
+              while (std::accumulate(heard.begin(), heard.end(), 0U) < kMessages * (kProcesses - 1)) {
+                const std::size_t count = context.poll(events);
+                for (const Event& event : std::span(events).first(count)) {
+                  if (event.kind != Event::Kind::unsolicited_arrived) continue;
+                  const auto from = static_cast<std::uint32_t>(event.completion.peer);
+                  demand(static_cast<std::uint64_t>(event.completion.tag) == heard[from]++, "one is missing");
+                  context.release(event.arrival);
+                }
+                if (count > 0 || !demand(context.ready_to_sleep(), "ready_to_sleep")) continue;
+                demand(::epoll_wait(loop, &wanted, 1, 20'000) == 1, "slept through a message");
               }
               demand(context.barrier(), "barrier");
             }),
