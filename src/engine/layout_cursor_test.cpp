@@ -68,8 +68,9 @@ TEST(LayoutCursor, ScattersAnyRangeOfAnyShapeAndNothingElse) {
 TEST(LayoutCursor, HasNothingToDoForEmptyLayouts) {
   std::array<std::byte, 8> memory{};
   std::array<Piece, 2> nothings{Piece{nullptr, 0}, Piece{memory.data(), 0}};
-  for (const Layout& empty : {Layout(), Layout(memory.data(), 0), Layout::strided(nullptr, 5, 0, 8),
-                              Layout::strided(memory.data(), 0, 4, 8), Layout::pieces(std::span<const Piece>()), Layout::pieces(nothings)}) {
+  for (const Layout& empty :
+       {Layout(), Layout(memory.data(), 0), Layout::strided(nullptr, 5, 0, 8), Layout::strided(memory.data(), 0, 4, 8),
+        Layout::pieces(std::span<const Piece>()), Layout::pieces(nothings)}) {
     EXPECT_EQ(empty.bytes(), 0U);
     visit_range(empty, 0, 0,
                 [](std::byte*, std::uint64_t bytes) { ADD_FAILURE() << "a part of " << bytes << " bytes"; });

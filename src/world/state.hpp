@@ -3,7 +3,6 @@
 
 #include "base/hidden.hpp"
 #include "base/options.hpp"
-#include "job/hosts.hpp"
 #include "sim/packet_model.hpp"
 #include "translators/faulty/faulty.hpp"
 #include "translators/simulated/interconnect.hpp"
