@@ -69,17 +69,17 @@ OneSided& Context::one_sided() {
 Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().primitives().allocate(id, bytes, access); });
+  return unless_out_of_memory([&] { return state_.engine().one_sided().allocate(id, bytes, access); });
 }
 Result<void> OneSided::expose(AreaId id, Memory memory, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().primitives().expose(id, memory, access); });
+  return unless_out_of_memory([&] { return state_.engine().one_sided().expose(id, memory, access); });
 }
 Result<void> OneSided::close(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().primitives().close(id); });
+  return unless_out_of_memory([&] { return state_.engine().one_sided().close(id); });
 }
 
 // --- push, pull, mcast ---
@@ -87,23 +87,23 @@ Result<void> OneSided::close(AreaId id) {
 void OneSided::push(const Place& to, ConstMemory data, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  if (!state_.engine().primitives().push_now(to, data)) [[unlikely]]
-    state_.engine().primitives().push({.place = to, .local = unconst(data)}, status);
+  if (!state_.engine().one_sided().push_now(to, data)) [[unlikely]]
+    state_.engine().one_sided().push({.place = to, .local = unconst(data)}, status);
   state_.progress_now_and_then();
 }
 
 void OneSided::push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Notice notice) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  state_.engine().primitives().push({.place = to, .local = unconst(data), .selection = selection, .notice = notice},
-                                    status);
+  state_.engine().one_sided().push({.place = to, .local = unconst(data), .selection = selection, .notice = notice},
+                                   status);
 }
 
 ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Notice notice) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && !notice.wanted;
-  if (plain && state_.engine().primitives().push_now(to, data)) {
+  if (plain && state_.engine().one_sided().push_now(to, data)) {
     state_.progress_now_and_then();
     return ErrorCode::ok;
   }
@@ -116,22 +116,22 @@ ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& sel
 void OneSided::pull(const Place& from, Memory into, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  if (!state_.engine().primitives().pull_now(from, into)) [[unlikely]]
-    state_.engine().primitives().pull({.place = from, .local = into}, status);
+  if (!state_.engine().one_sided().pull_now(from, into)) [[unlikely]]
+    state_.engine().one_sided().pull({.place = from, .local = into}, status);
   state_.progress_now_and_then();
 }
 
 void OneSided::pull(const Place& from, Memory into, Status& status, const Selection& selection, Memory twin) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  state_.engine().primitives().pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
+  state_.engine().one_sided().pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
 }
 
 ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& selection, Memory twin) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && twin.empty();
-  if (plain && state_.engine().primitives().pull_now(from, into)) {
+  if (plain && state_.engine().one_sided().pull_now(from, into)) {
     state_.progress_now_and_then();
     return ErrorCode::ok;
   }
@@ -145,12 +145,12 @@ void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t off
                      const Selection& selection, Notice notice) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  state_.engine().primitives().mcast(peers,
-                                     {.place = {.peer = {}, .area = area, .offset = offset},
-                                      .local = unconst(data),
-                                      .selection = selection,
-                                      .notice = notice},
-                                     status);
+  state_.engine().one_sided().mcast(peers,
+                                    {.place = {.peer = {}, .area = area, .offset = offset},
+                                     .local = unconst(data),
+                                     .selection = selection,
+                                     .notice = notice},
+                                    status);
 }
 
 ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
@@ -168,18 +168,18 @@ ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_
 void OneSided::atomic(const Place& at, const Atomic& operation, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  if (const auto before = state_.engine().primitives().atomic_now(at, operation)) [[likely]] {
+  if (const auto before = state_.engine().one_sided().atomic_now(at, operation)) [[likely]] {
     status.set_value(*before);
     state_.progress_now_and_then();
     return;
   }
-  state_.engine().primitives().atomic(at, operation, status);
+  state_.engine().one_sided().atomic(at, operation, status);
 }
 
 Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  if (const auto before = state_.engine().primitives().atomic_now(at, operation)) [[likely]] {
+  if (const auto before = state_.engine().one_sided().atomic_now(at, operation)) [[likely]] {
     state_.progress_now_and_then();
     return *before;
   }
@@ -207,25 +207,25 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
 Result<void> OneSided::create_lock(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().primitives().create_lock(id); });
+  return unless_out_of_memory([&] { return state_.engine().one_sided().create_lock(id); });
 }
 
 void OneSided::lock(Rank home, AreaId id, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  if (!state_.engine().primitives().lock_now(home, id)) state_.engine().primitives().lock(home, id, status);
+  if (!state_.engine().one_sided().lock_now(home, id)) state_.engine().one_sided().lock(home, id, status);
 }
 void OneSided::try_lock(Rank home, AreaId id, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  if (state_.engine().primitives().lock_now(home, id)) return;
-  state_.engine().primitives().try_lock(home, id, status);
+  if (state_.engine().one_sided().lock_now(home, id)) return;
+  state_.engine().one_sided().try_lock(home, id, status);
   state_.progress_now_and_then(); // so that who only tries hears of deaths
 }
 void OneSided::unlock(Rank home, AreaId id, Status& status) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  if (!state_.engine().primitives().unlock_now(home, id)) state_.engine().primitives().unlock(home, id, status);
+  if (!state_.engine().one_sided().unlock_now(home, id)) state_.engine().one_sided().unlock(home, id, status);
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {

@@ -123,7 +123,7 @@ class HEDDLE_HIDDEN Pattern::Handle {
   [[nodiscard]] Result<void> outcome(ErrorCode code) const;
 
   Context::State& state_;
-  pattern::One* one_ = nullptr;
+  pattern::PlannedPattern* one_ = nullptr;
 };
 
 Pattern::Pattern(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
@@ -165,7 +165,7 @@ Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
     // The neighbour sees this process at the opposite offset.
     const std::uint64_t sent_as = ordinal << 32U | code_of(exchange.offset, 1);
     const std::uint64_t received_as = ordinal << 32U | code_of(exchange.offset, -1);
-    pattern::One& one = *made->handle_->one_;
+    pattern::PlannedPattern& one = *made->handle_->one_;
     auto out = one.declare({.kind = options.barriers ? Kind::put : Kind::send,
                             .rank = *neighbour,
                             .tag = sent_as,

@@ -28,13 +28,13 @@ constexpr int kLastLooks = 4;
 
 // The networks that option translators names.
 Result<std::vector<std::unique_ptr<ir::Translator>>> make_networks(const base::ResolvedOptions& options,
-                                                                   translators::Ground ground) {
+                                                                   translators::TranslatorSetup setup) {
   const auto wanted = job::wanted_translators(options.settings);
   if (!wanted) return std::unexpected(wanted.error());
   std::vector<std::unique_ptr<ir::Translator>> networks;
   for (const translators::Entry* entry : *wanted) {
-    ground.own = &options.section(entry->name);
-    auto network = entry->make(ground);
+    setup.own = &options.section(entry->name);
+    auto network = entry->make(setup);
     if (!network) return std::unexpected(std::move(network.error()));
     networks.push_back(std::move(*network));
   }

@@ -30,7 +30,7 @@ constexpr std::uint32_t high(std::uint64_t word) {
 } // namespace
 
 Core::~Core() {
-  for (const Arrived& message : arrived_) buffers.give_back({.data = message.data, .capacity = message.capacity});
+  for (const Arrived& message : unexpected_) buffers.give_back({.data = message.data, .capacity = message.capacity});
   for (const ArrivalSlot& slot : arrivals_) buffers.give_back(slot.buffer);
   operations.visit_all([this](const Operation& operation) {
     if (operation.kind == OperationKind::unsolicited_receive)
@@ -77,14 +77,14 @@ std::size_t Core::take_events(std::span<Event> to) {
   return count;
 }
 
-Arrived& Core::take_arrived() {
-  if (free_arrived_ == nullptr) {
-    Arrived& fresh = arrived_.emplace_back();
-    fresh.generation = (std::uint64_t{1} << 32U) | (arrived_.size() - 1);
+Arrived& Core::take_unexpected() {
+  if (free_unexpected_ == nullptr) {
+    Arrived& fresh = unexpected_.emplace_back();
+    fresh.generation = (std::uint64_t{1} << 32U) | (unexpected_.size() - 1);
     return fresh;
   }
-  Arrived& message = *free_arrived_;
-  free_arrived_ = message.in_order.next;
+  Arrived& message = *free_unexpected_;
+  free_unexpected_ = message.in_order.next;
   message.in_order = {};
   return message;
 }
@@ -92,13 +92,13 @@ Arrived& Core::take_arrived() {
 void Core::give_back(Arrived& message) {
   buffers.give_back({.data = message.data, .capacity = message.capacity});
   message = {.generation = message.generation + (std::uint64_t{1} << 32U)};
-  message.in_order.next = free_arrived_;
-  free_arrived_ = &message;
+  message.in_order.next = free_unexpected_;
+  free_unexpected_ = &message;
 }
 
 Arrived* Core::find_reserved(std::uint64_t handle) {
-  if (low(handle) >= arrived_.size()) return nullptr;
-  Arrived& message = arrived_[low(handle)];
+  if (low(handle) >= unexpected_.size()) return nullptr;
+  Arrived& message = unexpected_[low(handle)];
   return message.reserved && message.generation == handle ? &message : nullptr;
 }
 

@@ -49,9 +49,9 @@ constexpr std::uint64_t cookie_number(std::uint64_t cookie) {
 }
 
 // Who posts commands of its own beside the protocols, with cookies of the kind `prepared`.
-class PreparedHost {
+class CommandOwner {
  public:
-  virtual ~PreparedHost() = default;
+  virtual ~CommandOwner() = default;
   virtual void command_ended(std::uint64_t number, ir::Status status) = 0;
 };
 
@@ -142,7 +142,7 @@ class Core {
     }
   }
 
-  Arrived& take_arrived();
+  Arrived& take_unexpected();
   void give_back(Arrived& message);
   [[nodiscard]] Arrived* find_reserved(std::uint64_t handle);
   static std::uint64_t handle_of(const Arrived& message) { return message.generation; }
@@ -203,10 +203,10 @@ class Core {
   Event event_of(const Operation& operation);
   Event arrival_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
 
-  std::deque<Arrived> arrived_;
-  Arrived* free_arrived_ = nullptr; // chained by in_order.next
-  OperationList undelivered_;       // ended, with an event that there was no memory for
-  std::size_t promised_ = 0;        // arrivals
+  std::deque<Arrived> unexpected_;
+  Arrived* free_unexpected_ = nullptr; // chained by in_order.next
+  OperationList undelivered_;          // ended, with an event that there was no memory for
+  std::size_t promised_ = 0;           // arrivals
   std::vector<ArrivalSlot> arrivals_;
   std::vector<std::uint32_t> free_arrivals_;
   base::Log log_{LogLevel::silent}; // of what happens seldom: connections and their ends

@@ -20,9 +20,9 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
       sender_(core_, outbox_),
       receiver_(core_, outbox_, fetcher_),
       connector_(core_, *this),
-      allocation_(core_, *this),
+      grant_by_read_(core_, *this),
       links_(size, nullptr),
-      primitives_(core_, outbox_, *this) {}
+      one_sided_(core_, outbox_, *this) {}
 
 Engine::~Engine() = default;
 
@@ -33,7 +33,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->core_.rings.share_between(queues.size());
   for (schedule::Queue* queue : queues) {
-    const bool by_reading = allocates_by_reading(*queue);
+    const bool by_reading = grants_by_read(*queue);
     auto memory = queue->translator().allocate(sizeof(BootstrapArea) + (by_reading ? size * kDirectoryEntryBytes : 0));
     if (!memory) return std::unexpected(memory.error());
     auto port = std::make_unique<Port>();
@@ -141,7 +141,7 @@ void Engine::fail(Link& link, End how) {
   std::erase(readable_, &link);
   sender_.peer_lost(link);
   receiver_.peer_lost(link);
-  primitives_.peer_lost(link);
+  one_sided_.peer_lost(link);
   // A peer that lives could still write to its ring and cells: they stay unused.
   if (how != End::connection_lost)
     take_back(link);
@@ -202,7 +202,7 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     --cut_off_;
     tell_end(*link, how);
     take_back(*link);
-    primitives_.peer_died();
+    one_sided_.peer_died();
   } else if (how == End::died && link->fate == ErrorCode::peer_left) {
     tell_end(*link, how); // it had left, but came to a bad end: nothing is left to end with it
   }
@@ -375,7 +375,7 @@ std::size_t Engine::work_off(bool everything) {
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
-  done += allocation_.progress() + fetcher_.progress() + primitives_.progress() + fetch_waiting();
+  done += grant_by_read_.progress() + fetcher_.progress() + one_sided_.progress() + fetch_waiting();
   if (!to_pump_.empty()) done += pump_all();
   return done;
 }

@@ -11,8 +11,8 @@
 #include "engine/messages/outbox.hpp"
 #include "engine/messages/receiver.hpp"
 #include "engine/messages/sender.hpp"
-#include "engine/onesided/primitives.hpp"
-#include "engine/rings/allocation.hpp"
+#include "engine/onesided/one_sided_engine.hpp"
+#include "engine/rings/grant_by_read.hpp"
 #include "ir/translator.hpp"
 #include "schedule/queue.hpp"
 
@@ -130,7 +130,7 @@ class Engine final : private LinkHost, private OneSidedHost {
 
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
   [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
-  void set_prepared_host(PreparedHost* host) { prepared_host_ = host; }
+  void set_prepared_host(CommandOwner* host) { command_owner_ = host; }
   [[nodiscard]] bool has_failed(std::uint32_t rank) const { return links_[rank] != nullptr && links_[rank]->failed(); }
   [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return has_failed(rank) && links_[rank]->dead; }
   [[nodiscard]] std::uint64_t cut_off() const override { return cut_off_; }
@@ -273,7 +273,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] std::uint64_t gone() const override { return gone_; }
 
   // Areas, push, pull, atomics, locks.
-  [[nodiscard]] Primitives& primitives() { return primitives_; }
+  [[nodiscard]] OneSidedEngine& one_sided() { return one_sided_; }
 
   // Unsolicited messages that there was no memory for.
   [[nodiscard]] std::uint64_t refused() const { return core_.unsolicited.refused(); }
@@ -344,7 +344,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
-    return primitives_.tries_again() || std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Link* link) {
+    return one_sided_.tries_again() || std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Link* link) {
              return link->held_back ? core_.unsolicited.has_room(0) : link->writes_shared;
            });
   }
@@ -354,7 +354,7 @@ class Engine final : private LinkHost, private OneSidedHost {
       if (port->announces || port->queue->outstanding() != 0 ||
           port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
         return false;
-    return connector_.idle() && allocation_.idle() && fetcher_.idle() && primitives_.idle() && to_pump_.empty();
+    return connector_.idle() && grant_by_read_.idle() && fetcher_.idle() && one_sided_.idle() && to_pump_.empty();
   }
   // Nothing can come through it but answers, and none is awaited.
   [[nodiscard]] bool rests(const Port& port) const { return &port == lonely_ && port.queue->outstanding() == 0; }
@@ -413,8 +413,8 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Starts what makes the link ready to be written to, unless it is under way.
   void open(Link& link) {
     if (link.absent) return;
-    if (allocates_by_reading(link.queue()))
-      allocation_.start(link);
+    if (grants_by_read(link.queue()))
+      grant_by_read_.start(link);
     else
       connector_.start(link);
   }
@@ -453,7 +453,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   Sender sender_;
   Receiver receiver_;
   Connector connector_;
-  Allocation allocation_;
+  GrantByRead grant_by_read_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
   const Port* lonely_ = nullptr;  // serves this process alone, which has no link to itself
@@ -465,14 +465,14 @@ class Engine final : private LinkHost, private OneSidedHost {
   base::BackedVector<Link*> to_pump_;
   base::BackedVector<Link*> absent_;
   bool news_expected_ = false;
-  PreparedHost* prepared_host_ = nullptr;
+  CommandOwner* command_owner_ = nullptr;
   std::size_t next_ring_ = 0;
   std::uint64_t deaths_ = 0;
   std::uint64_t failures_ = 0;
   std::uint64_t cut_off_ = 0;
   ErrorCode gravest_fate_{};
-  std::uint64_t gone_ = 0; // these, and those that left
-  Primitives primitives_;  // the first to go: it gives memory back to the ports
+  std::uint64_t gone_ = 0;   // these, and those that left
+  OneSidedEngine one_sided_; // the first to go: it gives memory back to the ports
 };
 
 } // namespace heddle::engine

@@ -31,7 +31,7 @@ enum class Stage : std::uint8_t {
   // sends
   queued,          // waits for the connection or for room in the ring
   awaiting_match,  // synchronous: sent whole, the receiver has not matched it
-  awaiting_answer, // announced, the receiver has not answered
+  awaiting_answer, // the request to send is out, the receiver has not answered
   streaming,       // its fragments are being written
   // receives
   posted,              // no message has matched

@@ -133,7 +133,7 @@ TEST_F(CoreTest, IgnoresASecondReleaseOfAnArrival) {
 }
 
 TEST_F(CoreTest, FindsAReservedMessageOnceOnly) {
-  Arrived& message = core.take_arrived();
+  Arrived& message = core.take_unexpected();
   const std::uint64_t handle = Core::handle_of(message);
   EXPECT_EQ(core.find_reserved(handle), nullptr) << "not reserved";
   message.reserved = true;
@@ -142,7 +142,7 @@ TEST_F(CoreTest, FindsAReservedMessageOnceOnly) {
   EXPECT_EQ(core.find_reserved(handle + 1), nullptr);
   core.give_back(message);
   EXPECT_EQ(core.find_reserved(handle), nullptr);
-  Arrived& again = core.take_arrived();
+  Arrived& again = core.take_unexpected();
   EXPECT_EQ(&again, &message);
   again.reserved = true;
   EXPECT_EQ(core.find_reserved(handle), nullptr);

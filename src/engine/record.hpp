@@ -18,10 +18,10 @@ enum class RecordKind : std::uint8_t {
   eager,             // payload: a whole tagged message
   eager_synchronous, // body SynchronousHead, then the payload: the sender wants to know of the match
   unsolicited,       // payload: a whole unsolicited message; tag: its label
-  announce,          // body Announcement: a large tagged message waits at the sender
-  announce_unsolicited,
-  finished,      // body Finished: the receiver has matched (synchronous) or fetched (announced) the message
-  clear_to_send, // body ClearToSend: the receiver wants the announced message as fragments
+  request_to_send,   // body RequestToSend: a large tagged message waits at the sender
+  request_to_send_unsolicited,
+  finish,        // body Finish: the receiver has matched (synchronous) or fetched (large) the message
+  clear_to_send, // body ClearToSend: the receiver wants the message as fragments
   fragment,      // tag: the receiver's operation; payload: the next bytes of the message
   assist,        // body AssistRequest: the receiver asks the sender to copy a share of the message
   assist_done,   // body AssistDone
@@ -86,21 +86,21 @@ using OperationName = std::uint64_t;
 struct SynchronousHead {
   OperationName sender = 0;
 };
-struct Announcement {
+struct RequestToSend {
   OperationName sender = 0;
   std::uint64_t bytes = 0;
   std::uint64_t key = 0; // where the message can be read, when `readable`
   std::uint64_t offset = 0;
   std::uint64_t readable = 0;
 };
-struct Finished { // one word more would make the record half a line longer, on every network
+struct Finish { // one word more would make the record half a line longer, on every network
   OperationName sender = 0;
   std::uint64_t outcome = 0; // bytes in bits 0-55, code in 56-63
 
   static constexpr unsigned kCodeBit = 56;
   // `bytes` of the message that the receiver took: fewer than sent when it was truncated. ok; out_of_memory where the receiver
   // had none for the message; system_failed where it could read some of the sender's memory, but not all.
-  static constexpr Finished of(OperationName sender, std::uint64_t bytes, ErrorCode code = ErrorCode::ok) {
+  static constexpr Finish of(OperationName sender, std::uint64_t bytes, ErrorCode code = ErrorCode::ok) {
     return {.sender = sender, .outcome = bytes | static_cast<std::uint64_t>(code) << kCodeBit};
   }
   [[nodiscard]] constexpr std::uint64_t bytes() const { return outcome & ((std::uint64_t{1} << kCodeBit) - 1); }
@@ -113,7 +113,7 @@ struct Finished { // one word more would make the record half a line longer, on 
 struct ClearToSend {
   OperationName sender = 0;
   OperationName receiver = 0;
-  std::uint64_t bytes = 0; // wanted: fewer than announced when the receive is shorter
+  std::uint64_t bytes = 0; // wanted: fewer than offered when the receive is shorter
 };
 struct AssistRequest {
   OperationName sender = 0;

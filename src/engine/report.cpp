@@ -16,7 +16,7 @@ const char* describe(Stage stage) {
     case Stage::free: return "free";
     case Stage::queued: return "waits for the connection or for room in the peer's ring";
     case Stage::awaiting_match: return "sent, waits for a matching receive at the peer";
-    case Stage::awaiting_answer: return "announced, waits for the peer to fetch it";
+    case Stage::awaiting_answer: return "request to send is out, waits for the peer to fetch it";
     case Stage::streaming: return "is being sent in fragments";
     case Stage::posted: return "waits for a matching message";
     case Stage::reading: return "is being read from the sender's memory";
@@ -65,7 +65,7 @@ std::string hex(std::uint64_t value) {
 } // namespace
 
 bool Engine::waits_since(std::uint64_t count) {
-  bool found = !primitives_.waiting_for().empty();
+  bool found = !one_sided_.waiting_for().empty();
   core_.operations.visit_all([&](const Operation& operation) {
     found = found || (operation.stage != Stage::done && operation.started < count && !stands_by(operation));
   });
@@ -120,7 +120,7 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
     if (link->held_back) text += "messages of rank " + std::to_string(link->rank) + ": wait for memory" + held;
   if (receiver_.waiting() > 0)
     text += std::to_string(receiver_.waiting()) + " large unsolicited messages: wait for memory" + held;
-  return text + primitives_.waiting_for();
+  return text + one_sided_.waiting_for();
 }
 
 Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {
@@ -128,8 +128,8 @@ Expected expected_path(const Limits& limits, const ir::Capabilities& capabilitie
   const std::uint64_t ring_room = largest_record(limits.ring_bytes) - kRecordHeadBytes - kLeadBytes;
   const std::uint64_t limit = std::min(limits.eager_limit, ring_room);
   const Path path = bytes <= limit                  ? Path::eager
-                    : capabilities.reads_any_memory ? Path::announced_readable
-                                                    : Path::announced_streamed;
+                    : capabilities.reads_any_memory ? Path::rendezvous_by_read
+                                                    : Path::rendezvous_by_fragments;
   return {.path = path, .eager_limit = limit};
 }
 
@@ -166,8 +166,8 @@ std::vector<Context::Figure> Engine::figures() const {
           {"ring memory limit bytes", core_.rings.limit()},
           {"operations under way", under_way},
           {"receives posted", core_.matching[0].posted()},
-          {"messages not received", core_.matching[0].arrived()},
-          {"bytes of messages not received", core_.buffers.bytes_in_use()},
+          {"messages not received", core_.matching[0].unexpected()},
+          {"bytes of unexpected messages", core_.buffers.bytes_in_use()},
           {"unsolicited memory bytes", core_.unsolicited.held()},
           {"unsolicited memory limit bytes", core_.unsolicited.limit()},
           {"unsolicited messages refused", core_.unsolicited.refused()}};

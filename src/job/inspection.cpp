@@ -30,9 +30,9 @@ Error wrong_translators(std::string fact) {
   return {.code = ErrorCode::bad_option, .fact = std::move(fact), .remedy = "use some of: " + known};
 }
 
-TranslatorReport try_out(const translators::Entry& entry, bool named, const translators::Ground& ground) {
+TranslatorReport try_out(const translators::Entry& entry, bool named, const translators::TranslatorSetup& setup) {
   TranslatorReport report{.name = std::string(entry.name), .reach = std::string(entry.reach)};
-  const auto translator = entry.make(ground);
+  const auto translator = entry.make(setup);
   using Standing = TranslatorReport::Standing;
   if (translator) {
     report.standing = named ? Standing::used : Standing::not_named;
@@ -64,15 +64,15 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
     found.size = identity->size;
   }
   // What a translator would warn of when joining is in the report.
-  translators::Ground ground{.rank = found.rank,
-                             .size = found.size,
-                             .node = node_identity(),
-                             .settings = &settings,
-                             .log = base::Log(LogLevel::silent)};
+  translators::TranslatorSetup setup{.rank = found.rank,
+                                     .size = found.size,
+                                     .node = node_identity(),
+                                     .settings = &settings,
+                                     .log = base::Log(LogLevel::silent)};
   for (const translators::Entry& entry : registry()) {
-    ground.own = &found.options.section(entry.name);
+    setup.own = &found.options.section(entry.name);
     const bool named = std::find(wanted->begin(), wanted->end(), &entry) != wanted->end();
-    found.translators.push_back(try_out(entry, named, ground));
+    found.translators.push_back(try_out(entry, named, setup));
   }
   return found;
 }
@@ -120,11 +120,11 @@ Protocol explain(const engine::Expected& expected, std::uint64_t bytes, const ba
       protocol.name = "eager";
       protocol.reason = size_text + " <= " + limit;
       break;
-    case engine::Path::announced_readable:
+    case engine::Path::rendezvous_by_read:
       protocol.name = "rendezvous by read";
       protocol.reason = size_text + " > " + limit + ", and the receiver can read the sender's memory";
       break;
-    case engine::Path::announced_streamed:
+    case engine::Path::rendezvous_by_fragments:
       protocol.name = "rendezvous by fragments";
       protocol.reason = size_text + " > " + limit + ", and the receiver cannot read the sender's memory";
       break;

@@ -23,7 +23,7 @@ std::string what_became_of_it(ErrorCode code) {
 
 // --- one ---
 
-Result<Pattern::Item> One::declare(Declared item) try {
+Result<Pattern::Item> PlannedPattern::declare(Declared item) try {
   if (stage_ != Stage::building)
     return refuse("the pattern is changed after its compile", "declare all requests before, or make another pattern");
   if (item.rank >= owner_.engine_.size())
@@ -42,7 +42,7 @@ Result<Pattern::Item> One::declare(Declared item) try {
   return std::unexpected(engine::Engine::no_memory());
 }
 
-Result<void> One::check_exposure(const Declared& item) const {
+Result<void> PlannedPattern::check_exposure(const Declared& item) const {
   const std::string area = "area " + std::to_string(item.tag);
   const auto in_one_piece = [](const Layout& layout) { return layout.shape() == Layout::Shape::contiguous; };
   if (!in_one_piece(item.target) && !options_.barriers) // with them, its start says when it may be written
@@ -59,7 +59,7 @@ Result<void> One::check_exposure(const Declared& item) const {
   return {};
 }
 
-Result<Request> One::compile(Notify notify) {
+Result<Request> PlannedPattern::compile(Notify notify) {
   if (stage_ == Stage::leaving || stage_ == Stage::gone) return refuse("the pattern is compiled after it was freed");
   if (stage_ != Stage::building) return refuse("the pattern is compiled twice");
   if (!base::Reserve::may_begin()) return std::unexpected(engine::Engine::no_memory());
@@ -81,7 +81,7 @@ Result<Request> One::compile(Notify notify) {
   return request_;
 }
 
-Result<Request> One::start(Notify notify) {
+Result<Request> PlannedPattern::start(Notify notify) {
   switch (stage_) {
     case Stage::ready: break;
     case Stage::building:
@@ -111,7 +111,7 @@ Result<Request> One::start(Notify notify) {
   return request;
 }
 
-bool One::progress() {
+bool PlannedPattern::progress() {
   switch (stage_) {
     case Stage::compiling:
       if (!compiler_->progress()) return false;
@@ -141,7 +141,7 @@ bool One::progress() {
   return (!compiler_ || compiler_->wound_up()) && (!runner_ || runner_->wound_up());
 }
 
-void One::end_compile() {
+void PlannedPattern::end_compile() {
   if (compiler_->error()) {
     error_ = compiler_->error();
     stage_ = Stage::broken;
@@ -160,7 +160,7 @@ void One::end_compile() {
   if (abandoned_) static_cast<void>(free());
 }
 
-void One::end_round() {
+void PlannedPattern::end_round() {
   stage_ = Stage::ready;
   if (runner_->failed()) {
     incomplete_ = runner_->incomplete();
@@ -182,14 +182,14 @@ void One::end_round() {
 }
 
 // Who fails tells its partners, so that none waits for what will not come.
-void One::break_off(Error error) {
+void PlannedPattern::break_off(Error error) {
   error_ = std::move(error);
   stage_ = Stage::broken;
   runner_->say_farewell(Farewell::gave_up);
   withdraw(); // the program may use its memory for something else now: what is still under way is refused
 }
 
-Result<void> One::free() {
+Result<void> PlannedPattern::free() {
   if (stage_ == Stage::running || stage_ == Stage::compiling)
     return refuse("the pattern is freed while it is running", "wait for it first");
   if (stage_ == Stage::leaving || stage_ == Stage::gone) return refuse("the pattern is freed twice");
@@ -203,12 +203,12 @@ Result<void> One::free() {
   return {};
 }
 
-void One::abandon() {
+void PlannedPattern::abandon() {
   abandoned_ = true;
   if (!running()) static_cast<void>(free());
 }
 
-void One::withdraw() {
+void PlannedPattern::withdraw() {
   for (In& in : plan_.ins) {
     if (in.is_exposed) plan_.partners[in.partner].queue->translator().withdraw(in.exposed);
     in.is_exposed = false;
@@ -217,7 +217,7 @@ void One::withdraw() {
   plan_.exposures.clear();
 }
 
-void One::give_memory_back() {
+void PlannedPattern::give_memory_back() {
   for (const Partner& partner : plan_.partners)
     if (partner.line != nullptr) partner.queue->translator().deallocate(partner.memory);
   for (const In& in : plan_.ins) plan_.partners[in.partner].queue->translator().deallocate(in.memory);
@@ -235,7 +235,7 @@ Patterns::~Patterns() {
   engine_.set_prepared_host(nullptr);
 }
 
-Result<One*> Patterns::create(const PatternOptions& options) {
+Result<PlannedPattern*> Patterns::create(const PatternOptions& options) {
   const auto names = schedule::algorithm_names();
   if (std::ranges::find(names, options.algorithm) == names.end())
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
@@ -244,11 +244,11 @@ Result<One*> Patterns::create(const PatternOptions& options) {
                                          "?"});
   // A place of one that is gone, and whom nobody holds.
   auto place = std::ranges::find_if(all_, [this](const auto& one) {
-    return one == nullptr || (one->abandoned_ && one->stage_ == One::Stage::gone && one->compiler_ == std::nullopt &&
-                              std::ranges::find(busy_, one.get()) == busy_.end());
+    return one == nullptr || (one->abandoned_ && one->stage_ == PlannedPattern::Stage::gone &&
+                              one->compiler_ == std::nullopt && std::ranges::find(busy_, one.get()) == busy_.end());
   });
   if (place == all_.end()) place = all_.insert(all_.end(), nullptr);
-  *place = std::make_unique<One>(*this, options, static_cast<std::uint32_t>(place - all_.begin()));
+  *place = std::make_unique<PlannedPattern>(*this, options, static_cast<std::uint32_t>(place - all_.begin()));
   return place->get();
 }
 
@@ -262,7 +262,7 @@ std::size_t Patterns::progress_all() {
   std::size_t ended = 0;
   for (Swallow& each : swallows_) each.swallower.swallow();
   for (std::size_t i = 0; i < busy_.size();) {
-    One& one = *busy_[i];
+    PlannedPattern& one = *busy_[i];
     if (!one.progress()) {
       ++i;
       continue;
@@ -289,7 +289,7 @@ void Patterns::swallow(std::uint32_t serial) {
          .swallower = {engine_, engine::Channel::pattern, Tag{std::uint64_t{serial} << 32U}, kOfSerial}});
 }
 
-void Patterns::make_busy(One& one) {
+void Patterns::make_busy(PlannedPattern& one) {
   if (std::ranges::find(busy_, &one) == busy_.end()) busy_.push_back(&one);
 }
 

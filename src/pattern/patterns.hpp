@@ -18,9 +18,9 @@ namespace heddle::pattern {
 class Patterns;
 
 // One pattern. Its calls are those of heddle::Pattern, which say what they mean.
-class One {
+class PlannedPattern {
  public:
-  One(Patterns& owner, const PatternOptions& options, std::uint32_t number)
+  PlannedPattern(Patterns& owner, const PatternOptions& options, std::uint32_t number)
       : owner_(owner), options_(options), number_(number) {}
 
   Result<Pattern::Item> declare(Declared item);
@@ -65,12 +65,12 @@ class One {
   std::vector<Pattern::Item> incomplete_;
 };
 
-class Patterns final : private engine::PreparedHost {
+class Patterns final : private engine::CommandOwner {
  public:
   explicit Patterns(engine::Engine& engine);
   ~Patterns() override;
 
-  Result<One*> create(const PatternOptions& options);
+  Result<PlannedPattern*> create(const PatternOptions& options);
   // Returns how many steps were made.
   std::size_t progress() {
     if (engine_.deaths() != deaths_seen_) [[unlikely]]
@@ -79,10 +79,10 @@ class Patterns final : private engine::PreparedHost {
   }
 
  private:
-  friend class One;
+  friend class PlannedPattern;
   void command_ended(std::uint64_t number, ir::Status status) override;
   std::size_t progress_all();
-  void make_busy(One& one);
+  void make_busy(PlannedPattern& one);
   void see_deaths();
   // What others still send of a pattern that a death has ended here is received, into nothing, from now on: whoever has sent
   // it waits for that.
@@ -91,8 +91,8 @@ class Patterns final : private engine::PreparedHost {
   [[nodiscard]] std::uint32_t serial_to_come() const { return serials_ + 1; }
 
   engine::Engine& engine_;
-  base::BackedVector<std::unique_ptr<One>> all_; // by number; null: free
-  base::BackedVector<One*> busy_;                // compiling, running, leaving, or with messages under way; each once
+  base::BackedVector<std::unique_ptr<PlannedPattern>> all_; // by number; null: free
+  base::BackedVector<PlannedPattern*> busy_; // compiling, running, leaving, or with messages under way; each once
   std::uint32_t serials_ = 0;
   std::uint64_t deaths_seen_ = 0;
   struct Swallow {

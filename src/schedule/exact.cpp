@@ -5,7 +5,7 @@
 //         engines, links and node, and by prices (prices.hpp), which are found once and cost a sum at every step
 //   once  equal requests in their order; engines that are free at the same moment as one set; a moment with the same things
 //         left and under way as an earlier one that came no later
-#include "base/mixed.hpp"
+#include "base/mix.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/flow.hpp"
 #include "schedule/prices.hpp"
@@ -129,19 +129,19 @@ class Search {
   // follows, except for engines that are not open yet.
   bool been_here(std::uint32_t left) {
     const Flow::State& state = flow_.state();
-    std::uint64_t key = base::mixed(left);
+    std::uint64_t key = base::mix(left);
     for (std::uint32_t e = 0; e < flow_.engines(); ++e) {
       const auto& at = state.engines[e];
       if (at.request != kNoRequest) {
         const double rest = at.moves ? at.left : at.left + (at.moves_at - state.now) * 1e9; // both in one
-        key += base::mixed(base::mixed(named(at.request, at.path, at.receive_engine)) +
-                           static_cast<std::uint64_t>(rest * 16));
+        key +=
+            base::mix(base::mix(named(at.request, at.path, at.receive_engine)) + static_cast<std::uint64_t>(rest * 16));
       } else if (at.moves_at > state.now) {
-        key += base::mixed((static_cast<std::uint64_t>(state.now * 1024) << 8U) + e);
+        key += base::mix((static_cast<std::uint64_t>(state.now * 1024) << 8U) + e);
       } else if (wishes_[e].request != kNoRequest) {
-        key += base::mixed(named(wishes_[e].request, wishes_[e].path, 0xff));
+        key += base::mix(named(wishes_[e].request, wishes_[e].path, 0xff));
       } else if (is_closed(e)) {
-        key += base::mixed(0xff);
+        key += base::mix(0xff);
       }
     }
     const auto [moment, fresh] = moments_.try_emplace(key, state.now);

@@ -1,6 +1,6 @@
 #include "schedule/flow.hpp"
 
-#include "base/mixed.hpp"
+#include "base/mix.hpp"
 #include "schedule/algorithms.hpp"
 
 #include <algorithm>
@@ -27,11 +27,11 @@ Flow::Flow(const Problem& problem)
       residual_(problem.link_rates.size(), 0) {
   route_names_.reserve(problem.paths.size() + 1);
   for (const Problem::Range& path : problem.paths) {
-    std::uint64_t name = base::mixed(0);
-    for (std::uint32_t i = 0; i < path.count; ++i) name = base::mixed(name + problem.links[path.first + i]);
+    std::uint64_t name = base::mix(0);
+    for (std::uint32_t i = 0; i < path.count; ++i) name = base::mix(name + problem.links[path.first + i]);
     route_names_.push_back(name);
   }
-  route_names_.push_back(base::mixed(0)); // of requests without a path
+  route_names_.push_back(base::mix(0)); // of requests without a path
 }
 
 void Flow::reset(std::uint32_t engines) {

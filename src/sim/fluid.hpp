@@ -13,7 +13,7 @@
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
 #include "sim/max_min.hpp"
-#include "sim/parts.hpp"
+#include "sim/packet_state.hpp"
 #include "sim/transfer.hpp"
 
 namespace heddle::sim {

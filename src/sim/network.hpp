@@ -14,7 +14,7 @@
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
 #include "sim/packet_model.hpp"
-#include "sim/parts.hpp"
+#include "sim/packet_state.hpp"
 #include "sim/transfer.hpp"
 
 namespace heddle::sim {

@@ -161,16 +161,16 @@ Result<void> Ledger::arrive(ClientId client, ClientState& state, const Frame& fr
   std::span<const std::byte> blob;
   if (frame.kind == Kind::allgather) blob = reader.text().value_or(std::span<const std::byte>{});
   if (!reader.finished() || blob.size() > kLargestBlob) return std::unexpected(malformed("a fence cannot be read"));
-  if (arrived_count_ > 0 && round_kind_ != frame.kind) {
+  if (unexpected_count_ > 0 && round_kind_ != frame.kind) {
     refuse(answers, client, frame.sequence,
            {.code = ErrorCode::bad_argument, .fact = "some ranks call fence where others call allgather"});
     return {};
   }
   round_kind_ = frame.kind;
   ranks_[state.rank].blob.assign(blob.begin(), blob.end());
-  ++arrived_count_;
+  ++unexpected_count_;
   state.waiting = {.what = Waiting::For::round, .sequence = frame.sequence, .key = {}, .from = kNoPeer};
-  if (arrived_count_ == size()) {
+  if (unexpected_count_ == size()) {
     finish_round(answers);
   } else {
     refuse_impossible(answers);
@@ -193,7 +193,7 @@ void Ledger::finish_round(Answers& answers) {
 }
 
 void Ledger::withdraw(ClientState& state) {
-  if (state.waiting.what == Waiting::For::round) --arrived_count_;
+  if (state.waiting.what == Waiting::For::round) --unexpected_count_;
   state.waiting = {};
 }
 

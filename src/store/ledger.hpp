@@ -117,7 +117,7 @@ class Ledger {
   std::int64_t first_gone_ = kNoPeer;
   std::uint32_t joined_count_ = 0;
   std::uint32_t gone_count_ = 0;
-  std::uint32_t arrived_count_ = 0;
+  std::uint32_t unexpected_count_ = 0;
   Kind round_kind_ = Kind::fence;
 };
 

@@ -2,7 +2,7 @@
 // job, which is the same each time, by splitmix64 from a given start.
 #pragma once
 
-#include "base/mixed.hpp"
+#include "base/mix.hpp"
 
 #include <cstdint>
 #include <random>
@@ -23,8 +23,8 @@ class AreaKeys {
       std::random_device random;
       return (static_cast<std::uint64_t>(random()) << 32U) | random();
     }
-    const std::uint64_t drawn = base::mixed(state_);
-    state_ += base::kMixedStep;
+    const std::uint64_t drawn = base::mix(state_);
+    state_ += base::kMixStep;
     return drawn;
   }
 

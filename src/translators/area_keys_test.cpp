@@ -31,7 +31,7 @@ std::uint64_t inverse(std::uint64_t odd) {
 std::uint64_t next_of_splitmix(std::uint64_t drawn) {
   std::uint64_t word = unshifted(drawn, 31) * inverse(0x94d0'49bb'1331'11ebULL);
   word = unshifted(word, 27) * inverse(0xbf58'476d'1ce4'e5b9ULL);
-  return base::mixed(unshifted(word, 30));
+  return base::mix(unshifted(word, 30));
 }
 
 TEST(AreaKeys, OfASimulatedJobAreTheSameEachTime) {

@@ -16,7 +16,7 @@
 namespace heddle::translators {
 
 // What a translator is made from.
-struct Ground {
+struct TranslatorSetup {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::uint64_t node = 0; // this machine: equal for processes that share its memory
@@ -31,7 +31,7 @@ struct Entry {
   // What can be set of it alone: [NAME] in an option file, HEDDLE_NAME_..., docs/options.md.
   std::span<const base::SectionOption> options;
   // Fails with the reason and the remedy where this machine cannot use it.
-  Result<std::unique_ptr<ir::Translator>> (*make)(const Ground& ground);
+  Result<std::unique_ptr<ir::Translator>> (*make)(const TranslatorSetup& setup);
 };
 
 // Defined in register_entry.hpp, instantiated in the folder of the class.

@@ -1,5 +1,5 @@
 // For the .cpp of a translator that the registry lists: `template Entry entry_of<Name>();`.
-// The class has `static constexpr std::string_view kName, kReach` and a static `make(const Ground&)`; where it has options of
+// The class has `static constexpr std::string_view kName, kReach` and a static `make(const TranslatorSetup&)`; where it has options of
 // its own, also `static constexpr std::span<const base::SectionOption> kOptions`, declared in options.hpp of its folder.
 #pragma once
 

@@ -230,7 +230,7 @@ TEST(Engine, FreesMessagesThatNobodyReceivedOrReleased) {
   }
   cluster.settle();
   EXPECT_TRUE(*cluster[1].matched_probe({.tag = Tag{1}}));
-  EXPECT_GT(cluster.node(1).figure("bytes of messages not received"), 0U);
+  EXPECT_GT(cluster.node(1).figure("bytes of unexpected messages"), 0U);
 }
 
 TEST(Engine, RefusesAStaleRequest) {

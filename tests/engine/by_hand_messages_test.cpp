@@ -12,13 +12,13 @@ TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
       {"longer than the ring", [](std::byte* ring) { lay(ring, 0, RecordKind::eager, 0, 0, 0xffff'fff0U); }},
       {"longer than what is left", [](std::byte* ring) { lay(ring, 0, RecordKind::eager, 0, 0, kRingBytes - 16); }},
       {"synchronous without its head", [](std::byte* ring) { lay(ring, 0, RecordKind::eager_synchronous, 0, 0, 4); }},
-      {"short announcement",
-       [](std::byte* ring) { lay(ring, 0, RecordKind::announce, 0, engine::Announcement{}, 39); }},
-      {"short unsolicited announcement",
-       [](std::byte* ring) { lay(ring, 0, RecordKind::announce_unsolicited, 0, engine::Announcement{}, 8); }},
-      {"unsolicited announcement of nothing",
-       [](std::byte* ring) { lay(ring, 0, RecordKind::announce_unsolicited, 0, engine::Announcement{}); }},
-      {"short finished", [](std::byte* ring) { lay(ring, 0, RecordKind::finished, 0, engine::Finished{}, 8); }},
+      {"short request to send",
+       [](std::byte* ring) { lay(ring, 0, RecordKind::request_to_send, 0, engine::RequestToSend{}, 39); }},
+      {"short unsolicited request to send",
+       [](std::byte* ring) { lay(ring, 0, RecordKind::request_to_send_unsolicited, 0, engine::RequestToSend{}, 8); }},
+      {"unsolicited request to send nothing",
+       [](std::byte* ring) { lay(ring, 0, RecordKind::request_to_send_unsolicited, 0, engine::RequestToSend{}); }},
+      {"short finished", [](std::byte* ring) { lay(ring, 0, RecordKind::finish, 0, engine::Finish{}, 8); }},
       {"long clear_to_send",
        [](std::byte* ring) { lay(ring, 0, RecordKind::clear_to_send, 0, engine::ClearToSend{}, 48); }},
       {"short assist", [](std::byte* ring) { lay(ring, 0, RecordKind::assist, 0, engine::AssistRequest{}, 16); }},
@@ -44,7 +44,7 @@ TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
 
 TEST_F(ByHand, ADeathIsToldThoughTheLastWordsAreRubbish) {
   std::byte* ring = connect_as_responder();
-  lay(ring, 0, RecordKind::finished, 0, engine::Finished{}, 8);
+  lay(ring, 0, RecordKind::finish, 0, engine::Finish{}, 8);
   engine_->peer_failed(kPeer); // reads the ring first, which loses the connection
   const auto told = events();
   ASSERT_EQ(told.size(), 2U);
@@ -57,7 +57,7 @@ TEST_F(ByHand, ADeathIsToldThoughTheLastWordsAreRubbish) {
 
 TEST_F(ByHand, WordsAboutOperationsThatAreGoneAreIgnored) {
   std::byte* ring = connect_as_responder();
-  std::uint64_t at = lay(ring, 0, RecordKind::finished, 0, engine::Finished::of(0x7'0000'0001, 5));
+  std::uint64_t at = lay(ring, 0, RecordKind::finish, 0, engine::Finish::of(0x7'0000'0001, 5));
   at = lay(ring, at, RecordKind::clear_to_send, 0, engine::ClearToSend{.sender = ~std::uint64_t{0}});
   lay(ring, at, RecordKind::assist, 0, engine::AssistRequest{.sender = 12, .cell = 3, .chunk = 1});
   progress();
@@ -70,11 +70,11 @@ TEST_F(ByHand, ClearToSendOfMoreThanThereIsLosesTheConnection) {
   std::byte* ring = connect_as_responder();
   std::vector<std::byte> data(5000);
   ASSERT_TRUE(engine_->send({.to = Rank{kPeer}, .tag = Tag{1}, .notify = Notify::event(1)}, data).has_value());
-  engine::Announcement announcement;
-  std::memcpy(&announcement, next().bytes.data() + 16, sizeof announcement);
-  EXPECT_EQ(announcement.bytes, 5000U);
+  engine::RequestToSend request;
+  std::memcpy(&request, next().bytes.data() + 16, sizeof request);
+  EXPECT_EQ(request.bytes, 5000U);
   lay(ring, 0, RecordKind::clear_to_send, 0,
-      engine::ClearToSend{.sender = announcement.sender, .receiver = 1, .bytes = 5001});
+      engine::ClearToSend{.sender = request.sender, .receiver = 1, .bytes = 5001});
   expect_connection_lost();
 }
 
@@ -82,8 +82,8 @@ TEST_F(ByHand, AHelperThatSaysNothingOfItsChunksFails) {
   std::byte* ring = connect_as_responder();
   std::vector<std::byte> into(5 * 4096);
   ASSERT_TRUE(engine_->receive({.source = Rank{kPeer}}, into, Notify::event(1)).has_value());
-  const std::uint64_t at = lay(ring, 0, RecordKind::announce, 0,
-                               engine::Announcement{.sender = 7, .bytes = into.size(), .key = 5, .readable = 1});
+  const std::uint64_t at = lay(ring, 0, RecordKind::request_to_send, 0,
+                               engine::RequestToSend{.sender = 7, .bytes = into.size(), .key = 5, .readable = 1});
   progress();
   answer(next().command, 0); // the first chunk
   bool asked = false;
@@ -125,8 +125,8 @@ TEST_F(ByHand, ARefusedFirstReadIsAskedForAsFragments) {
   std::byte* ring = connect_as_responder();
   std::vector<std::byte> into(5000);
   ASSERT_TRUE(engine_->receive({.source = Rank{kPeer}}, into, Notify::event(1)).has_value());
-  std::uint64_t at =
-      lay(ring, 0, RecordKind::announce, 0, engine::Announcement{.sender = 7, .bytes = 5000, .key = 5, .readable = 1});
+  std::uint64_t at = lay(ring, 0, RecordKind::request_to_send, 0,
+                         engine::RequestToSend{.sender = 7, .bytes = 5000, .key = 5, .readable = 1});
   progress();
   const FakeTranslator::Written read = next();
   EXPECT_EQ(read.command.operation, ir::Operation::get);

@@ -263,7 +263,7 @@ class World {
     for (std::uint32_t node = 0; node < mix_.size; ++node) {
       if (!cluster_.alive(node)) continue;
       EXPECT_EQ(cluster_.node(node).figure("operations under way"), 0U) << cluster_[node].waiting_for();
-      EXPECT_EQ(cluster_.node(node).figure("bytes of messages not received"), 0U) << "node " << node;
+      EXPECT_EQ(cluster_.node(node).figure("bytes of unexpected messages"), 0U) << "node " << node;
       EXPECT_EQ(cluster_.node(node).figure("messages not received"), 0U);
       EXPECT_EQ(cluster_.node(node).translator->exposed(), 0) << "node " << node;
       EXPECT_LE(cluster_.node(node).figure("ring memory bytes"), mix_.limits.ring_memory);

@@ -39,9 +39,9 @@ std::size_t body_bytes(RecordKind kind) {
   using namespace engine;
   switch (kind) {
     case RecordKind::eager_synchronous: return sizeof(SynchronousHead);
-    case RecordKind::announce:
-    case RecordKind::announce_unsolicited: return sizeof(Announcement);
-    case RecordKind::finished: return sizeof(Finished);
+    case RecordKind::request_to_send:
+    case RecordKind::request_to_send_unsolicited: return sizeof(RequestToSend);
+    case RecordKind::finish: return sizeof(Finish);
     case RecordKind::clear_to_send: return sizeof(ClearToSend);
     case RecordKind::assist: return sizeof(AssistRequest);
     case RecordKind::assist_done: return sizeof(AssistDone);
@@ -71,9 +71,9 @@ std::size_t body_bytes(RecordKind kind) {
 std::string_view fields_of(RecordKind kind) {
   switch (kind) {
     case RecordKind::eager_synchronous: return "w";
-    case RecordKind::announce:
-    case RecordKind::announce_unsolicited: return "wbkof";
-    case RecordKind::finished: return "sb";
+    case RecordKind::request_to_send:
+    case RecordKind::request_to_send_unsolicited: return "wbkof";
+    case RecordKind::finish: return "sb";
     case RecordKind::clear_to_send: return "swb";
     case RecordKind::assist: return "snkobB";
     case RecordKind::assist_done: return "nbn";
@@ -509,7 +509,7 @@ void HostileJob::own_area() {
   const auto choice = input_.take<std::uint8_t>();
   const AreaId id{choice & 3U};
   const Access access = (choice & 4U) != 0 ? Access::all() : Access::only({Rank{2}});
-  engine::Primitives& primitives = engine_->primitives();
+  engine::OneSidedEngine& primitives = engine_->one_sided();
   switch ((choice >> 3U) & 3U) {
     case 0: static_cast<void>(primitives.allocate(id, 64U + (choice >> 5U) * 256U, access)); break;
     case 1:
@@ -531,8 +531,8 @@ void HostileJob::one_sided() {
   const Rank target{(choice & 32U) != 0 ? kSelf : peer()};
   mine.target = static_cast<std::uint32_t>(target);
   const Place place{.peer = target, .area = AreaId{choice & 3U}, .offset = (choice & 4U) != 0 ? word() : choice & 24U};
-  engine::Primitives& primitives = engine_->primitives();
-  engine::Primitives::Move move{.place = place, .local = mine.memory};
+  engine::OneSidedEngine& primitives = engine_->one_sided();
+  engine::OneSidedEngine::Move move{.place = place, .local = mine.memory};
   if ((kind & 8U) != 0) move.selection = Selection::strided(4, mine.memory.size() / 8, 8, 8);
   if ((kind & 16U) != 0) {
     mine.bits.assign(2, 0x5555'1234'5555'9999ULL);
@@ -570,7 +570,7 @@ void HostileJob::lock() {
   const Rank home{(choice & 4U) != 0 ? kSelf : peer()};
   const AreaId id{choice & 3U};
   mine.target = static_cast<std::uint32_t>(home);
-  engine::Primitives& primitives = engine_->primitives();
+  engine::OneSidedEngine& primitives = engine_->one_sided();
   switch ((choice >> 4U) & 3U) {
     case 0:
       if (!primitives.lock_now(home, id)) primitives.lock(home, id, mine.status);

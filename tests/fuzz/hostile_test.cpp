@@ -47,8 +47,8 @@ class HostilePartner : public testing::Test {
   // The partner has matched all that is sent synchronously: the names are among the words that were written to it.
   void match_all() {
     for (std::size_t i = 0; i < 32; ++i) {
-      const auto finished = engine::Finished::of(job_.network().seen(i), 1);
-      job_.say(kPartner, engine::RecordKind::finished, engine::Channel::program, 0,
+      const auto finished = engine::Finish::of(job_.network().seen(i), 1);
+      job_.say(kPartner, engine::RecordKind::finish, engine::Channel::program, 0,
                std::as_bytes(std::span(&finished, 1)));
       job_.progress();
     }
@@ -62,7 +62,7 @@ class HostilePartner : public testing::Test {
   Input input_{kSharedMemory};
   HostileJob job_{input_};
   pattern::Patterns patterns_{job_.engine()};
-  pattern::One* one_ = nullptr;
+  pattern::PlannedPattern* one_ = nullptr;
 };
 
 TEST_F(HostilePartner, WhoAnnouncesMoreWantsThanThereCanBeIsNotBelieved) {

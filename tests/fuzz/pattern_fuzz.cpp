@@ -22,7 +22,8 @@ class HostilePatterns {
                                       Move::collect, Move::die,      Move::consumed};
     job_.play(kMoves, 12, [this](std::uint32_t which) { move(which); });
     job_.finish();
-    for (const heddle::pattern::One* one : all_) demand(!one->running(), "a pattern among the dead has ended");
+    for (const heddle::pattern::PlannedPattern* one : all_)
+      demand(!one->running(), "a pattern among the dead has ended");
   }
 
  private:
@@ -57,7 +58,7 @@ class HostilePatterns {
     all_.push_back(*made);
     sends_ = {};
   }
-  void declare(heddle::pattern::One& one) {
+  void declare(heddle::pattern::PlannedPattern& one) {
     using Kind = heddle::pattern::Declared::Kind;
     if (memory_.size() == memory_.capacity()) return;
     const auto choice = input_.take<std::uint8_t>();
@@ -133,8 +134,8 @@ class HostilePatterns {
   void match_all() {
     const std::uint32_t from = job_.peer();
     for (std::size_t i = 0; i < 32; ++i) {
-      const auto finished = engine::Finished::of(job_.network().seen(i), 1);
-      job_.say(from, engine::RecordKind::finished, engine::Channel::program, 0, std::as_bytes(std::span(&finished, 1)));
+      const auto finished = engine::Finish::of(job_.network().seen(i), 1);
+      job_.say(from, engine::RecordKind::finish, engine::Channel::program, 0, std::as_bytes(std::span(&finished, 1)));
       if (i % 8 == 7) job_.progress();
     }
   }
@@ -159,7 +160,7 @@ class HostilePatterns {
   std::vector<std::vector<std::byte>> memory_; // outlives the patterns
   HostileJob job_;
   heddle::pattern::Patterns patterns_;
-  std::vector<heddle::pattern::One*> all_;
+  std::vector<heddle::pattern::PlannedPattern*> all_;
   std::uint32_t serial_ = 0;                                                       // of the last compile
   std::array<std::vector<std::pair<bool, std::size_t>>, HostileJob::kSize> sends_; // of the last pattern: a put, bytes
 };

@@ -90,9 +90,9 @@ class Hardship {
       process.barriers = std::make_unique<collective::Barriers>(*process.engine);
       process.exchanges = std::make_unique<collective::Exchanges>(*process.engine, grouping);
       process.patterns = std::make_unique<pattern::Patterns>(*process.engine);
-      EXPECT_TRUE(process.engine->primitives().allocate(kOpenArea, kAreaBytes, Access::all()));
+      EXPECT_TRUE(process.engine->one_sided().allocate(kOpenArea, kAreaBytes, Access::all()));
     }
-    EXPECT_TRUE(processes_[0].engine->primitives().create_lock(kHomeLock));
+    EXPECT_TRUE(processes_[0].engine->one_sided().create_lock(kHomeLock));
   }
 
   void run() {
@@ -336,14 +336,14 @@ class Hardship {
     const Place to{Rank{(process.rank + 1) % kSize}, kOpenArea, 4096 * process.rank};
     const bool notice = i % 2 == 0;
     return one_sided("push", held, [&process, &held, to, notice] {
-      process.engine->primitives().push(
+      process.engine->one_sided().push(
           {.place = to, .local = held.out, .notice = notice ? Notice::event(Tag{4}) : Notice{}}, held.status);
     });
   }
   Errand add_one(Process& process) {
     Held& held = hold();
     Errand errand = one_sided("atomic", held, [&process, &held] {
-      process.engine->primitives().atomic({Rank{0}, kOpenArea, kAreaBytes - 8}, Atomic::add(1), held.status);
+      process.engine->one_sided().atomic({Rank{0}, kOpenArea, kAreaBytes - 8}, Atomic::add(1), held.status);
     });
     errand.check = [this, &held] {
       EXPECT_EQ(held.status.code(), ErrorCode::ok);
@@ -360,8 +360,8 @@ class Hardship {
                   .begin =
                       [&process, &held] {
                         held.status.reset();
-                        process.engine->primitives().mcast(kAll, {.place = {{}, kOpenArea, 20'480}, .local = held.out},
-                                                           held.status);
+                        process.engine->one_sided().mcast(kAll, {.place = {{}, kOpenArea, 20'480}, .local = held.out},
+                                                          held.status);
                         return ErrorCode::ok;
                       },
                   .ended = [&held] { return held.status.ended(); },
@@ -374,9 +374,9 @@ class Hardship {
     Held& held = hold();
     return one_sided(take ? "lock" : "unlock", held, [&process, &held, take] {
       if (take)
-        process.engine->primitives().lock(Rank{0}, kHomeLock, held.status);
+        process.engine->one_sided().lock(Rank{0}, kHomeLock, held.status);
       else
-        process.engine->primitives().unlock(Rank{0}, kHomeLock, held.status);
+        process.engine->one_sided().unlock(Rank{0}, kHomeLock, held.status);
     });
   }
   Errand barrier(Process& process) {
@@ -420,7 +420,7 @@ class Hardship {
       const std::uint32_t right = (process.rank + 1) % kSize;
       const std::uint32_t left = (process.rank + kSize - 1) % kSize;
       for (std::size_t at = 0; at < bytes; ++at) held.out[at] = content(process.rank, right, i, at);
-      pattern::One& one = **process.patterns->create({});
+      pattern::PlannedPattern& one = **process.patterns->create({});
       EXPECT_TRUE(one.declare(
           {.kind = pattern::Declared::Kind::send, .rank = right, .tag = i, .source = ConstLayout(held.out)}));
       EXPECT_TRUE(

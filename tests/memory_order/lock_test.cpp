@@ -85,12 +85,12 @@ class Network final : public ir::Translator {
 class Member final : public engine::OneSidedHost {
  public:
   Member(Shared& shared, std::uint32_t rank, std::uint32_t size)
-      : shared_(shared), core_(rank, size, {}, recorder_), area_(ground_.known.find_or_add(0, kLockId)) {}
+      : shared_(shared), core_(rank, size, {}, recorder_), area_(common_.known.find_or_add(0, kLockId)) {}
 
   void reset(bool death_known, bool keeps, bool by_commands) {
     keeps_ = keeps;
     by_commands_ = by_commands;
-    locks_.emplace(ground_);
+    locks_.emplace(common_);
     area_.seat = {};
     area_.state = engine::KnownArea::State::open;
     area_.kind = engine::AreaKind::lock;
@@ -180,7 +180,7 @@ class Member final : public engine::OneSidedHost {
   base::FlightRecorder recorder_{1};
   engine::Core core_;
   engine::Outbox outbox_{core_};
-  engine::OneSidedGround ground_{.core = core_, .outbox = outbox_, .host = *this};
+  engine::OneSidedCommon common_{.core = core_, .outbox = outbox_, .host = *this};
   std::optional<engine::BasicLocks<ModelMemory>> locks_;
   engine::KnownArea& area_;
   std::atomic<std::uint64_t> live_{1};

@@ -359,7 +359,8 @@ TEST_P(OneSidedEngine, ALockIsNoMemoryAndMemoryNoLock) {
       const std::vector<Rank> peers{Rank{0}, Rank{0}};
       at(by).mcast(peers, {.place = {.peer = {}, .area = kLock, .offset = 0}, .local = unconst(data)}, told);
       EXPECT_EQ(finish(told), ErrorCode::bad_argument);
-      for (const auto take : {&engine::Primitives::lock, &engine::Primitives::try_lock, &engine::Primitives::unlock}) {
+      for (const auto take :
+           {&engine::OneSidedEngine::lock, &engine::OneSidedEngine::try_lock, &engine::OneSidedEngine::unlock}) {
         Status taken;
         (at(by).*take)(Rank{0}, kArea, taken);
         EXPECT_EQ(finish(taken), ErrorCode::bad_argument);

@@ -53,7 +53,7 @@ TEST_F(CutOff, EndsTheCompileEverywhere) {
   spoil(0, 1);
   std::array<std::array<std::byte, 100>, kSize> out{};
   std::array<std::array<std::byte, 100>, kSize> in{};
-  std::array<pattern::One*, kSize> ones{};
+  std::array<pattern::PlannedPattern*, kSize> ones{};
   std::array<Request, kSize> requests{};
   for (std::uint32_t rank = 0; rank < kSize; ++rank) {
     ones[rank] = *patterns_[rank]->create({});

@@ -24,8 +24,8 @@ class Pair {
       patterns_[rank] = std::make_unique<pattern::Patterns>(cluster_[rank]);
   }
 
-  pattern::One& declared(std::uint32_t rank) {
-    pattern::One& one = **patterns_[rank]->create({});
+  pattern::PlannedPattern& declared(std::uint32_t rank) {
+    pattern::PlannedPattern& one = **patterns_[rank]->create({});
     for (std::size_t i = 0; i < kMessages; ++i) {
       std::byte* const at = memory_.data() + i * bytes_;
       EXPECT_TRUE(one.declare({.kind = Declared::Kind::send, .rank = 1 - rank, .tag = i, .source = {at, bytes_}}));
@@ -57,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Sizes, StartedPattern, testing::Values(0, 8, 512, 4096,
 
 TEST_P(StartedPattern, AllocatesNothing) {
   Pair pair(GetParam());
-  pattern::One& first = pair.declared(0);
-  pattern::One& second = pair.declared(1);
+  pattern::PlannedPattern& first = pair.declared(0);
+  pattern::PlannedPattern& second = pair.declared(1);
   ASSERT_EQ(pair.wait({*first.compile({}), *second.compile({})}), kFine);
   const auto round = [&] { ASSERT_EQ(pair.wait({*first.start({}), *second.start({})}), kFine); };
   for (int i = 0; i < 10; ++i) round();
@@ -71,8 +71,8 @@ TEST(CompiledPattern, KeepsNoMemoryWhenItDoesNotFitTogether) {
   Pair pair(4096);
   std::byte more{};
   const auto fail = [&] {
-    pattern::One& first = pair.declared(0);
-    pattern::One& second = pair.declared(1);
+    pattern::PlannedPattern& first = pair.declared(0);
+    pattern::PlannedPattern& second = pair.declared(1);
     ASSERT_TRUE(first.declare({.kind = Declared::Kind::send, .rank = 1, .tag = 99, .source = {&more, 1}}));
     constexpr std::array kRefused{ErrorCode::bad_argument, ErrorCode::bad_argument};
     ASSERT_EQ(pair.wait({*first.compile({}), *second.compile({})}), kRefused);

@@ -30,7 +30,7 @@ class Portions : public testing::TestWithParam<std::uint64_t> {
   Cluster cluster_{kSize, usual_limits()};
   std::array<std::unique_ptr<pattern::Patterns>, kSize> patterns_{std::make_unique<pattern::Patterns>(cluster_[0]),
                                                                   std::make_unique<pattern::Patterns>(cluster_[1])};
-  std::array<pattern::One*, kSize> ones_{*patterns_[0]->create({}), *patterns_[1]->create({})};
+  std::array<pattern::PlannedPattern*, kSize> ones_{*patterns_[0]->create({}), *patterns_[1]->create({})};
 };
 INSTANTIATE_TEST_SUITE_P(Counts, Portions,
                          testing::Values(1, pattern::kPortion - 1, pattern::kPortion, pattern::kPortion + 1,

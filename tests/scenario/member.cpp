@@ -209,7 +209,7 @@ void Member::check_figures() const {
                  "rings of those that are gone were not given back");
     role_.demand(figure.name != "ring memory limit bytes" || ring_bytes <= figure.value, "ring memory is exceeded");
     // News of a death that a collective brings may be there.
-    role_.demand(figure.name != "bytes of messages not received" || figure.value == 0 || messages_.more_may_come() ||
+    role_.demand(figure.name != "bytes of unexpected messages" || figure.value == 0 || messages_.more_may_come() ||
                      (role_.scenario.anyone_goes() && !role_.scenario.meetings.empty()),
                  "bytes of messages are left");
   }

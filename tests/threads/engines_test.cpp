@@ -72,9 +72,9 @@ class Process {
   // The whole life of the process, in its thread. Both draw the same dice.
   void run(std::uint64_t seed, std::uint64_t rounds, std::atomic<int>& ended) {
     Dice dice(seed);
-    const auto area = engine_->primitives().allocate(kArea, kAreaBytes, Access::all());
+    const auto area = engine_->one_sided().allocate(kArea, kAreaBytes, Access::all());
     expect(area.has_value(), "no area");
-    expect(rank_ != 0 || engine_->primitives().create_lock(kLock).has_value(), "no lock");
+    expect(rank_ != 0 || engine_->one_sided().create_lock(kLock).has_value(), "no lock");
     area_ = area->data();
     exchange(dice, 0); // both have their areas
     make_pattern(dice);
@@ -89,7 +89,7 @@ class Process {
     exchange(dice, rounds + 2); // the other has looked
     expect(pattern_->free().has_value(), "the pattern is not free");
     wait([this] { return !pattern_->running() && patterns_->progress() == 0; });
-    expect(engine_->primitives().close(kArea).has_value(), "the area is not closed");
+    expect(engine_->one_sided().close(kArea).has_value(), "the area is not closed");
     exchange(dice, rounds + 3);
     // It goes on until the other needs no word of it any more. That orders nothing.
     ended.fetch_add(1, std::memory_order_relaxed);
@@ -205,15 +205,15 @@ class Process {
   }
   void push(std::uint32_t to, std::uint64_t at, std::span<std::byte> data) {
     const Place place{.peer = Rank{to}, .area = kArea, .offset = at};
-    if (engine_->primitives().push_now(place, data)) return;
+    if (engine_->one_sided().push_now(place, data)) return;
     Status status;
-    engine_->primitives().push({.place = place, .local = data}, status);
+    engine_->one_sided().push({.place = place, .local = data}, status);
     finish(status);
   }
 
   // Counters at rank 0: one that the lock guards, one that is added to.
   void count() {
-    engine::Primitives& primitives = engine_->primitives();
+    engine::OneSidedEngine& primitives = engine_->one_sided();
     if (!primitives.lock_now(Rank{0}, kLock)) {
       Status status;
       primitives.lock(Rank{0}, kLock, status);
@@ -249,7 +249,7 @@ class Process {
   schedule::Queue queue_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<pattern::Patterns> patterns_;
-  pattern::One* pattern_ = nullptr;
+  pattern::PlannedPattern* pattern_ = nullptr;
   std::vector<std::vector<std::byte>> out_;
   std::vector<std::vector<std::byte>> in_;
   std::byte* area_ = nullptr;

@@ -352,7 +352,7 @@ void Traffic::check_figures() const {
   for (const std::string_view name : {"operations under way", "receives posted", "messages not received"})
     demand(figure(name) == 0, std::string(name) + ": " + std::to_string(figure(name)));
   // The news of a death that a barrier brings may be here already.
-  if (!plan_.kill) demand(figure("bytes of messages not received") == 0, "bytes of messages are left");
+  if (!plan_.kill) demand(figure("bytes of unexpected messages") == 0, "bytes of messages are left");
   demand(figure("ring memory bytes") <= figure("ring memory limit bytes"), "ring memory is exceeded");
 }
 

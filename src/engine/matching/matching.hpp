@@ -1,14 +1,14 @@
 // Matching of messages and receives: MPI's rules, in constant time for receives that name their source and whole tag.
 //
-//   A message goes to the oldest posted receive that accepts it; a receive takes the oldest arrived message it accepts.
+//   A message goes to the oldest posted receive that accepts it; a receive takes the oldest unexpected message it accepts.
 //   Receives are kept in three groups: exact (source and whole tag), any source with whole tag, and all others. A message
 //   looks at the oldest candidate of each and takes the oldest of those. Only the third group is searched one by one.
-//   Arrived messages stand in three structures at once: by (source, tag), by tag, and in order of arrival.
+//   Unexpected messages stand in three structures at once: by (source, tag), by tag, and in order of arrival.
 //
 // Not here: what happens to a matched pair (messages/).
 #pragma once
 
-#include "engine/matching/arrived.hpp"
+#include "engine/matching/unexpected.hpp"
 #include "engine/operation.hpp"
 
 namespace heddle::engine {
@@ -36,18 +36,20 @@ class Matching {
   // Takes a posted receive back.
   void remove(Operation& receive);
 
-  // The arrived message that a receive with this match gets, or null. It stays.
-  [[nodiscard]] Arrived* find(const Match& match) const { return arrived_count_ == 0 ? nullptr : find_arrived(match); }
+  // The unexpected message that a receive with this match gets, or null. It stays.
+  [[nodiscard]] Arrived* find(const Match& match) const {
+    return unexpected_count_ == 0 ? nullptr : find_unexpected(match);
+  }
   void add(Arrived& message);
-  // Takes an arrived message out.
+  // Takes an unexpected message out.
   void take(Arrived& message);
 
   [[nodiscard]] std::size_t posted() const { return exact_.size() + wild_count_; }
-  [[nodiscard]] std::size_t arrived() const { return arrived_count_; }
+  [[nodiscard]] std::size_t unexpected() const { return unexpected_count_; }
 
-  // Calls visit for every arrived message, oldest first. It may take the one visited.
+  // Calls visit for every unexpected message, oldest first. It may take the one visited.
   template <typename Visit>
-  void visit_arrived(Visit&& visit) {
+  void visit_unexpected(Visit&& visit) {
     for (Arrived* message = oldest_; message != nullptr;) {
       Arrived* next = message->in_order.next;
       visit(*message);
@@ -67,7 +69,7 @@ class Matching {
 
   void post_wild(Operation& receive);
   Operation* take_oldest(Operation* exact, std::uint32_t source, std::uint64_t tag);
-  [[nodiscard]] Arrived* find_arrived(const Match& match) const;
+  [[nodiscard]] Arrived* find_unexpected(const Match& match) const;
 
   using ReceiveTable = KeyTable<Operation, &Operation::posted, &Matching::key_of>;
   ReceiveTable exact_;
@@ -76,11 +78,11 @@ class Matching {
   std::size_t wild_count_ = 0; // tag_only_ and others_ together
   std::uint64_t order_ = 0;
 
-  KeyTable<Arrived, &Arrived::by_source_and_tag, &Matching::full_key> arrived_exact_;
-  KeyTable<Arrived, &Arrived::by_tag, &Matching::tag_key> arrived_by_tag_;
+  KeyTable<Arrived, &Arrived::by_source_and_tag, &Matching::full_key> unexpected_exact_;
+  KeyTable<Arrived, &Arrived::by_tag, &Matching::tag_key> unexpected_by_tag_;
   Arrived* oldest_ = nullptr;
   Arrived* newest_ = nullptr;
-  std::size_t arrived_count_ = 0;
+  std::size_t unexpected_count_ = 0;
 };
 
 } // namespace heddle::engine

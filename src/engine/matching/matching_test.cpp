@@ -92,10 +92,10 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
         naive.messages.remove(found);
       }
       ASSERT_EQ(matching.posted(), naive.receives.size());
-      ASSERT_EQ(matching.arrived(), naive.messages.size());
+      ASSERT_EQ(matching.unexpected(), naive.messages.size());
     }
     std::vector<Arrived*> visited;
-    matching.visit_arrived([&visited](Arrived& message) { visited.push_back(&message); });
+    matching.visit_unexpected([&visited](Arrived& message) { visited.push_back(&message); });
     EXPECT_TRUE(std::equal(visited.begin(), visited.end(), naive.messages.begin(), naive.messages.end()));
   }
 }

@@ -164,7 +164,7 @@ void Fetcher::leave_cell(Operation& receive) {
 }
 
 void Fetcher::finish(Operation& receive) {
-  outbox_.write_control(*receive.link, RecordKind::finished, Finished::of(receive.partner, receive.wanted));
+  outbox_.write_control(*receive.link, RecordKind::finish, Finish::of(receive.partner, receive.wanted));
   const bool cut = receive.completion.message_bytes > receive.completion.bytes;
   core_.complete(receive, cut ? ErrorCode::truncated : ErrorCode::ok);
 }
@@ -175,8 +175,7 @@ void Fetcher::refused(Operation& receive) {
   if (receive.in_flight > 0) return; // the last of its reads decides
   if (receive.moved > 0 || receive.cell >= 0) {
     // Some of it could be read, so the rest is not there, or no longer. The sender's part ends here too.
-    outbox_.write_control(*receive.link, RecordKind::finished,
-                          Finished::of(receive.partner, 0, ErrorCode::system_failed));
+    outbox_.write_control(*receive.link, RecordKind::finish, Finish::of(receive.partner, 0, ErrorCode::system_failed));
     fail(receive);
     return;
   }

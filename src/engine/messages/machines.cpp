@@ -22,8 +22,8 @@ std::optional<Stage> step(Stage stage, SendInput input) {
   switch (input) {
     case SendInput::put_whole: return only_from(stage == Stage::queued, Stage::done);
     case SendInput::put_synchronous: return only_from(stage == Stage::queued, Stage::awaiting_match);
-    case SendInput::put_announcement: return only_from(stage == Stage::queued, Stage::awaiting_answer);
-    case SendInput::finished:
+    case SendInput::request_to_send: return only_from(stage == Stage::queued, Stage::awaiting_answer);
+    case SendInput::finish:
       return only_from(stage == Stage::awaiting_match || stage == Stage::awaiting_answer, Stage::done);
     case SendInput::clear_to_send: return only_from(stage == Stage::awaiting_answer, Stage::streaming);
     case SendInput::last_fragment: return only_from(stage == Stage::streaming, Stage::done);

@@ -1,8 +1,8 @@
 // The life of a send and of a receive as two pure machines over Stage.
 //
 //   send     queued --put_whole--> done
-//            queued --put_synchronous--> awaiting_match --finished--> done
-//            queued --put_announcement--> awaiting_answer --finished--> done               the receiver has read it
+//            queued --put_synchronous--> awaiting_match --finish--> done
+//            queued --request_to_send--> awaiting_answer --finish--> done               the receiver has read it
 //                                         awaiting_answer --clear_to_send--> streaming     the receiver wants fragments
 //                                                            streaming --last_fragment--> done
 //   receive  posted --whole--> done
@@ -27,8 +27,8 @@ namespace heddle::engine {
 enum class SendInput : std::uint8_t {
   put_whole,
   put_synchronous,
-  put_announcement,
-  finished,
+  request_to_send,
+  finish,
   clear_to_send,
   last_fragment,
   peer_lost,
@@ -37,8 +37,8 @@ inline constexpr unsigned kSendInputs = 7;
 
 enum class ReceiveInput : std::uint8_t {
   whole,        // a whole message has matched
-  readable,     // an announcement has matched whose message can be read
-  streamed,     // an announcement has matched whose message must come as fragments
+  readable,     // a request to send has matched whose message can be read
+  streamed,     // a request to send has matched whose message must come as fragments
   read_refused, // the first read was refused
   none_left,    // all chunks are claimed, some by the sender
   chunk_lost,   // the sender could not copy a chunk that it had claimed

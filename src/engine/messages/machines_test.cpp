@@ -14,9 +14,9 @@ TEST(SendMachine, StepsAsItsTableSaysForEveryPair) {
   const std::map<std::pair<Stage, SendInput>, Stage> table = {
       {{Stage::queued, SendInput::put_whole}, Stage::done},
       {{Stage::queued, SendInput::put_synchronous}, Stage::awaiting_match},
-      {{Stage::queued, SendInput::put_announcement}, Stage::awaiting_answer},
-      {{Stage::awaiting_match, SendInput::finished}, Stage::done},
-      {{Stage::awaiting_answer, SendInput::finished}, Stage::done},
+      {{Stage::queued, SendInput::request_to_send}, Stage::awaiting_answer},
+      {{Stage::awaiting_match, SendInput::finish}, Stage::done},
+      {{Stage::awaiting_answer, SendInput::finish}, Stage::done},
       {{Stage::awaiting_answer, SendInput::clear_to_send}, Stage::streaming},
       {{Stage::streaming, SendInput::last_fragment}, Stage::done},
       {{Stage::queued, SendInput::peer_lost}, Stage::done},

@@ -8,14 +8,14 @@
 
 namespace heddle::engine {
 
-bool Receiver::keep(Link& link, Lead lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
+bool Receiver::keep(Link& link, Lead lead, std::uint64_t tag, const RequestToSend& request, const std::byte* data,
                     std::uint64_t bytes) {
-  const bool is_announced = lead.kind == RecordKind::announce;
-  const auto buffer = is_announced ? BufferPool::Buffer{} : core_.buffers.take(bytes);
-  if (!is_announced && bytes > 0 && buffer.data == nullptr) return false;
+  const bool is_request = lead.kind == RecordKind::request_to_send;
+  const auto buffer = is_request ? BufferPool::Buffer{} : core_.buffers.take(bytes);
+  if (!is_request && bytes > 0 && buffer.data == nullptr) return false;
   Arrived* place = nullptr;
   try {
-    place = &core_.take_arrived();
+    place = &core_.take_unexpected();
   } catch (const std::bad_alloc&) {
     core_.buffers.give_back(buffer);
     return false;
@@ -24,10 +24,10 @@ bool Receiver::keep(Link& link, Lead lead, std::uint64_t tag, const Announcement
   message.source = link.rank;
   message.channel = lead.channel;
   message.tag = tag;
-  message.bytes = is_announced ? announcement.bytes : bytes;
-  message.announced = is_announced;
+  message.bytes = is_request ? request.bytes : bytes;
+  message.waits_at_sender = is_request;
   message.synchronous = lead.kind == RecordKind::eager_synchronous;
-  message.announcement = announcement;
+  message.request = request;
   message.data = buffer.data;
   message.capacity = buffer.capacity;
   if (buffer.data != nullptr) base::copy_bytes(buffer.data, data, bytes);
@@ -50,7 +50,7 @@ Taken Receiver::synchronous(Link& link, Lead lead, std::uint64_t tag, const std:
 }
 
 void Receiver::tell_matched(Link& link, OperationName sender, std::uint64_t bytes) {
-  outbox_.write_control(link, RecordKind::finished, Finished::of(sender, bytes));
+  outbox_.write_control(link, RecordKind::finish, Finish::of(sender, bytes));
 }
 
 Taken Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
@@ -69,42 +69,42 @@ Taken Receiver::unsolicited(Link& link, Lead lead, std::uint64_t tag, const std:
   return Taken::yes;
 }
 
-Taken Receiver::announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
-  Announcement announcement;
-  if (lead.bytes != sizeof announcement) return Taken::senseless;
-  std::memcpy(&announcement, content, sizeof announcement);
+Taken Receiver::asked_to_send(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+  RequestToSend request;
+  if (lead.bytes != sizeof request) return Taken::senseless;
+  std::memcpy(&request, content, sizeof request);
   Operation* receive = core_.matching_of(lead.channel).take_receive(link.rank, tag);
-  if (receive == nullptr) return keep(link, lead, tag, announcement, nullptr, 0) ? Taken::yes : Taken::later;
-  fetch(*receive, link, tag, announcement);
+  if (receive == nullptr) return keep(link, lead, tag, request, nullptr, 0) ? Taken::yes : Taken::later;
+  fetch(*receive, link, tag, request);
   return Taken::yes;
 }
 
-Taken Receiver::announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
-  Announcement announcement;
-  if (lead.bytes != sizeof announcement) return Taken::senseless;
-  std::memcpy(&announcement, content, sizeof announcement);
-  if (announcement.bytes == 0) return Taken::senseless;
+Taken Receiver::asked_to_send_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content) {
+  RequestToSend request;
+  if (lead.bytes != sizeof request) return Taken::senseless;
+  std::memcpy(&request, content, sizeof request);
+  if (request.bytes == 0) return Taken::senseless;
   // One that is too large for all there is would wait for ever: its sender is told. Others wait for what is released.
-  if (core_.unsolicited.exceeds(announcement.bytes))
-    refuse(link, announcement);
-  else if (!waiting_.empty() || !fetch_unsolicited(link, tag, announcement))
-    waiting_.push_back({.link = &link, .tag = tag, .announcement = announcement});
+  if (core_.unsolicited.exceeds(request.bytes))
+    refuse(link, request);
+  else if (!waiting_.empty() || !fetch_unsolicited(link, tag, request))
+    waiting_.push_back({.link = &link, .tag = tag, .request = request});
   return Taken::yes;
 }
 
 Link* Receiver::fetch_waiting() {
   if (waiting_.empty()) return nullptr;
   const Waiting first = waiting_.front();
-  if (!fetch_unsolicited(*first.link, first.tag, first.announcement)) return nullptr;
+  if (!fetch_unsolicited(*first.link, first.tag, first.request)) return nullptr;
   waiting_.pop_front();
   return first.link;
 }
 
-bool Receiver::fetch_unsolicited(Link& link, std::uint64_t tag, const Announcement& announcement) {
-  if (!core_.unsolicited.has_room(announcement.bytes) || !base::Reserve::may_begin()) return false;
-  const BufferPool::Buffer buffer = core_.buffers.take(announcement.bytes);
+bool Receiver::fetch_unsolicited(Link& link, std::uint64_t tag, const RequestToSend& request) {
+  if (!core_.unsolicited.has_room(request.bytes) || !base::Reserve::may_begin()) return false;
+  const BufferPool::Buffer buffer = core_.buffers.take(request.bytes);
   if (buffer.data == nullptr) {
-    refuse(link, announcement);
+    refuse(link, request);
     return true;
   }
   Operation* begun = nullptr;
@@ -123,31 +123,31 @@ bool Receiver::fetch_unsolicited(Link& link, std::uint64_t tag, const Announceme
   Operation& receive = *begun;
   receive.buffer = buffer.data;
   receive.buffer_bytes = buffer.capacity;
-  receive.target = Layout(buffer.data, announcement.bytes);
-  fetch(receive, link, tag, announcement);
+  receive.target = Layout(buffer.data, request.bytes);
+  fetch(receive, link, tag, request);
   return true;
 }
 
-void Receiver::refuse(Link& link, const Announcement& announcement) {
+void Receiver::refuse(Link& link, const RequestToSend& request) {
   core_.unsolicited.refuse();
-  core_.recorder.record("no memory for an unsolicited message", link.rank, announcement.bytes);
-  outbox_.write_control(link, RecordKind::finished, Finished::of(announcement.sender, 0, ErrorCode::out_of_memory));
+  core_.recorder.record("no memory for an unsolicited message", link.rank, request.bytes);
+  outbox_.write_control(link, RecordKind::finish, Finish::of(request.sender, 0, ErrorCode::out_of_memory));
 }
 
-void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement) {
+void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const RequestToSend& request) {
   receive.link = &link;
-  receive.partner = announcement.sender;
-  receive.place = {.key = ir::MemoryKey{announcement.key}, .offset = announcement.offset};
-  receive.wanted = std::min(announcement.bytes, receive.target.bytes());
+  receive.partner = request.sender;
+  receive.place = {.key = ir::MemoryKey{request.key}, .offset = request.offset};
+  receive.wanted = std::min(request.bytes, receive.target.bytes());
   receive.moved = 0;
   receive.in_flight = 0;
   receive.cell = -1;
   receive.completion.peer = Rank{link.rank};
   receive.completion.tag = Tag{tag};
   receive.completion.bytes = receive.wanted;
-  receive.completion.message_bytes = announcement.bytes;
-  core_.recorder.record("matched announcement", link.rank, announcement.bytes, tag);
-  const bool readable = announcement.readable != 0 && receive.target.shape() == Layout::Shape::contiguous;
+  receive.completion.message_bytes = request.bytes;
+  core_.recorder.record("matched request to send", link.rank, request.bytes, tag);
+  const bool readable = request.readable != 0 && receive.target.shape() == Layout::Shape::contiguous;
   if (receive.wanted == 0) {
     fetcher_.finish(receive);
   } else if (readable) {
@@ -155,9 +155,8 @@ void Receiver::fetch(Operation& receive, Link& link, std::uint64_t tag, const An
     fetcher_.start(receive);
   } else {
     receive.stage = *step(receive.stage, ReceiveInput::streamed);
-    outbox_.write_control(
-        link, RecordKind::clear_to_send,
-        ClearToSend{.sender = announcement.sender, .receiver = receive.name, .bytes = receive.wanted});
+    outbox_.write_control(link, RecordKind::clear_to_send,
+                          ClearToSend{.sender = request.sender, .receiver = receive.name, .bytes = receive.wanted});
   }
 }
 
@@ -176,15 +175,15 @@ bool Receiver::fragment(Link& link, Lead lead, std::uint64_t tag, const std::byt
 }
 
 void Receiver::take(Operation& receive, Arrived& message, Link& link) {
-  if (message.announced) {
+  if (message.waits_at_sender) {
     if (link.failed()) {
       receive.completion = {.peer = Rank{message.source}, .tag = Tag{message.tag}};
       core_.complete(receive, link.fate);
     } else {
-      fetch(receive, link, message.tag, message.announcement);
+      fetch(receive, link, message.tag, message.request);
     }
   } else {
-    if (message.synchronous && !link.failed()) tell_matched(link, message.announcement.sender, message.bytes);
+    if (message.synchronous && !link.failed()) tell_matched(link, message.request.sender, message.bytes);
     deliver(receive, message.source, message.tag, message.data, message.bytes);
   }
   core_.give_back(message);
@@ -193,8 +192,8 @@ void Receiver::take(Operation& receive, Arrived& message, Link& link) {
 void Receiver::peer_lost(Link& link) {
   std::erase_if(waiting_, [&link](const Waiting& each) { return each.link == &link; });
   for (Matching& matching : core_.matching)
-    matching.visit_arrived([this, &matching, &link](Arrived& message) {
-      if (message.source != link.rank || !message.announced) return;
+    matching.visit_unexpected([this, &matching, &link](Arrived& message) {
+      if (message.source != link.rank || !message.waits_at_sender) return;
       matching.take(message);
       core_.give_back(message);
     });

@@ -32,9 +32,9 @@ class Receiver {
   }
   Taken synchronous(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
-  Taken announced(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
-  Taken announced_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
-  // Announced unsolicited messages that there is no room for wait here and not in their ring, where what comes behind them may be just
+  Taken asked_to_send(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken asked_to_send_unsolicited(Link& link, Lead lead, std::uint64_t tag, const std::byte* content);
+  // Large unsolicited messages that there is no room for wait here and not in their ring, where what comes behind them may be just
   // what frees some.
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
   // Begins to fetch the first of them, if there is room now. The link that it comes by, or null.
@@ -45,7 +45,7 @@ class Receiver {
   // Gives a receive a message that has arrived before it. `link` leads to the message's source.
   void take(Operation& receive, Arrived& message, Link& link);
 
-  // Receives and announcements that only this peer could have served end.
+  // Receives and requests to send that only this peer could have served end.
   void peer_lost(Link& link);
 
  private:
@@ -65,20 +65,20 @@ class Receiver {
                                      .message_bytes = bytes});
   }
   // A message for which no receive is posted is kept. False: there is no memory for it.
-  bool keep(Link& link, Lead lead, std::uint64_t tag, const Announcement& announcement, const std::byte* data,
+  bool keep(Link& link, Lead lead, std::uint64_t tag, const RequestToSend& request, const std::byte* data,
             std::uint64_t bytes);
-  // Starts to fetch an announced message.
-  void fetch(Operation& receive, Link& link, std::uint64_t tag, const Announcement& announcement);
+  // Starts to fetch a large message.
+  void fetch(Operation& receive, Link& link, std::uint64_t tag, const RequestToSend& request);
   // False: there is no memory for it now.
-  bool fetch_unsolicited(Link& link, std::uint64_t tag, const Announcement& announcement);
+  bool fetch_unsolicited(Link& link, std::uint64_t tag, const RequestToSend& request);
   // Ends an unsolicited message at its sender with out_of_memory.
-  void refuse(Link& link, const Announcement& announcement);
+  void refuse(Link& link, const RequestToSend& request);
   void tell_matched(Link& link, OperationName sender, std::uint64_t bytes);
 
   struct Waiting {
     Link* link;
     std::uint64_t tag;
-    Announcement announcement;
+    RequestToSend request;
   };
 
   Core& core_;

@@ -12,8 +12,8 @@ Path path_for(const Link& link, std::uint64_t bytes, bool contiguous, bool synch
   const std::uint64_t limit =
       link.eager_limit - (synchronous ? std::min(link.eager_limit, sizeof(SynchronousHead)) : 0);
   if (bytes <= limit) return Path::eager;
-  return contiguous && link.queue().capabilities().reads_any_memory ? Path::announced_readable
-                                                                    : Path::announced_streamed;
+  return contiguous && link.queue().capabilities().reads_any_memory ? Path::rendezvous_by_read
+                                                                    : Path::rendezvous_by_fragments;
 }
 
 namespace {
@@ -64,7 +64,7 @@ bool Sender::pump(Link& link, std::size_t& done) {
 }
 
 bool Sender::write(Operation& send) {
-  return path_of(send) == Path::eager ? write_whole(send) : write_announcement(send);
+  return path_of(send) == Path::eager ? write_whole(send) : write_request_to_send(send);
 }
 
 const std::byte* Sender::contiguous(const Operation& send, std::uint64_t from, std::uint64_t bytes) {
@@ -99,9 +99,9 @@ bool Sender::write_whole(Operation& send) {
   return true;
 }
 
-bool Sender::write_announcement(Operation& send) {
+bool Sender::write_request_to_send(Operation& send) {
   Link& link = *send.link;
-  if (!send.exposed && path_of(send) == Path::announced_readable) {
+  if (!send.exposed && path_of(send) == Path::rendezvous_by_read) {
     // A put or get never writes to memory exposed for reading.
     auto* data = const_cast<std::byte*>(send.source.data());
     if (auto place = link.queue().translator().expose({data, send.source.bytes()})) {
@@ -109,20 +109,20 @@ bool Sender::write_announcement(Operation& send) {
       send.exposed = true;
     }
   }
-  const Announcement announcement{.sender = send.name,
-                                  .bytes = send.source.bytes(),
-                                  .key = static_cast<std::uint64_t>(send.place.key),
-                                  .offset = send.place.offset,
-                                  .readable = send.exposed ? 1U : 0U};
+  const RequestToSend request{.sender = send.name,
+                              .bytes = send.source.bytes(),
+                              .key = static_cast<std::uint64_t>(send.place.key),
+                              .offset = send.place.offset,
+                              .readable = send.exposed ? 1U : 0U};
   const bool unsolicited = send.kind == OperationKind::unsolicited_send;
   const bool written =
-      outbox_.write(link, {.kind = unsolicited ? RecordKind::announce_unsolicited : RecordKind::announce,
+      outbox_.write(link, {.kind = unsolicited ? RecordKind::request_to_send_unsolicited : RecordKind::request_to_send,
                            .channel = send.channel,
                            .tag = static_cast<std::uint64_t>(send.completion.tag),
-                           .body = bytes_of(announcement)});
+                           .body = bytes_of(request)});
   if (!written) return false;
-  send.stage = *step(send.stage, SendInput::put_announcement);
-  core_.recorder.record("announced", link.rank, announcement.bytes, announcement.readable);
+  send.stage = *step(send.stage, SendInput::request_to_send);
+  core_.recorder.record("request to send", link.rank, request.bytes, request.readable);
   return true;
 }
 
@@ -146,10 +146,10 @@ bool Sender::write_fragments(Operation& send) {
   return true;
 }
 
-void Sender::finished(Link& link, const Finished& record) {
+void Sender::finished(Link& link, const Finish& record) {
   Operation* send = core_.operations.find(record.sender);
   if (send == nullptr || send->link != &link) return; // the operation was abandoned here
-  if (!step(send->stage, SendInput::finished)) return;
+  if (!step(send->stage, SendInput::finish)) return;
   send->completion.bytes = std::min(record.bytes(), send->source.bytes());
   end(*send, record.code());
 }

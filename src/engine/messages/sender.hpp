@@ -1,4 +1,4 @@
-// Sends: whole in one ring record, or announced and then fetched by the receiver, or announced and then streamed.
+// Sends: whole in one ring record, or by a request to send, and then fetched by the receiver or streamed.
 #pragma once
 
 #include "engine/core.hpp"
@@ -9,7 +9,7 @@
 namespace heddle::engine {
 
 // How a message travels to a connected peer. A pure function of the sizes, so that it can be asked for.
-enum class Path : std::uint8_t { eager, announced_readable, announced_streamed };
+enum class Path : std::uint8_t { eager, rendezvous_by_read, rendezvous_by_fragments };
 Path path_for(const Link& link, std::uint64_t bytes, bool contiguous, bool synchronous);
 
 // The same for a contiguous message to a peer that is not connected yet, as it will be on a ring of its own.
@@ -28,7 +28,7 @@ class Sender {
   // Writes what waits for the peer, as far as there is room; `done` grows by what that was. True when nothing is left.
   bool pump(Link& link, std::size_t& done);
 
-  void finished(Link& link, const Finished& record);
+  void finished(Link& link, const Finish& record);
   // False: the record makes no sense.
   bool clear_to_send(Link& link, const ClearToSend& record);
   // Every send on the link ends.
@@ -37,7 +37,7 @@ class Sender {
  private:
   bool write(Operation& send);
   bool write_whole(Operation& send);
-  bool write_announcement(Operation& send);
+  bool write_request_to_send(Operation& send);
   bool write_fragments(Operation& send);
   // The payload [from, from + bytes) as contiguous memory: the caller's own, or gathered into scratch memory.
   const std::byte* contiguous(const Operation& send, std::uint64_t from, std::uint64_t bytes);

@@ -150,7 +150,7 @@ void BasicLocks<Memory>::lock(KnownArea& area, Status& status) {
   begin(area, status, SeatState::taking);
   std::uint64_t old = 0;
   if (!area.seat.direct.exists()) {
-    store(area, layout_.trying(ground_.core.rank), 1);
+    store(area, layout_.trying(common_.core.rank), 1);
     add(area, LockLayout::kState, LockState::kTakeTicket, old);
     return;
   }
@@ -159,7 +159,7 @@ void BasicLocks<Memory>::lock(KnownArea& area, Status& status) {
     closed_.push_back(&area);
     return;
   }
-  store(area, layout_.trying(ground_.core.rank), 1);
+  store(area, layout_.trying(common_.core.rank), 1);
   add(area, LockLayout::kState, LockState::kTakeTicket, old);
   got_ticket(area, old);
 }
@@ -169,8 +169,8 @@ void BasicLocks<Memory>::got_ticket(KnownArea& area, std::uint64_t old) {
   const LockState state = LockState::unpack(old);
   area.seat.ticket = state.next;
   const bool is_served = state.serving == state.next;
-  store(area, layout_.claim(state.next), LockClaim::pack(state.next, ground_.core.rank, is_served));
-  store(area, layout_.trying(ground_.core.rank), 0);
+  store(area, layout_.claim(state.next), LockClaim::pack(state.next, common_.core.rank, is_served));
+  store(area, layout_.trying(common_.core.rank), 0);
   if (is_served) {
     end(area, SeatState::held, ErrorCode::ok);
     return;
@@ -192,7 +192,7 @@ void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
   begin(area, status, SeatState::trying);
   area.seat.forget_readings();
   if (!area.seat.direct.exists()) {
-    if (ground_.host.gone() > 0) { // `trying` is set only where a ticket is to be had: others who probe would wonder
+    if (common_.host.gone() > 0) { // `trying` is set only where a ticket is to be had: others who probe would wonder
       probe(area);
       return;
     }
@@ -220,7 +220,7 @@ void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
 template <typename Memory>
 void BasicLocks<Memory>::try_free(KnownArea& area) {
   area.seat.state = SeatState::trying;
-  store(area, layout_.trying(ground_.core.rank), 1);
+  store(area, layout_.trying(common_.core.rank), 1);
   if (std::uint64_t old = 0;
       swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old))
     tried(area, old);
@@ -239,14 +239,14 @@ void BasicLocks<Memory>::tried(KnownArea& area, std::uint64_t old) {
       tried(area, again);
     return;
   }
-  store(area, layout_.trying(ground_.core.rank), 0);
+  store(area, layout_.trying(common_.core.rank), 0);
   found_busy(area);
 }
 
 // Whoever has it may be dead. Looked at once: who comes in between lives.
 template <typename Memory>
 void BasicLocks<Memory>::found_busy(KnownArea& area) {
-  if (ground_.host.gone() == 0 || !area.seat.before.empty()) {
+  if (common_.host.gone() == 0 || !area.seat.before.empty()) {
     end(area, SeatState::away, ErrorCode::lock_busy);
     return;
   }
@@ -263,7 +263,7 @@ template <typename Memory>
 void BasicLocks<Memory>::wait(KnownArea& area) {
   area.seat.state = SeatState::waiting;
   area.seat.forget_readings();
-  area.seat.alert = ground_.host.gone() > 0;
+  area.seat.alert = common_.host.gone() > 0;
   waiting_.push_back(&area);
 }
 
@@ -271,7 +271,7 @@ template <typename Memory>
 void BasicLocks<Memory>::served(KnownArea& area) {
   std::erase(waiting_, &area);
   area.seat.state = SeatState::asking;
-  store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, ground_.core.rank, true));
+  store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, common_.core.rank, true));
   if (std::uint64_t deaths = 0; add(area, LockLayout::kDeaths, 0, deaths)) learned_deaths(area, deaths);
 }
 
@@ -316,15 +316,15 @@ template <typename Memory>
 void BasicLocks<Memory>::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
   const LockClaim claim = LockClaim::unpack(claim_word);
   if (!claim.valid || claim.ticket != ticket) return; // its owner will look at the state itself
-  if (claim.rank == ground_.core.rank || claim.rank >= ground_.core.size) return;
-  Link* link = ground_.host.link_for(claim.rank);
+  if (claim.rank == common_.core.rank || claim.rank >= common_.core.size) return;
+  Link* link = common_.host.link_for(claim.rank);
   if (link == nullptr || link->failed()) return; // those behind it pass it over
-  ground_.tell(*link, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});
+  common_.tell(*link, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});
 }
 
 template <typename Memory>
 void BasicLocks<Memory>::passed(const LockPassed& record) {
-  KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(record.home), record.id);
+  KnownArea* area = common_.known.find(static_cast<std::uint32_t>(record.home), record.id);
   const bool meant =
       area != nullptr && std::uint64_t{area->seat.ticket} == record.ticket && area->state == KnownArea::State::open;
   // It may come before the answer of its last look, which saw the lock as it was before.
@@ -367,7 +367,7 @@ bool BasicLocks<Memory>::tries_again() const {
 template <typename Memory>
 void BasicLocks<Memory>::command_ended(const ir::Event& event) {
   const std::uint64_t number = cookie_number(event.cookie);
-  KnownArea& area = ground_.known.all()[number >> (kUseBits + kStepBits)];
+  KnownArea& area = common_.known.all()[number >> (kUseBits + kStepBits)];
   const auto step = static_cast<Step>(number & ((1U << kStepBits) - 1));
   LockSeat& seat = area.seat;
   if (((number >> kStepBits) & kUseMask) != (seat.generation & kUseMask)) {
@@ -457,7 +457,7 @@ void BasicLocks<Memory>::judge(KnownArea& area) {
   const LockReading now = reading_of(seat.reading);
   const LockReading before = reading_of(seat.before);
   LockVerdict verdict = judge_lock(before, now, probes ? now.state().next : seat.ticket, [this](std::uint32_t rank) {
-    return rank < ground_.core.size && ground_.host.has_ended(rank);
+    return rank < common_.core.size && common_.host.has_ended(rank);
   });
   // In direct memory words are read one after the other. A command reads them in any order: that one word was read before another
   // is known only of two commands.
@@ -493,7 +493,7 @@ void BasicLocks<Memory>::act_on(KnownArea& area, LockVerdict verdict) {
   switch (verdict.kind) {
     case LockVerdict::Kind::mine: served(area); return;
     case LockVerdict::Kind::wait:
-      area.seat.alert = ground_.host.cut_off() > 0; // such a one may serve this ticket and cannot say so
+      area.seat.alert = common_.host.cut_off() > 0; // such a one may serve this ticket and cannot say so
       return;
     case LockVerdict::Kind::stay_alert: return;
     case LockVerdict::Kind::pass_over: start_passing(area, verdict.held); return;
@@ -518,7 +518,7 @@ void BasicLocks<Memory>::start_passing(KnownArea& area, bool held) {
   LockSeat& seat = area.seat;
   seat.inspecting = true;
   seat.word = reading_of(seat.reading).at(LockLayout::kState);
-  ground_.core.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
+  common_.core.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
   if (held)
     raise_deaths(area);
   else
@@ -562,7 +562,7 @@ void BasicLocks<Memory>::pass_over(KnownArea& area) {
   // Only if nothing has changed since the reading.
   std::uint64_t after = seat.word + LockState::serve_next(LockState::unpack(seat.word).serving);
   if (takes_over(seat)) { // in one step with the next ticket, so that nobody finds the lock free and hears of no death
-    store(area, layout_.trying(ground_.core.rank), 1);
+    store(area, layout_.trying(common_.core.rank), 1);
     after += LockState::kTakeTicket;
   }
   if (std::uint64_t old = 0; swap(area, LockLayout::kState, seat.word, after, Step::pass, old))
@@ -600,7 +600,7 @@ void BasicLocks<Memory>::took_over(KnownArea& area, bool done) {
     area.seat.ticket = LockState::unpack(area.seat.word).next;
     served(area);
   }
-  store(area, layout_.trying(ground_.core.rank), 0);
+  store(area, layout_.trying(common_.core.rank), 0);
   if (!done) look_again(area);
 }
 

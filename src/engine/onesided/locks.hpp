@@ -10,7 +10,7 @@
 
 #include "base/reserve.hpp"
 #include "base/shared_words.hpp"
-#include "engine/onesided/ground.hpp"
+#include "engine/onesided/common.hpp"
 #include "engine/onesided/records.hpp"
 
 #include <vector>
@@ -21,7 +21,7 @@ namespace heddle::engine {
 template <typename Memory>
 class BasicLocks {
  public:
-  explicit BasicLocks(OneSidedGround& ground) : ground_(ground), layout_{.size = ground.core.size} {}
+  explicit BasicLocks(OneSidedCommon& common) : common_(common), layout_{.size = common.core.size} {}
 
   [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
   // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
@@ -103,7 +103,7 @@ class BasicLocks {
     return base::word_at(area.seat.direct.memory + offset);
   }
 
-  OneSidedGround& ground_;
+  OneSidedCommon& common_;
   LockLayout layout_;
   base::BackedVector<KnownArea*> waiting_;
   base::BackedVector<KnownArea*> closed_;
@@ -120,13 +120,13 @@ inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
   std::uint64_t& state = word(area, LockLayout::kState);
   std::uint64_t seen = Memory::load(state, std::memory_order_relaxed);
   const LockState now = LockState::unpack(seen);
-  std::uint64_t& trying = word(area, layout_.trying(ground_.core.rank));
+  std::uint64_t& trying = word(area, layout_.trying(common_.core.rank));
   bool taken = now.next == now.serving;
   if (taken) {
     Memory::store(trying, 1, std::memory_order_relaxed);
     taken = Memory::compare_exchange(state, seen, seen + LockState::kTakeTicket, std::memory_order_acq_rel);
     if (taken) {
-      Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, ground_.core.rank, true),
+      Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, common_.core.rank, true),
                     std::memory_order_relaxed); // released with `trying`
       seat.ticket = now.next;
       seat.state = LockSeat::State::held;

@@ -29,18 +29,18 @@ Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) con
                                  .fact = "area " + std::to_string(id) + " is open here already",
                                  .remedy = "close it first, or use another id"});
   for (const Rank peer : access.peers)
-    if (static_cast<std::uint32_t>(peer) >= ground_.core.size)
+    if (static_cast<std::uint32_t>(peer) >= common_.core.size)
       return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                    .fact = "area " + std::to_string(id) + " is to be opened to rank " +
                                            std::to_string(static_cast<std::uint32_t>(peer)) + ", outside the job of " +
-                                           std::to_string(ground_.core.size) + " processes"});
+                                           std::to_string(common_.core.size) + " processes"});
   return {};
 }
 
 Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_t bytes, const Access& access,
                                                     AreaKind kind) {
   if (auto sound = check_new(id, access); !sound) return std::unexpected(std::move(sound.error()));
-  const auto ports = ground_.host.ports();
+  const auto ports = common_.host.ports();
   OwnArea area{
       .memory = {}, .access = access, .kind = kind, .allocated_at = ports.size() - 1, .allocated = true, .granted = {}};
   if (bytes > kMostBytes)
@@ -74,7 +74,7 @@ Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory,
                       (memory.data() == nullptr ? " bytes behind a null pointer"
                                                 : " bytes from its address on, more than there can be"),
               .remedy = "give memory that exists, or no bytes"});
-  const auto ports = ground_.host.ports();
+  const auto ports = common_.host.ports();
   OwnArea area{.memory = memory, .access = access, .granted = {}};
   area.places.resize(ports.size());
   area.atomics.assign(ports.size(), false);
@@ -88,7 +88,7 @@ Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory,
 }
 
 Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
-  const auto ports = ground_.host.ports();
+  const auto ports = common_.host.ports();
   const bool whole_words =
       reinterpret_cast<std::uintptr_t>(area.memory.data()) % kRounding == 0 && area.memory.size() % kRounding == 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -103,7 +103,7 @@ Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
 }
 
 void OwnAreaTable::shut(OwnArea& area) {
-  const auto ports = ground_.host.ports();
+  const auto ports = common_.host.ports();
   for (std::size_t i = 0; i < ports.size(); ++i)
     if (area.places[i].key != ir::MemoryKey{}) ir::close_area(ports[i]->queue->translator(), area.places[i]);
   if (area.allocated)
@@ -118,9 +118,9 @@ Result<void> OwnAreaTable::close(std::uint64_t id) {
         Error{.code = ErrorCode::bad_argument, .fact = "area " + std::to_string(id) + " is not open here"});
   OwnArea& area = found->second;
   for (const std::uint32_t rank : area.granted) {
-    Link* link = ground_.host.link_for(rank);
+    Link* link = common_.host.link_for(rank);
     if (link == nullptr || link->failed()) continue;
-    ground_.tell(*link, RecordKind::area_revoked,
+    common_.tell(*link, RecordKind::area_revoked,
                  AreaRevoked{.id = id, .key = static_cast<std::uint64_t>(area.places[port_of(*link)].key)});
   }
   shut(area);
@@ -129,7 +129,7 @@ Result<void> OwnAreaTable::close(std::uint64_t id) {
 }
 
 std::size_t OwnAreaTable::port_of(const Link& link) const {
-  const auto ports = ground_.host.ports();
+  const auto ports = common_.host.ports();
   return static_cast<std::size_t>(
       std::find_if(ports.begin(), ports.end(), [&](const auto& port) { return port.get() == link.port; }) -
       ports.begin());
@@ -153,14 +153,14 @@ void OwnAreaTable::asked(Link& link, const AreaAsk& ask) {
                    (area->kind == AreaKind::lock ? AreaGrant::kLock : 0U);
     area->granted.insert(link.rank);
   }
-  ground_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);
-  ground_.tell(link, RecordKind::area_grant, grant);
+  common_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);
+  common_.tell(link, RecordKind::area_grant, grant);
 }
 
 const OwnArea* OwnAreaTable::opened_by(const Link& link, std::uint64_t id, std::uint64_t key) {
   const OwnArea* area = find(id);
   const bool opened = area != nullptr && area->kind == AreaKind::plain &&
-                      (link.rank == ground_.core.rank || area->granted.contains(link.rank)) &&
+                      (link.rank == common_.core.rank || area->granted.contains(link.rank)) &&
                       static_cast<std::uint64_t>(area->places[port_of(link)].key) == key;
   return opened ? area : nullptr;
 }
@@ -197,8 +197,8 @@ void OwnAreaTable::noticed(Link& link, const AreaNotice& notice) {
                                    .bytes = notice.bytes,
                                    .message_bytes = notice.bytes},
                     .arrival = {}};
-  if (!ground_.core.may_deliver()) throw std::bad_alloc(); // the record stays in its ring
-  ground_.core.events.push_now(event);
+  if (!common_.core.may_deliver()) throw std::bad_alloc(); // the record stays in its ring
+  common_.core.events.push_now(event);
 }
 
 } // namespace heddle::engine

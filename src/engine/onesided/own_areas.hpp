@@ -1,7 +1,7 @@
 // The areas that this process has opened, and who may have their keys.
 #pragma once
 
-#include "engine/onesided/ground.hpp"
+#include "engine/onesided/common.hpp"
 #include "engine/onesided/records.hpp"
 
 #include <map>
@@ -24,7 +24,7 @@ struct OwnArea {
 
 class OwnAreaTable {
  public:
-  explicit OwnAreaTable(OneSidedGround& ground) : ground_(ground) {}
+  explicit OwnAreaTable(OneSidedCommon& common) : common_(common) {}
   // Closes all.
   ~OwnAreaTable();
   OwnAreaTable(const OwnAreaTable&) = delete;
@@ -55,7 +55,7 @@ class OwnAreaTable {
   [[nodiscard]] const OwnArea* opened_by(const Link& link, std::uint64_t id, std::uint64_t key);
   [[nodiscard]] std::size_t port_of(const Link& link) const;
 
-  OneSidedGround& ground_;
+  OneSidedCommon& common_;
   std::map<std::uint64_t, OwnArea> areas_;
 };
 

@@ -67,7 +67,7 @@ bool Relays::worthwhile(const Transfer& like, std::size_t receivers) {
 void Relays::start(std::span<Transfer* const> receivers) {
   const Transfer& any = *receivers.front();
   Relay& relay = under_way_.emplace_back();
-  relay.head = {.id = any.area->id, .offset = any.offset, .origin = ground_.core.rank};
+  relay.head = {.id = any.area->id, .offset = any.offset, .origin = common_.core.rank};
   relay.local = any.local;
   relay.cursor = any.cursor;
   relay.notice = any.notice;
@@ -199,25 +199,25 @@ void Relays::hand(const AreaRelay& head, std::span<const RelayReceiver> receiver
 bool Relays::write(const base::BackedVector<std::byte>& message) {
   Parsed parsed;
   parsed.parse(message);
-  Link& link = *ground_.host.link_for(static_cast<std::uint32_t>(parsed.receivers.front().rank));
-  if (!link.failed()) ground_.host.connect(link);
+  Link& link = *common_.host.link_for(static_cast<std::uint32_t>(parsed.receivers.front().rank));
+  if (!link.failed()) common_.host.connect(link);
   if (link.failed() || (link.connected() && message.size() > link.largest_payload)) {
     miss(parsed.head, parsed.receivers);
     return true;
   }
   return link.connected() &&
-         ground_.outbox.write(
+         common_.outbox.write(
              link,
              {.kind = RecordKind::area_relay, .body = {}, .payload = message.data(), .payload_bytes = message.size()});
 }
 
 void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receivers) {
-  Link& origin = *ground_.host.link_for(head.origin);
+  Link& origin = *common_.host.link_for(head.origin);
   for (const RelayReceiver& receiver : receivers) {
-    if (head.origin == ground_.core.rank)
+    if (head.origin == common_.core.rank)
       missed_.push_back({.number = head.number, .rank = receiver.rank});
     else if (!origin.failed())
-      ground_.tell(origin, RecordKind::area_relayed,
+      common_.tell(origin, RecordKind::area_relayed,
                    AreaRelayed{.number = head.number, .rank = receiver.rank, .code = 0, .missed = 1});
   }
 }
@@ -244,10 +244,10 @@ bool Relays::record(std::span<const std::byte> content) {
   Parsed message;
   if (!message.parse(content)) return false;
   const AreaRelay& head = message.head;
-  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= ground_.core.size; };
-  if (head.origin >= ground_.core.size || head.origin == ground_.core.rank || head.fanout == 0 ||
+  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= common_.core.size; };
+  if (head.origin >= common_.core.size || head.origin == common_.core.rank || head.fanout == 0 ||
       head.record >= head.records || head.records > AreaRelay::kMostRecords ||
-      message.receivers.front().rank != ground_.core.rank || std::ranges::any_of(message.receivers, outside))
+      message.receivers.front().rank != common_.core.rank || std::ranges::any_of(message.receivers, outside))
     return false;
   put_into_place(head, message.receivers.front(), message.runs);
   hand_on(head, std::span(message.receivers).subspan(1), message.runs);
@@ -265,16 +265,16 @@ void Relays::put_into_place(const AreaRelay& head, const RelayReceiver& self, st
   const std::uint64_t bit = std::uint64_t{1} << head.record;
   if ((found->seen & bit) != 0) return;
   found->seen |= bit;
-  Link& origin = *ground_.host.link_for(head.origin);
+  Link& origin = *common_.host.link_for(head.origin);
   const auto code = own_.scatter(origin, {.id = head.id, .key = self.key, .offset = head.offset, .transfer = 0}, runs);
   if (found->code == ErrorCode::ok) found->code = code.value_or(ErrorCode::system_failed);
   const std::uint64_t all = ~std::uint64_t{0} >> (AreaRelay::kMostRecords - head.records);
   if (found->seen != all || origin.failed()) return;
   if (head.notice != 0 && found->code == ErrorCode::ok)
     own_.noticed(origin, {.id = head.id, .key = self.key, .label = head.label, .bytes = head.bytes});
-  ground_.tell(origin, RecordKind::area_relayed,
+  common_.tell(origin, RecordKind::area_relayed,
                AreaRelayed{.number = head.number,
-                           .rank = ground_.core.rank,
+                           .rank = common_.core.rank,
                            .code = static_cast<std::uint64_t>(found->code),
                            .missed = 0});
 }

@@ -21,8 +21,8 @@ namespace heddle::engine {
 
 class Relays {
  public:
-  Relays(OneSidedGround& ground, Transfers& transfers, OwnAreaTable& own)
-      : ground_(ground), transfers_(transfers), own_(own) {}
+  Relays(OneSidedCommon& common, Transfers& transfers, OwnAreaTable& own)
+      : common_(common), transfers_(transfers), own_(own) {}
 
   // Whether others may hand on to this receiver: it is opened to all, so that its key is no secret, and a record with the names
   // of so many receivers fits through its ring.
@@ -88,7 +88,7 @@ class Relays {
   void miss(const AreaRelay& head, std::span<const RelayReceiver> receivers);
   void put_into_place(const AreaRelay& head, const RelayReceiver& self, std::span<const std::byte> runs);
 
-  OneSidedGround& ground_;
+  OneSidedCommon& common_;
   Transfers& transfers_;
   OwnAreaTable& own_;
   base::BackedList<Relay> under_way_;

@@ -34,7 +34,7 @@ bool Transfers::scatter(Transfer& transfer) {
   while (transfer.code == ErrorCode::ok) {
     if (transfer.packed.empty()) transfer.more = pack_runs(transfer.cursor, transfer.local, most, transfer.packed);
     if (!transfer.more) break;
-    if (!ground_.outbox.write(*area.link, {.kind = RecordKind::area_scatter,
+    if (!common_.outbox.write(*area.link, {.kind = RecordKind::area_scatter,
                                            .body = std::as_bytes(std::span(&head, 1)),
                                            .payload = transfer.packed.data(),
                                            .payload_bytes = transfer.packed.size()}))

@@ -50,7 +50,7 @@ void Transfers::finish(Transfer& transfer, ErrorCode code) {
 void Transfers::forget(KnownArea& area) {
   if (area.state != KnownArea::State::open) return;
   area.shut();
-  if (area.rank != ground_.core.rank && !area.link->failed())
+  if (area.rank != common_.core.rank && !area.link->failed())
     if (ir::DirectMemory* memory = area.link->queue().facets().direct_memory)
       memory->leave_area(ir::Peer{area.rank}, area.place);
   revoked_.push_back(&area);
@@ -165,7 +165,7 @@ void Transfers::give_notice(const Transfer& transfer) {
                           .key = transfer.key,
                           .label = static_cast<std::uint64_t>(transfer.notice.label),
                           .bytes = transfer.cursor.selected()};
-  if (transfer.area->link != nullptr) ground_.tell(*transfer.area->link, RecordKind::area_notice, notice);
+  if (transfer.area->link != nullptr) common_.tell(*transfer.area->link, RecordKind::area_notice, notice);
 }
 
 void Transfers::keep_twin(const Transfer& transfer) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/onesided/ground.hpp"
+#include "engine/onesided/common.hpp"
 #include "engine/onesided/pieces.hpp"
 #include "engine/onesided/records.hpp"
 
@@ -49,7 +49,7 @@ struct Transfer {
 
 class Transfers {
  public:
-  explicit Transfers(OneSidedGround& ground) : ground_(ground) {}
+  explicit Transfers(OneSidedCommon& common) : common_(common) {}
 
   // The members that every kind has are set, the others are as new.
   Transfer& take(Transfer::Kind kind, Status& status);
@@ -92,7 +92,7 @@ class Transfers {
   void post_atomic(Transfer& transfer);
   void atomic_ended(Transfer& transfer, const ir::Event& event);
 
-  OneSidedGround& ground_;
+  OneSidedCommon& common_;
   base::BackedDeque<Transfer> pool_;
   base::BackedVector<Transfer*> free_;
   base::BackedVector<KnownArea*> revoked_;

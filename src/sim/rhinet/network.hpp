@@ -15,9 +15,9 @@
 #include "sim/event_queue.hpp"
 #include "sim/network.hpp"
 #include "sim/packet_model.hpp"
-#include "sim/parts.hpp"
+#include "sim/packet_state.hpp"
+#include "sim/rhinet/interface_state.hpp"
 #include "sim/rhinet/maintainer.hpp"
-#include "sim/rhinet/parts.hpp"
 
 namespace heddle::sim {
 

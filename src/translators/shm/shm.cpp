@@ -120,13 +120,13 @@ Shm::~Shm() {
 
 template Entry entry_of<Shm>();
 
-Result<std::unique_ptr<ir::Translator>> Shm::make(const Ground& ground) {
-  return create({.rank = ground.rank,
-                 .size = ground.size,
-                 .node = ground.node,
-                 .ring_memory = ground.settings->ring_memory,
-                 .cross_memory = ground.own->choice<CrossMemory>(shm::kCrossMemory),
-                 .log = ground.log});
+Result<std::unique_ptr<ir::Translator>> Shm::make(const TranslatorSetup& setup) {
+  return create({.rank = setup.rank,
+                 .size = setup.size,
+                 .node = setup.node,
+                 .ring_memory = setup.settings->ring_memory,
+                 .cross_memory = setup.own->choice<CrossMemory>(shm::kCrossMemory),
+                 .log = setup.log});
 }
 
 std::string Shm::remark() const {

@@ -33,7 +33,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   static constexpr std::string_view kName = "shm";
   static constexpr std::string_view kReach = "processes of the same machine";
   static constexpr std::span<const base::SectionOption> kOptions = shm::kOptions;
-  static Result<std::unique_ptr<ir::Translator>> make(const Ground& ground);
+  static Result<std::unique_ptr<ir::Translator>> make(const TranslatorSetup& setup);
 
   ~Shm() override;
 

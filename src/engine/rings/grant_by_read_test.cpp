@@ -1,10 +1,10 @@
-#include "engine/rings/allocation.hpp"
+#include "engine/rings/grant_by_read.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-namespace heddle::engine::allocation {
+namespace heddle::engine::grant_by_read {
 namespace {
 
 // Every state with every input; states of the other protocol behave as those that have not been granted a ring.
@@ -40,4 +40,4 @@ TEST(AllocationMachine, EndsConnectedOrFailedAndStaysThere) {
 }
 
 } // namespace
-} // namespace heddle::engine::allocation
+} // namespace heddle::engine::grant_by_read

@@ -1,10 +1,10 @@
-#include "engine/rings/allocation.hpp"
+#include "engine/rings/grant_by_read.hpp"
 
 #include "engine/connection/slots.hpp"
 
 namespace heddle::engine {
 
-namespace allocation {
+namespace grant_by_read {
 
 Step step(State state, Input input) {
   switch (input) {
@@ -19,30 +19,30 @@ Step step(State state, Input input) {
   return {State::failed, Effect::violation};
 }
 
-} // namespace allocation
+} // namespace grant_by_read
 
-void Allocation::feed(Link& link, allocation::Input input) {
-  const allocation::Step step = allocation::step(link.state, input);
+void GrantByRead::feed(Link& link, grant_by_read::Input input) {
+  const grant_by_read::Step step = grant_by_read::step(link.state, input);
   if (step.next != link.state)
-    core_.recorder.record("allocation", link.rank, static_cast<std::uint64_t>(step.next),
+    core_.recorder.record("ring by read", link.rank, static_cast<std::uint64_t>(step.next),
                           static_cast<std::uint64_t>(input));
   link.state = step.next;
   switch (step.effect) {
-    case allocation::Effect::none: return;
-    case allocation::Effect::ask:
+    case grant_by_read::Effect::none: return;
+    case grant_by_read::Effect::ask:
       if (!ask(link)) wanting_.push_back(&link);
       return;
-    case allocation::Effect::establish: establish(link); return;
-    case allocation::Effect::give_up: host_.lost(link, "it gives no ring"); return;
-    case allocation::Effect::violation: host_.lost(link, "it gave a ring that nobody asked for"); return;
+    case grant_by_read::Effect::establish: establish(link); return;
+    case grant_by_read::Effect::give_up: host_.lost(link, "it gives no ring"); return;
+    case grant_by_read::Effect::violation: host_.lost(link, "it gave a ring that nobody asked for"); return;
   }
 }
 
-std::size_t Allocation::progress() {
+std::size_t GrantByRead::progress() {
   return std::erase_if(wanting_, [this](Link* link) { return link->failed() || ask(*link); });
 }
 
-bool Allocation::ask(Link& link) {
+bool GrantByRead::ask(Link& link) {
   link.slot = Introduction::take_slot(*link.port);
   if (link.slot < 0) return false;
   ir::Command command;
@@ -58,12 +58,12 @@ bool Allocation::ask(Link& link) {
   return true;
 }
 
-void Allocation::directory_read(Link& link, const ir::Event& event) {
+void GrantByRead::directory_read(Link& link, const ir::Event& event) {
   // Whatever it says, the grant is on its way: the responder has been told of the read.
-  if (event.status != ir::Status::ok) feed(link, allocation::Input::peer_lost);
+  if (event.status != ir::Status::ok) feed(link, grant_by_read::Input::peer_lost);
 }
 
-void Allocation::asked(Link& link, std::uint64_t slot) {
+void GrantByRead::asked(Link& link, std::uint64_t slot) {
   if (slot >= kCommandSlots || link.granted) {
     host_.lost(link, "it asked for a ring in a way that makes no sense");
     return;
@@ -82,16 +82,16 @@ void Allocation::asked(Link& link, std::uint64_t slot) {
     host_.lost(link, "no memory for its ring");
 }
 
-void Allocation::answered(Link& link, std::uint64_t slot) {
+void GrantByRead::answered(Link& link, std::uint64_t slot) {
   if (link.slot < 0 || slot != static_cast<std::uint64_t>(link.slot)) {
     host_.lost(link, "it wrote a command slot that is not its");
     return;
   }
   const auto verb = static_cast<SlotVerb>(take_word(link.port->area->slots[slot]));
-  feed(link, verb == SlotVerb::answer ? allocation::Input::grant : allocation::Input::refused);
+  feed(link, verb == SlotVerb::answer ? grant_by_read::Input::grant : grant_by_read::Input::refused);
 }
 
-void Allocation::establish(Link& link) {
+void GrantByRead::establish(Link& link) {
   SlotBody told;
   const bool sound =
       Introduction::hear(link, told) && introduction_.prepare_word(link) && introduction_.adopt(link, told);

@@ -15,11 +15,12 @@ struct Arrived {
   std::uint32_t source = 0;
   Channel channel{};
   std::uint64_t tag = 0;
-  std::uint64_t bytes = 0; // of the whole message
-  bool announced = false;  // only the announcement is here
+  std::uint64_t bytes = 0;      // of the whole message
+  bool waits_at_sender = false; // only the request to send is here
   bool synchronous = false;
-  Announcement announcement; // of an announced message; announcement.sender also of a synchronous one
-  std::byte* data = nullptr; // its bytes, in a buffer of the pool; null for announced and empty ones
+  RequestToSend request; // of one that waits at the sender; request.sender also of a synchronous one
+  std::byte* data =
+      nullptr; // its bytes, in a buffer of the pool; null for those that wait at the sender, and empty ones
   std::uint64_t capacity = 0;
   std::uint64_t generation = 0; // names it outside, once reserved by a matched probe
   bool reserved = false;

@@ -36,7 +36,7 @@ std::uint64_t load_tag(const std::byte* record) {
 bool begins_something(RecordKind kind) {
   switch (kind) {
     case RecordKind::eager_synchronous:
-    case RecordKind::announce:
+    case RecordKind::request_to_send:
     case RecordKind::assist:
     case RecordKind::area_ask:
     case RecordKind::area_scatter:
@@ -45,8 +45,8 @@ bool begins_something(RecordKind kind) {
     case RecordKind::wrap:
     case RecordKind::eager:
     case RecordKind::unsolicited:
-    case RecordKind::announce_unsolicited:
-    case RecordKind::finished:
+    case RecordKind::request_to_send_unsolicited:
+    case RecordKind::finish:
     case RecordKind::clear_to_send:
     case RecordKind::fragment:
     case RecordKind::assist_done:
@@ -186,10 +186,10 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
     case RecordKind::eager: return receiver_.whole(link, lead, tag, content) ? Taken::yes : Taken::later;
     case RecordKind::eager_synchronous: return receiver_.synchronous(link, lead, tag, content);
     case RecordKind::unsolicited: return receiver_.unsolicited(link, lead, tag, content);
-    case RecordKind::announce: return receiver_.announced(link, lead, tag, content);
-    case RecordKind::announce_unsolicited: return receiver_.announced_unsolicited(link, lead, tag, content);
+    case RecordKind::request_to_send: return receiver_.asked_to_send(link, lead, tag, content);
+    case RecordKind::request_to_send_unsolicited: return receiver_.asked_to_send_unsolicited(link, lead, tag, content);
     case RecordKind::fragment: return sound(receiver_.fragment(link, lead, tag, content));
-    case RecordKind::finished:
+    case RecordKind::finish:
     case RecordKind::clear_to_send:
     case RecordKind::assist:
     case RecordKind::assist_done: return sound(dispatch_control(link, lead, content));
@@ -201,7 +201,7 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
     case RecordKind::area_scattered:
     case RecordKind::area_relay:
     case RecordKind::area_relayed:
-    case RecordKind::lock_passed: return sound(primitives_.record(link, lead, content));
+    case RecordKind::lock_passed: return sound(one_sided_.record(link, lead, content));
     case RecordKind::broken_off: lost(link, "it has given it up"); return Taken::yes;
     case RecordKind::none:
     case RecordKind::wrap: return Taken::senseless;
@@ -212,8 +212,8 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
 }
 
 bool Engine::dispatch_control(Link& link, Lead lead, const std::byte* content) {
-  if (lead.kind == RecordKind::finished) {
-    Finished body;
+  if (lead.kind == RecordKind::finish) {
+    Finish body;
     if (!load_body(body, lead, content)) return false;
     sender_.finished(link, body);
     return true;
@@ -259,9 +259,9 @@ void Engine::dispatch_notice(const ir::Event& event) {
   Link* link = link_for(static_cast<std::uint32_t>(event.peer));
   if (link == nullptr || link->failed()) return;
   if (event.kind == ir::EventKind::remote_read)
-    allocation_.asked(*link, event.value);
+    grant_by_read_.asked(*link, event.value);
   else if (event.value != kRecordNotice)
-    allocation_.answered(*link, event.value);
+    grant_by_read_.answered(*link, event.value);
   else if (link->reader.exists())
     read_ring(*link);
   else if (link->port->shared.reader.exists())
@@ -271,7 +271,7 @@ void Engine::dispatch_notice(const ir::Event& event) {
 
 bool Engine::dispatch_completed(const ir::Event& event) {
   if (ir::is_group(event.peer)) {
-    primitives_.group_put_ended(event);
+    one_sided_.group_put_ended(event);
     return true;
   }
   bool in_vain = false;
@@ -285,7 +285,7 @@ bool Engine::dispatch_completed(const ir::Event& event) {
       connector_.lock_answered(*link, event);
       in_vain = event.status == ir::Status::ok && event.value != 0;
       break;
-    case CookieKind::directory: allocation_.directory_read(*link, event); break;
+    case CookieKind::directory: grant_by_read_.directory_read(*link, event); break;
     case CookieKind::claim:
       if (outbox_.claim_answered(*link, event))
         sender_.pump(*link, written);
@@ -301,10 +301,10 @@ bool Engine::dispatch_completed(const ir::Event& event) {
     case CookieKind::read: fetcher_.read_ended(event); break;
     case CookieKind::assist_claim: assistant_.claim_ended(event); break;
     case CookieKind::assist_copy: assistant_.copy_ended(event); break;
-    case CookieKind::transfer: primitives_.transfer_ended(event); break;
-    case CookieKind::lock_step: primitives_.lock_step_ended(event); break;
+    case CookieKind::transfer: one_sided_.transfer_ended(event); break;
+    case CookieKind::lock_step: one_sided_.lock_step_ended(event); break;
     case CookieKind::prepared:
-      if (prepared_host_ != nullptr) prepared_host_->command_ended(cookie_number(event.cookie), event.status);
+      if (command_owner_ != nullptr) command_owner_->command_ended(cookie_number(event.cookie), event.status);
       break;
   }
   pump_later(*link);

@@ -27,7 +27,7 @@ class OneSidedHost {
   [[nodiscard]] virtual std::span<const std::unique_ptr<Port>> ports() const = 0;
 };
 
-struct OneSidedGround {
+struct OneSidedCommon {
   Core& core;
   Outbox& outbox;
   OneSidedHost& host;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/shared_words.hpp"
-#include "engine/onesided/ground.hpp"
+#include "engine/onesided/common.hpp"
 #include "engine/onesided/locks.hpp"
 #include "engine/onesided/multicasts.hpp"
 #include "engine/onesided/own_areas.hpp"
@@ -15,15 +15,15 @@
 
 namespace heddle::engine {
 
-class Primitives {
+class OneSidedEngine {
  public:
-  Primitives(Core& core, Outbox& outbox, OneSidedHost& host)
-      : ground_{.core = core, .outbox = outbox, .host = host},
-        own_(ground_),
-        transfers_(ground_),
-        relays_(ground_, transfers_, own_),
+  OneSidedEngine(Core& core, Outbox& outbox, OneSidedHost& host)
+      : common_{.core = core, .outbox = outbox, .host = host},
+        own_(common_),
+        transfers_(common_),
+        relays_(common_, transfers_, own_),
         multicasts_(transfers_, relays_),
-        locks_(ground_) {}
+        locks_(common_) {}
 
   Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access) {
     return own_.allocate(static_cast<std::uint64_t>(id), bytes, access);
@@ -64,11 +64,11 @@ class Primitives {
   }
 
   [[nodiscard]] bool lock_now(Rank home, AreaId id) {
-    KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
+    KnownArea* area = common_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
     return area != nullptr && locks_.lock_now(*area);
   }
   [[nodiscard]] bool unlock_now(Rank home, AreaId id) {
-    KnownArea* area = ground_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
+    KnownArea* area = common_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
     return area != nullptr && locks_.unlock_now(*area);
   }
 
@@ -107,7 +107,7 @@ class Primitives {
   // The area as direct memory that holds the bytes; null where something else has to be looked at.
   [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const {
     const KnownArea* area =
-        ground_.known.find(static_cast<std::uint32_t>(place.peer), static_cast<std::uint64_t>(place.area));
+        common_.known.find(static_cast<std::uint32_t>(place.peer), static_cast<std::uint64_t>(place.area));
     if (area == nullptr || !area->direct.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
         [[unlikely]]
       return nullptr;
@@ -132,7 +132,7 @@ class Primitives {
   // that have turned out to be closed end too.
   void follow_up();
 
-  OneSidedGround ground_;
+  OneSidedCommon common_;
   OwnAreaTable own_;
   Transfers transfers_;
   Relays relays_;

@@ -1,4 +1,4 @@
-// How a ring is had on networks without connections, which announce what is written and read. Each direction by itself:
+// How a ring is granted on networks without connections, which announce what is written and read. Each direction by itself:
 //
 //   initiator                                     responder
 //   idle --start--> awaiting_answer                                  I1  reads its entry of the responder's directory, which
@@ -18,7 +18,7 @@
 
 namespace heddle::engine {
 
-namespace allocation {
+namespace grant_by_read {
 
 using connection::State;
 
@@ -31,20 +31,20 @@ struct Step {
 // Of the connection's states these occur: idle, awaiting_answer (of the grant), connected, failed.
 Step step(State state, Input input);
 
-} // namespace allocation
+} // namespace grant_by_read
 
-// Whether rings are had in this way: otherwise by the connection protocol.
-inline bool allocates_by_reading(const schedule::Queue& queue) {
+// Whether rings are granted in this way; otherwise the connection protocol grants them.
+inline bool grants_by_read(const schedule::Queue& queue) {
   const ir::Capabilities& can = queue.capabilities();
   return queue.facets().endpoints == nullptr && can.announces_writes && can.announces_reads;
 }
 
-class Allocation {
+class GrantByRead {
  public:
-  Allocation(Core& core, LinkHost& host) : core_(core), host_(host), introduction_(core) {}
+  GrantByRead(Core& core, LinkHost& host) : core_(core), host_(host), introduction_(core) {}
 
   // Asks for a ring, unless that was done.
-  void start(Link& link) { feed(link, allocation::Input::start); }
+  void start(Link& link) { feed(link, grant_by_read::Input::start); }
   [[nodiscard]] bool idle() const { return wanting_.empty(); }
   // Asks for those that had no free command slot before.
   std::size_t progress();
@@ -57,7 +57,7 @@ class Allocation {
   void answered(Link& link, std::uint64_t slot);
 
  private:
-  void feed(Link& link, allocation::Input input);
+  void feed(Link& link, grant_by_read::Input input);
   // I1; false while there is no command slot.
   bool ask(Link& link);
   void establish(Link& link);

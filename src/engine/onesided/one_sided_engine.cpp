@@ -1,4 +1,4 @@
-#include "engine/onesided/primitives.hpp"
+#include "engine/onesided/one_sided_engine.hpp"
 
 #include <cstring>
 #include <new>
@@ -31,9 +31,9 @@ constexpr std::uint64_t kOwnKey = 1; // of direct access to memory of this proce
 
 } // namespace
 
-Result<void> Primitives::close(AreaId id) {
+Result<void> OneSidedEngine::close(AreaId id) {
   const auto number = static_cast<std::uint64_t>(id);
-  if (KnownArea* area = ground_.known.find(ground_.core.rank, number)) {
+  if (KnownArea* area = common_.known.find(common_.core.rank, number)) {
     area->own_live.store(0, std::memory_order_relaxed);
     transfers_.forget(*area);
     follow_up();
@@ -41,14 +41,14 @@ Result<void> Primitives::close(AreaId id) {
   return own_.close(number);
 }
 
-Result<void> Primitives::create_lock(AreaId id) {
+Result<void> OneSidedEngine::create_lock(AreaId id) {
   auto memory = own_.allocate(static_cast<std::uint64_t>(id), locks_.bytes(), Access::all(), AreaKind::lock);
   if (!memory) return std::unexpected(std::move(memory.error()));
   return {};
 }
 
 template <typename Fill>
-void Primitives::begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill) {
+void OneSidedEngine::begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill) {
   status.begin();
   if (!base::Reserve::may_begin()) {
     status.end(ErrorCode::out_of_memory);
@@ -67,7 +67,7 @@ void Primitives::begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status
   }
 }
 
-void Primitives::start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering) {
+void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering) {
   if (gathering != nullptr) ++gathering->awaited;
   begin(kind, move.place.peer, move.place.area, status, [&](Transfer& transfer) {
     transfer.offset = move.place.offset;
@@ -80,7 +80,7 @@ void Primitives::start(Transfer::Kind kind, const Move& move, Status& status, Ga
   if (gathering != nullptr) --gathering->awaited; // there was no memory for it
 }
 
-void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
+void OneSidedEngine::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
   const bool plain = move.selection.kind == Selection::Kind::all && !move.notice.wanted;
   status.begin(); // so that it does not end between two receivers
   if (peers.data() == nullptr && !peers.empty()) {
@@ -105,23 +105,23 @@ void Primitives::mcast(std::span<const Rank> peers, const Move& move, Status& st
   status.end(ErrorCode::ok);
 }
 
-void Primitives::atomic(const Place& at, const Atomic& operation, Status& status) {
+void OneSidedEngine::atomic(const Place& at, const Atomic& operation, Status& status) {
   begin(Transfer::Kind::atomic, at.peer, at.area, status, [&](Transfer& transfer) {
     transfer.offset = at.offset;
     transfer.atomic = operation;
   });
 }
 
-void Primitives::start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status) {
+void OneSidedEngine::start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status) {
   begin(kind, home, id, status, [](Transfer&) {});
 }
 
-void Primitives::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
-  if (rank >= ground_.core.size) {
+void OneSidedEngine::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
+  if (rank >= common_.core.size) {
     transfers_.finish(transfer, ErrorCode::bad_argument);
     return;
   }
-  KnownArea& area = ground_.known.find_or_add(rank, id);
+  KnownArea& area = common_.known.find_or_add(rank, id);
   transfer.area = &area;
   if (area.state == KnownArea::State::unknown)
     if (const ErrorCode code = ask(area); code != ErrorCode::ok) {
@@ -136,7 +136,7 @@ void Primitives::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id)
   area.waiting.tail = &transfer;
 }
 
-void Primitives::run(Transfer& transfer) {
+void OneSidedEngine::run(Transfer& transfer) {
   if (wanted_of(transfer.kind) != transfer.area->kind) {
     transfers_.finish(transfer, ErrorCode::bad_argument);
     return;
@@ -169,7 +169,7 @@ void Primitives::run(Transfer& transfer) {
   follow_up();
 }
 
-void Primitives::follow_up() {
+void OneSidedEngine::follow_up() {
   multicasts_.launch_complete();
   for (KnownArea* area : locks_.closed()) {
     transfers_.forget(*area);
@@ -180,17 +180,17 @@ void Primitives::follow_up() {
   transfers_.clear_revoked();
 }
 
-ErrorCode Primitives::ask(KnownArea& area) {
-  Link* link = ground_.host.link_for(area.rank);
+ErrorCode OneSidedEngine::ask(KnownArea& area) {
+  Link* link = common_.host.link_for(area.rank);
   if (link->failed()) return link->fate;
   area.link = link;
-  if (area.rank == ground_.core.rank) return open_own(area);
-  ground_.tell(*link, RecordKind::area_ask, AreaAsk{.id = area.id});
+  if (area.rank == common_.core.rank) return open_own(area);
+  common_.tell(*link, RecordKind::area_ask, AreaAsk{.id = area.id});
   area.state = KnownArea::State::asked;
   return ErrorCode::ok;
 }
 
-ErrorCode Primitives::open_own(KnownArea& area) {
+ErrorCode OneSidedEngine::open_own(KnownArea& area) {
   const OwnArea* own = own_.find(area.id);
   if (own == nullptr) return ErrorCode::unknown_area;
   area.state = KnownArea::State::open;
@@ -204,7 +204,7 @@ ErrorCode Primitives::open_own(KnownArea& area) {
   return ErrorCode::ok;
 }
 
-bool Primitives::record(Link& link, Lead lead, const std::byte* content) {
+bool OneSidedEngine::record(Link& link, Lead lead, const std::byte* content) {
   if (lead.kind == RecordKind::area_ask) {
     AreaAsk body;
     if (!load(body, lead, content)) return false;
@@ -251,19 +251,19 @@ bool Primitives::record(Link& link, Lead lead, const std::byte* content) {
   return true;
 }
 
-bool Primitives::scatter(Link& link, std::span<const std::byte> content) {
+bool OneSidedEngine::scatter(Link& link, std::span<const std::byte> content) {
   AreaScatter head;
   if (content.size() < sizeof head) return false;
   std::memcpy(&head, content.data(), sizeof head);
   const auto code = own_.scatter(link, head, content.subspan(sizeof head));
   if (!code) return false;
-  ground_.tell(link, RecordKind::area_scattered,
+  common_.tell(link, RecordKind::area_scattered,
                AreaScattered{.transfer = head.transfer, .code = static_cast<std::uint64_t>(*code)});
   return true;
 }
 
-void Primitives::granted(Link& link, const AreaGrant& grant) {
-  KnownArea* area = ground_.known.find(link.rank, grant.id);
+void OneSidedEngine::granted(Link& link, const AreaGrant& grant) {
+  KnownArea* area = common_.known.find(link.rank, grant.id);
   if (area == nullptr || area->state != KnownArea::State::asked) return;
   const auto code = static_cast<ErrorCode>(grant.code);
   if (code != ErrorCode::ok) {
@@ -293,14 +293,14 @@ void Primitives::granted(Link& link, const AreaGrant& grant) {
   }
 }
 
-void Primitives::revoked(Link& link, const AreaRevoked& record) {
-  KnownArea* area = ground_.known.find(link.rank, record.id);
+void OneSidedEngine::revoked(Link& link, const AreaRevoked& record) {
+  KnownArea* area = common_.known.find(link.rank, record.id);
   if (area == nullptr || area->state != KnownArea::State::open || area->place.key != ir::MemoryKey{record.key}) return;
   transfers_.forget(*area);
   follow_up();
 }
 
-void Primitives::end_waiting(KnownArea& area, ErrorCode code) {
+void OneSidedEngine::end_waiting(KnownArea& area, ErrorCode code) {
   Transfer* waiting = area.waiting.head;
   area.waiting = {};
   while (waiting != nullptr) {
@@ -310,23 +310,23 @@ void Primitives::end_waiting(KnownArea& area, ErrorCode code) {
   }
 }
 
-void Primitives::transfer_ended(const ir::Event& event) {
+void OneSidedEngine::transfer_ended(const ir::Event& event) {
   transfers_.command_ended(event);
   follow_up();
 }
 
-void Primitives::group_put_ended(const ir::Event& event) {
+void OneSidedEngine::group_put_ended(const ir::Event& event) {
   multicasts_.command_ended(event);
   follow_up();
 }
 
-void Primitives::lock_step_ended(const ir::Event& event) {
+void OneSidedEngine::lock_step_ended(const ir::Event& event) {
   locks_.command_ended(event);
   follow_up();
 }
 
-void Primitives::peer_lost(Link& link) {
-  for (KnownArea& area : ground_.known.all()) {
+void OneSidedEngine::peer_lost(Link& link) {
+  for (KnownArea& area : common_.known.all()) {
     if (area.rank != link.rank) continue;
     area.shut();
     locks_.lost(area, link.fate);
@@ -337,21 +337,21 @@ void Primitives::peer_lost(Link& link) {
   peer_died();
 }
 
-void Primitives::peer_died() {
+void OneSidedEngine::peer_died() {
   locks_.peer_failed();
   follow_up();
 }
 
-std::size_t Primitives::progress() {
+std::size_t OneSidedEngine::progress() {
   if (idle()) return 0;
   const std::size_t done = locks_.progress() + transfers_.progress() + relays_.progress();
   follow_up();
   return done;
 }
 
-std::string Primitives::waiting_for() {
+std::string OneSidedEngine::waiting_for() {
   std::string text;
-  for (KnownArea& area : ground_.known.all()) {
+  for (KnownArea& area : common_.known.all()) {
     const std::string where = "area " + std::to_string(area.id) + " of rank " + std::to_string(area.rank);
     if (area.waiting.head != nullptr) text += "one-sided operation on " + where + ": waits for the owner's key\n";
     if (area.seat.status != nullptr)
