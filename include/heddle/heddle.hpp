@@ -99,7 +99,7 @@ struct Event {
     peer_failed, // its process has died: everybody is told, also after connection_lost
     peer_left,   // it has left the job in good order: told to those who wait for something, others may never hear of it
     connection_lost, // it may live, but this process can no longer talk to it
-    pushed,          // a peer's push with a notice has landed here (onesided.hpp)
+    pushed,          // a peer's push with a signal has landed here (onesided.hpp)
   };
   Kind kind{};
   std::uint64_t cookie = 0;

@@ -75,10 +75,10 @@ class Status {
 
 // Asks for an event `pushed` at the target once the data is there: cookie is the area id, completion.peer who pushed,
 // completion.tag the label, completion.bytes how many bytes were selected.
-struct Notice {
+struct Signal {
   bool wanted = false;
   Tag label{};
-  [[nodiscard]] static Notice event(Tag label) { return {.wanted = true, .label = label}; }
+  [[nodiscard]] static Signal event(Tag label) { return {.wanted = true, .label = label}; }
 };
 
 // Which parts of the local memory and of the area an operation moves. What it refers to stays unchanged until the end.
@@ -153,7 +153,7 @@ struct Atomic {
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
 // has answered. Later ones need nothing of the owner's processor, except pushes of many small pieces over a network.
 // Plain pushes of one process to one peer land in the order of the calls; those with a selection may be overtaken by later
-// ones. An aligned push of up to 8 bytes lands at once. A push wakes nobody who sleeps in a wait; its notice does.
+// ones. An aligned push of up to 8 bytes lands at once. A push wakes nobody who sleeps in a wait; its signal does.
 class OneSided {
  public:
   // --- Areas. ---
@@ -174,8 +174,8 @@ class OneSided {
 
   // Ended: the data is in the target's memory.
   void push(const Place& to, ConstMemory data, Status& status);
-  void push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Notice notice = {});
-  [[nodiscard]] ErrorCode push(const Place& to, ConstMemory data, const Selection& selection = {}, Notice notice = {});
+  void push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Signal signal = {});
+  [[nodiscard]] ErrorCode push(const Place& to, ConstMemory data, const Selection& selection = {}, Signal signal = {});
 
   // Ended: the data is in `into`, and a copy of what was selected in `twin`, which is empty or as long.
   void pull(const Place& from, Memory into, Status& status);
@@ -185,9 +185,9 @@ class OneSided {
   // A push to the same area id and offset of each peer, by switches or from receiver to receiver where that is quicker. Ended: done
   // at all; the code is the first error, and the others have their data all the same, once. Not ordered with other operations.
   void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Status& status,
-             const Selection& selection = {}, Notice notice = {});
+             const Selection& selection = {}, Signal signal = {});
   [[nodiscard]] ErrorCode mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
-                                const Selection& selection = {}, Notice notice = {});
+                                const Selection& selection = {}, Signal signal = {});
 
   // The old value is in status.value().
   void atomic(const Place& at, const Atomic& operation, Status& status);

@@ -92,24 +92,24 @@ void OneSided::push(const Place& to, ConstMemory data, Status& status) {
   state_.progress_now_and_then();
 }
 
-void OneSided::push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Notice notice) {
+void OneSided::push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Signal signal) {
   if (refused(state_, status)) [[unlikely]]
     return;
-  state_.engine().one_sided().push({.place = to, .local = unconst(data), .selection = selection, .notice = notice},
+  state_.engine().one_sided().push({.place = to, .local = unconst(data), .selection = selection, .signal = signal},
                                    status);
 }
 
-ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Notice notice) {
+ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Signal signal) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
-  const bool plain = selection.kind == Selection::Kind::all && !notice.wanted;
+  const bool plain = selection.kind == Selection::Kind::all && !signal.wanted;
   if (plain && state_.engine().one_sided().push_now(to, data)) {
     state_.progress_now_and_then();
     return ErrorCode::ok;
   }
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
-  push(to, data, status, selection, notice);
+  push(to, data, status, selection, signal);
   return wait(status);
 }
 
@@ -142,24 +142,24 @@ ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& select
 }
 
 void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Status& status,
-                     const Selection& selection, Notice notice) {
+                     const Selection& selection, Signal signal) {
   if (refused(state_, status)) [[unlikely]]
     return;
   state_.engine().one_sided().mcast(peers,
                                     {.place = {.peer = {}, .area = area, .offset = offset},
                                      .local = unconst(data),
                                      .selection = selection,
-                                     .notice = notice},
+                                     .signal = signal},
                                     status);
 }
 
 ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
-                          const Selection& selection, Notice notice) {
+                          const Selection& selection, Signal signal) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Status status;
-  mcast(peers, area, offset, data, status, selection, notice);
+  mcast(peers, area, offset, data, status, selection, signal);
   return wait(status);
 }
 

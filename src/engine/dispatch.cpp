@@ -52,7 +52,7 @@ bool begins_something(RecordKind kind) {
     case RecordKind::assist_done:
     case RecordKind::area_grant:
     case RecordKind::area_revoked:
-    case RecordKind::area_notice:
+    case RecordKind::area_signal:
     case RecordKind::area_scattered:
     case RecordKind::area_relayed:
     case RecordKind::lock_passed:
@@ -196,7 +196,7 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
     case RecordKind::area_ask:
     case RecordKind::area_grant:
     case RecordKind::area_revoked:
-    case RecordKind::area_notice:
+    case RecordKind::area_signal:
     case RecordKind::area_scatter:
     case RecordKind::area_scattered:
     case RecordKind::area_relay:

@@ -28,7 +28,7 @@ enum class RecordKind : std::uint8_t {
   area_ask,      // one-sided: bodies of the same names in onesided/records.hpp
   area_grant,
   area_revoked,
-  area_notice,
+  area_signal,
   area_scatter, // body AreaScatter, then runs: small pieces of one push, for the owner to put into place
   area_scattered,
   area_relay, // AreaRelay, receivers and runs: a part of an mcast, to be put into place and handed on

@@ -2,7 +2,7 @@
 // once the owner has closed the area, and the owner waits until nobody is inside before it takes the memory away.
 // The bracket costs two stores to a word that only this process writes, and one look at a word that hardly ever changes; the
 // owner pays for the ordering, with one barrier in every process, when it closes (see the translator).
-// Stores wake nobody: a process that sleeps until something happens is woken by the record of a notice or of a lock.
+// Stores wake nobody: a process that sleeps until something happens is woken by the record of a signal or of a lock.
 #pragma once
 
 #include "base/shared_words.hpp"

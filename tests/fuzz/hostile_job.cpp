@@ -48,7 +48,7 @@ std::size_t body_bytes(RecordKind kind) {
     case RecordKind::area_ask: return sizeof(AreaAsk);
     case RecordKind::area_grant: return sizeof(AreaGrant);
     case RecordKind::area_revoked: return sizeof(AreaRevoked);
-    case RecordKind::area_notice: return sizeof(AreaNotice);
+    case RecordKind::area_signal: return sizeof(AreaSignal);
     case RecordKind::area_scatter: return sizeof(AreaScatter);
     case RecordKind::area_scattered: return sizeof(AreaScattered);
     case RecordKind::area_relay: return sizeof(AreaRelay);
@@ -80,7 +80,7 @@ std::string_view fields_of(RecordKind kind) {
     case RecordKind::area_ask: return "i";
     case RecordKind::area_grant: return "iKoBT";
     case RecordKind::area_revoked: return "iK";
-    case RecordKind::area_notice: return "ikwb";
+    case RecordKind::area_signal: return "ikwb";
     case RecordKind::area_scatter: return "ikon";
     case RecordKind::area_scattered: return "nz";
     case RecordKind::area_relay: return "ionnwbRQ";
@@ -538,15 +538,15 @@ void HostileJob::one_sided() {
     mine.bits.assign(2, 0x5555'1234'5555'9999ULL);
     move.selection = Selection::bitmap(mine.bits, 4);
   }
-  if ((kind & 32U) != 0) move.notice = Notice::event(Tag{9});
+  if ((kind & 32U) != 0) move.signal = Signal::event(Tag{9});
   switch (kind & 7U) {
     case 0:
     case 1:
-      if (move.selection.kind == Selection::Kind::all && !move.notice.wanted && primitives.push_now(place, mine.memory))
+      if (move.selection.kind == Selection::Kind::all && !move.signal.wanted && primitives.push_now(place, mine.memory))
         return;
       return primitives.push(move, mine.status);
     case 2:
-      move.notice = {};
+      move.signal = {};
       if (move.selection.kind == Selection::Kind::all && primitives.pull_now(place, mine.memory)) return;
       return primitives.pull(move, mine.status);
     case 3:

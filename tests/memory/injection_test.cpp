@@ -210,7 +210,7 @@ TEST_F(Memory, IsAValueOfOneSidedOperations) {
     const auto added = one.atomic(place, Atomic::add(1));
     expect_sound(added ? ErrorCode::ok : added.error().code);
     const std::array peers{kSelf};
-    expect_sound(one.mcast(peers, kArea, 0, std::span(large_).first(100), {}, Notice::event(Tag{1})));
+    expect_sound(one.mcast(peers, kArea, 0, std::span(large_).first(100), {}, Signal::event(Tag{1})));
     const auto lock = one.create_lock(kLock);
     expect_sound(lock ? ErrorCode::ok : lock.error().code);
     if (lock) {

@@ -334,10 +334,10 @@ class Hardship {
     Held& held = hold();
     held.out.assign(3000, static_cast<std::byte>(process.rank + 1));
     const Place to{Rank{(process.rank + 1) % kSize}, kOpenArea, 4096 * process.rank};
-    const bool notice = i % 2 == 0;
-    return one_sided("push", held, [&process, &held, to, notice] {
+    const bool signal = i % 2 == 0;
+    return one_sided("push", held, [&process, &held, to, signal] {
       process.engine->one_sided().push(
-          {.place = to, .local = held.out, .notice = notice ? Notice::event(Tag{4}) : Notice{}}, held.status);
+          {.place = to, .local = held.out, .signal = signal ? Signal::event(Tag{4}) : Signal{}}, held.status);
     });
   }
   Errand add_one(Process& process) {

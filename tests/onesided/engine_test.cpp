@@ -70,7 +70,7 @@ TEST_P(OneSidedEngine, WorksThroughSharedRings) {
   EXPECT_GT(cluster->node(0).figure("peers that share a ring"), 0U);
   for (std::uint32_t rank = 1; rank < kSize; ++rank) {
     EXPECT_EQ(std::memcmp(memories[rank].data() + 8, data.data(), data.size()), 0) << rank;
-    EXPECT_EQ(push(rank, {Rank{0}, kArea, rank * 8}, pattern(8, rank), {}, Notice::event(Tag{rank})), ErrorCode::ok);
+    EXPECT_EQ(push(rank, {Rank{0}, kArea, rank * 8}, pattern(8, rank), {}, Signal::event(Tag{rank})), ErrorCode::ok);
     EXPECT_EQ(push(rank, {Rank{0}, kArea, 2048}, data, Selection::strided(4, 30, 40, 50)), ErrorCode::ok);
     EXPECT_EQ(std::memcmp(memories[0].data() + rank * 8, pattern(8, rank).data(), 8), 0) << rank;
     ASSERT_EQ(lock(rank), ErrorCode::ok);
@@ -207,8 +207,8 @@ TEST_P(OneSidedEngine, GivesAnEventAtTheTargetWhenAsked) {
   build(2);
   const auto memory = *at(1).allocate(kArea, 4096, Access::all());
   const auto data = pattern(3000, 4);
-  EXPECT_EQ(push(0, {Rank{1}, kArea, 8}, data, {}, Notice::event(Tag{42})), ErrorCode::ok);
-  EXPECT_EQ(push(0, {Rank{1}, kArea, 9000}, data, {}, Notice::event(Tag{43})), ErrorCode::out_of_range);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 8}, data, {}, Signal::event(Tag{42})), ErrorCode::ok);
+  EXPECT_EQ(push(0, {Rank{1}, kArea, 9000}, data, {}, Signal::event(Tag{43})), ErrorCode::out_of_range);
   std::array<Event, 4> events;
   std::size_t count = 0;
   for (int i = 0; i < 10'000 && count == 0; ++i) {

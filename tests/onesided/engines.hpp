@@ -47,9 +47,9 @@ class Engines : public testing::TestWithParam<Manner> {
     return status.ended() ? status.code() : ErrorCode::timed_out;
   }
   ErrorCode push(std::uint32_t from, const Place& to, std::span<const std::byte> data, const Selection& selection = {},
-                 Notice notice = {}) {
+                 Signal signal = {}) {
     Status status;
-    at(from).push({.place = to, .local = unconst(data), .selection = selection, .notice = notice}, status);
+    at(from).push({.place = to, .local = unconst(data), .selection = selection, .signal = signal}, status);
     return finish(status);
   }
   ErrorCode pull(std::uint32_t by, const Place& from, std::span<std::byte> into, const Selection& selection = {},

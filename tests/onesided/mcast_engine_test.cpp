@@ -33,19 +33,19 @@ class McastEngine : public Engines {
       peers.push_back(Rank{rank});
     }
   }
-  void start(std::span<const std::byte> data, Status& status, const Selection& selection = {}, Notice notice = {},
+  void start(std::span<const std::byte> data, Status& status, const Selection& selection = {}, Signal signal = {},
              std::uint64_t offset = 0) {
     at(0).mcast(peers,
                 {.place = {.peer = {}, .area = kArea, .offset = offset},
                  .local = unconst(data),
                  .selection = selection,
-                 .notice = notice},
+                 .signal = signal},
                 status);
   }
-  ErrorCode mcast(std::span<const std::byte> data, const Selection& selection = {}, Notice notice = {},
+  ErrorCode mcast(std::span<const std::byte> data, const Selection& selection = {}, Signal signal = {},
                   std::uint64_t offset = 0) {
     Status status;
-    start(data, status, selection, notice, offset);
+    start(data, status, selection, signal, offset);
     return finish(status);
   }
   [[nodiscard]] bool has(std::uint32_t rank, std::span<const std::byte> data, std::uint64_t offset = 0) const {
@@ -110,7 +110,7 @@ TEST_P(McastEngine, SendsWhatIsSelected) {
 TEST_P(McastEngine, GivesEveryReceiverOneEvent) {
   open(12, 70'000);
   const auto data = pattern(65'000, 6);
-  EXPECT_EQ(mcast(data, {}, Notice::event(Tag{9})), ErrorCode::ok);
+  EXPECT_EQ(mcast(data, {}, Signal::event(Tag{9})), ErrorCode::ok);
   cluster->settle();
   for (std::uint32_t rank = 1; rank < 12; ++rank) {
     std::array<Event, 4> events;
@@ -165,7 +165,7 @@ TEST_P(McastEngine, NamesAPeerTwice) {
   peers.push_back(Rank{2});
   peers.push_back(Rank{2});
   const auto data = pattern(4096, 3);
-  EXPECT_EQ(mcast(data, {}, Notice::event(Tag{1})), ErrorCode::ok);
+  EXPECT_EQ(mcast(data, {}, Signal::event(Tag{1})), ErrorCode::ok);
   cluster->settle();
   std::array<Event, 8> events;
   EXPECT_EQ((*cluster)[2].take_events(events), 3U);
@@ -183,7 +183,7 @@ TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
     open(16, bytes, seed);
     const auto data = pattern(bytes, static_cast<unsigned>(seed));
     Status status;
-    start(data, status, {}, Notice::event(Tag{1}));
+    start(data, status, {}, Signal::event(Tag{1}));
     std::vector<int> told(16, 0);
     std::set<std::pair<std::uint32_t, std::uint32_t>> knows; // who of whose death
     std::uint32_t deaths = 0;

@@ -38,7 +38,7 @@ Task everything(Peer& peer) {
   std::vector<std::byte> data(kBytes);
   for (std::size_t i = 0; i < kBytes; ++i) data[i] = static_cast<std::byte>(i * 7 + std::to_underlying(peer.rank()));
   Status status;
-  one_sided.push({next, kArea, 16}, data, status, {}, Notice::event(Tag{5}));
+  one_sided.push({next, kArea, 16}, data, status, {}, Signal::event(Tag{5}));
   demand(co_await peer.wait(status) == ErrorCode::ok, "push");
   std::array<Event, 2> events;
   demand(co_await peer.wait_events(events) == 1 && events[0].kind == Event::Kind::pushed, "no event");
@@ -202,7 +202,7 @@ Time time_of_push(std::size_t bytes, bool diff, std::uint64_t& moved) {
       for (std::size_t i = 0; i < bytes / 400; ++i) copy[random() % bytes] ^= std::byte{1}; // 1% of the 4-byte words
       const Time start = peer.now();
       one_sided.push({Rank{1}, kArea, 0}, copy, status, diff ? Selection::changed(twin) : Selection{},
-                     Notice::event(Tag{}));
+                     Signal::event(Tag{}));
       demand(co_await peer.wait(status) == ErrorCode::ok, "push");
       time = peer.now() - start;
       co_await peer.barrier();

@@ -104,7 +104,7 @@ Task tell_all(Peer& peer) {
       const auto data = content(bytes, root);
       Status status;
       if (std::to_underlying(peer.rank()) == root) {
-        one_sided.mcast(all, kArea, 0, data, status, {}, Notice::event(Tag{bytes}));
+        one_sided.mcast(all, kArea, 0, data, status, {}, Signal::event(Tag{bytes}));
         demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
       }
       std::array<Event, 2> events;

@@ -142,8 +142,8 @@ void Memory::push(const Action& action) {
     if (unique_used_[peer] + 2 * bytes > room_) {
       if (busy_with(peer) || 2 * bytes > room_) return;
       unique_used_[peer] = 0;
-      for (Witness::Notice& notice : role_.witness.notices[peer]) // not looked at yet
-        if (notice.from == role_.rank) notice.content.clear();
+      for (Witness::Signal& signal : role_.witness.signals[peer]) // not looked at yet
+        if (signal.from == role_.rank) signal.content.clear();
     }
     offset = kRegions + room_ + unique_used_[peer];
     unique_used_[peer] += (2 * bytes + 7) / 8 * 8;
@@ -206,7 +206,7 @@ void Memory::push(const Action& action) {
   if (kind == 0 && !signal)
     calls().push(to, transfer.data, transfer.status);
   else
-    calls().push(to, transfer.data, transfer.status, selection, signal ? Notice::event(Tag{action.tag}) : Notice{});
+    calls().push(to, transfer.data, transfer.status, selection, signal ? Signal::event(Tag{action.tag}) : Signal{});
 }
 
 void Memory::pull(const Action& action) {
@@ -249,12 +249,12 @@ void Memory::mcast(const Action& action) {
   }
   role_.note([&] { return "multicasts " + std::to_string(bytes) + " bytes to " + std::to_string(peers.size()); });
   calls().mcast(ranks, kShared, part_of(role_.rank) + offset, transfer.data, transfer.status, Selection{},
-                signal ? Notice::event(Tag{7}) : Notice{});
+                signal ? Signal::event(Tag{7}) : Signal{});
 }
 
-void Memory::expect_notice(std::uint32_t peer, Witness::Notice notice) {
+void Memory::expect_notice(std::uint32_t peer, Witness::Signal signal) {
   ++own_[peer].signals;
-  role_.witness.notices[peer].push_back(std::move(notice));
+  role_.witness.signals[peer].push_back(std::move(signal));
 }
 
 void Memory::atomic(const Action& action) {
@@ -312,25 +312,25 @@ void Memory::close() {
 
 void Memory::signalled(const Event& event) {
   const auto from = static_cast<std::uint32_t>(event.completion.peer);
-  role_.demand(event.cookie == static_cast<std::uint64_t>(kShared), "a notice names another area");
+  role_.demand(event.cookie == static_cast<std::uint64_t>(kShared), "a signal names another area");
   ++signals_[from];
-  ++role_.witness.happened.notices;
+  ++role_.witness.happened.signals;
   // Where several are alike, any of them may be meant.
-  std::vector<Witness::Notice>& expected = role_.witness.notices[role_.rank];
+  std::vector<Witness::Signal>& expected = role_.witness.signals[role_.rank];
   bool known = false;
-  for (auto notice = expected.begin(); notice != expected.end(); ++notice) {
-    if (notice->from != from || Tag{notice->label} != event.completion.tag || notice->bytes != event.completion.bytes)
+  for (auto signal = expected.begin(); signal != expected.end(); ++signal) {
+    if (signal->from != from || Tag{signal->label} != event.completion.tag || signal->bytes != event.completion.bytes)
       continue;
     known = true;
-    const bool here = shared_.empty() || notice->content.empty() ||
-                      same_bytes(shared_.data() + notice->offset, notice->content.data(), notice->content.size());
+    const bool here = shared_.empty() || signal->content.empty() ||
+                      same_bytes(shared_.data() + signal->offset, signal->content.data(), signal->content.size());
     if (!here) continue;
-    expected.erase(notice);
+    expected.erase(signal);
     return;
   }
   role_.demand(known,
-               [&] { return "a notice of rank " + std::to_string(from) + " tells of a push that was not made"; });
-  role_.complain("a notice of rank " + std::to_string(from) + " came before its data");
+               [&] { return "a signal of rank " + std::to_string(from) + " tells of a push that was not made"; });
+  role_.complain("a signal of rank " + std::to_string(from) + " came before its data");
 }
 
 void Memory::collect() {

@@ -21,7 +21,7 @@ struct Happened {
   std::uint64_t receives_ended_with_peer = 0, calls_refused = 0, sure_of_the_dead = 0;
   std::uint64_t synchronous_ended = 0, unsolicited_refused = 0;
   std::uint64_t locks_had = 0, try_locks_had = 0, try_locks_busy = 0, holders_died = 0;
-  std::uint64_t notices = 0, atomics = 0;
+  std::uint64_t signals = 0, atomics = 0;
   std::uint64_t rounds = 0, rounds_cut_short = 0, starts_refused = 0, frees_refused = 0;
   bool operator==(const Happened&) const = default;
   // Each by its name.
@@ -46,7 +46,7 @@ inline std::span<const Happened::Count> Happened::counts() {
                                       {"locks had without waiting", &Happened::try_locks_had},
                                       {"locks busy", &Happened::try_locks_busy},
                                       {"locks of dead holders", &Happened::holders_died},
-                                      {"notices of pushes", &Happened::notices},
+                                      {"signals of pushes", &Happened::signals},
                                       {"atomics", &Happened::atomics},
                                       {"rounds of patterns", &Happened::rounds},
                                       {"rounds cut short", &Happened::rounds_cut_short},
@@ -63,7 +63,7 @@ struct Witness {
         receives(peers),
         locks(peers),
         sums(peers),
-        notices(peers) {}
+        signals(peers) {}
 
   std::function<simulation::Time()> now;
   std::vector<std::uint32_t> arrived_at; // by meeting: how many have started it
@@ -98,13 +98,13 @@ struct Witness {
   std::vector<Sum> sums;
 
   // By target: pushes that tell it, and have not yet.
-  struct Notice {
+  struct Signal {
     std::uint32_t from;
     std::uint64_t label, bytes;
     std::uint64_t offset;           // in the shared area
     std::vector<std::byte> content; // there; empty: it may have been written over since
   };
-  std::vector<std::vector<Notice>> notices;
+  std::vector<std::vector<Signal>> signals;
 
   Happened happened;
 

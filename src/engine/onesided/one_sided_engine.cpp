@@ -73,7 +73,7 @@ void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Status& status
     transfer.offset = move.place.offset;
     transfer.local = move.local;
     transfer.selection = move.selection;
-    transfer.notice = move.notice;
+    transfer.signal = move.signal;
     transfer.twin = move.twin;
     transfer.gathering = std::exchange(gathering, nullptr);
   });
@@ -81,7 +81,7 @@ void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Status& status
 }
 
 void OneSidedEngine::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
-  const bool plain = move.selection.kind == Selection::Kind::all && !move.notice.wanted;
+  const bool plain = move.selection.kind == Selection::Kind::all && !move.signal.wanted;
   status.begin(); // so that it does not end between two receivers
   if (peers.data() == nullptr && !peers.empty()) {
     status.end(ErrorCode::bad_argument);
@@ -224,10 +224,10 @@ bool OneSidedEngine::record(Link& link, Lead lead, const std::byte* content) {
     revoked(link, body);
     return true;
   }
-  if (lead.kind == RecordKind::area_notice) {
-    AreaNotice body;
+  if (lead.kind == RecordKind::area_signal) {
+    AreaSignal body;
     if (!load(body, lead, content)) return false;
-    own_.noticed(link, body);
+    own_.signalled(link, body);
     return true;
   }
   if (lead.kind == RecordKind::area_scatter) return scatter(link, {content, lead.bytes});

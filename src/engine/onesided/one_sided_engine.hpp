@@ -76,7 +76,7 @@ class OneSidedEngine {
     Place place;
     std::span<std::byte> local; // only read by a push
     Selection selection{};
-    Notice notice{};
+    Signal signal{};
     std::span<std::byte> twin{};
   };
   void push(const Move& move, Status& status) { start(Transfer::Kind::push, move, status); }

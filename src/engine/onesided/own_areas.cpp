@@ -187,15 +187,15 @@ std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatt
   return ErrorCode::ok;
 }
 
-void OwnAreaTable::noticed(Link& link, const AreaNotice& notice) {
-  if (opened_by(link, notice.id, notice.key) == nullptr) return;
+void OwnAreaTable::signalled(Link& link, const AreaSignal& signal) {
+  if (opened_by(link, signal.id, signal.key) == nullptr) return;
   const Event event{.kind = Event::Kind::pushed,
-                    .cookie = notice.id,
+                    .cookie = signal.id,
                     .completion = {.code = ErrorCode::ok,
                                    .peer = Rank{link.rank},
-                                   .tag = Tag{notice.label},
-                                   .bytes = notice.bytes,
-                                   .message_bytes = notice.bytes},
+                                   .tag = Tag{signal.label},
+                                   .bytes = signal.bytes,
+                                   .message_bytes = signal.bytes},
                     .arrival = {}};
   if (!common_.core.may_deliver()) throw std::bad_alloc(); // the record stays in its ring
   common_.core.events.push_now(event);

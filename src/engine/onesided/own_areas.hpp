@@ -44,7 +44,7 @@ class OwnAreaTable {
   // A peer sends pieces of a push. ok: they are in place; otherwise nothing has changed. None: it makes no sense.
   std::optional<ErrorCode> scatter(const Link& link, const AreaScatter& head, std::span<const std::byte> runs);
   // A peer says that a push of its has landed.
-  void noticed(Link& link, const AreaNotice& notice);
+  void signalled(Link& link, const AreaSignal& signal);
 
  private:
   [[nodiscard]] Result<void> check_new(std::uint64_t id, const Access& access) const;

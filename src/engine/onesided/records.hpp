@@ -28,8 +28,8 @@ struct AreaRevoked {
   std::uint64_t id = 0;
   std::uint64_t key = 0;
 };
-// area_notice: a push has landed. The key shows that it went to the area that is open now.
-struct AreaNotice {
+// area_signal: a push has landed. The key shows that it went to the area that is open now.
+struct AreaSignal {
   std::uint64_t id = 0;
   std::uint64_t key = 0;
   std::uint64_t label = 0;
@@ -58,13 +58,13 @@ struct AreaRelay {
   std::uint64_t offset = 0; // that the runs count from
   std::uint64_t number = 0; // of the relay, counted by its origin
   std::uint64_t ended = 0;  // all relays of the origin's with smaller numbers have
-  std::uint64_t label = 0;  // of the notice
-  std::uint64_t bytes = 0;  // that the notice tells
+  std::uint64_t label = 0;  // of the signal
+  std::uint64_t bytes = 0;  // that the signal tells
   std::uint32_t origin = 0; // rank
   std::uint32_t receivers = 0;
   std::uint8_t record = 0;  // this one of
   std::uint8_t records = 0; // so many, at most kMostRecords
-  std::uint8_t notice = 0;  // wanted
+  std::uint8_t signal = 0;  // wanted
   std::uint8_t fanout = 0;
   std::uint32_t unused = 0;
 
@@ -91,7 +91,7 @@ struct LockPassed {
 
 // A claim and the record's head go before them on a shared ring, and all of it travels in the head of one command.
 inline constexpr std::size_t kLargestBody = 40;
-static_assert(sizeof(AreaGrant) <= kLargestBody && sizeof(AreaNotice) <= kLargestBody &&
+static_assert(sizeof(AreaGrant) <= kLargestBody && sizeof(AreaSignal) <= kLargestBody &&
               sizeof(AreaScatter) <= kLargestBody && sizeof(AreaRelayed) <= kLargestBody);
 
 } // namespace heddle::engine

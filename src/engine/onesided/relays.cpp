@@ -70,7 +70,7 @@ void Relays::start(std::span<Transfer* const> receivers) {
   relay.head = {.id = any.area->id, .offset = any.offset, .origin = common_.core.rank};
   relay.local = any.local;
   relay.cursor = any.cursor;
-  relay.notice = any.notice;
+  relay.signal = any.signal;
   std::uint64_t smallest = kMostRelayed;
   for (Transfer* receiver : receivers) {
     smallest =
@@ -94,8 +94,8 @@ void Relays::send_batch(Relay& relay) {
   for (const Relay& other : under_way_) relay.head.ended = std::min(relay.head.ended, other.head.number);
   relay.head.records = static_cast<std::uint8_t>(relay.records.size());
   relay.head.fanout = relay.records.size() == 1 ? kWideFanout : kNarrowFanout;
-  relay.head.notice = relay.notice.wanted && relay.next.empty() ? 1 : 0;
-  relay.head.label = static_cast<std::uint64_t>(relay.notice.label);
+  relay.head.signal = relay.signal.wanted && relay.next.empty() ? 1 : 0;
+  relay.head.label = static_cast<std::uint64_t>(relay.signal.label);
   relay.head.bytes = relay.cursor.selected();
   relay.unanswered = relay.targets.size();
   base::BackedVector<RelayReceiver> row;
@@ -270,8 +270,8 @@ void Relays::put_into_place(const AreaRelay& head, const RelayReceiver& self, st
   if (found->code == ErrorCode::ok) found->code = code.value_or(ErrorCode::system_failed);
   const std::uint64_t all = ~std::uint64_t{0} >> (AreaRelay::kMostRecords - head.records);
   if (found->seen != all || origin.failed()) return;
-  if (head.notice != 0 && found->code == ErrorCode::ok)
-    own_.noticed(origin, {.id = head.id, .key = self.key, .label = head.label, .bytes = head.bytes});
+  if (head.signal != 0 && found->code == ErrorCode::ok)
+    own_.signalled(origin, {.id = head.id, .key = self.key, .label = head.label, .bytes = head.bytes});
   common_.tell(origin, RecordKind::area_relayed,
                AreaRelayed{.number = head.number,
                            .rank = common_.core.rank,

@@ -52,7 +52,7 @@ class Relays {
     AreaRelay head; // of the batch
     std::span<const std::byte> local;
     PieceCursor cursor;
-    Notice notice;
+    Signal signal;
     std::uint64_t most = 0;                                    // bytes of one record's runs
     base::BackedVector<Target> targets;                        // in the row of the tree
     std::size_t unanswered = 0;                                // of them

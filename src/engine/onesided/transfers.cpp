@@ -154,18 +154,18 @@ void Transfers::post_piece(Transfer& transfer) {
     ++transfer.in_flight;
   }
   queue.post(command);
-  // The record of the notice follows the last put on the same way. Where that put is refused, the area is closed, and its owner
-  // does not believe the notice.
+  // The record of the signal follows the last put on the same way. Where that put is refused, the area is closed, and its owner
+  // does not believe the signal.
   if (!transfer.more && capabilities.orders_puts) give_notice(transfer);
 }
 
 void Transfers::give_notice(const Transfer& transfer) {
-  if (!transfer.notice.wanted) return;
-  const AreaNotice notice{.id = transfer.area->id,
+  if (!transfer.signal.wanted) return;
+  const AreaSignal signal{.id = transfer.area->id,
                           .key = transfer.key,
-                          .label = static_cast<std::uint64_t>(transfer.notice.label),
+                          .label = static_cast<std::uint64_t>(transfer.signal.label),
                           .bytes = transfer.cursor.selected()};
-  if (transfer.area->link != nullptr) common_.tell(*transfer.area->link, RecordKind::area_notice, notice);
+  if (transfer.area->link != nullptr) common_.tell(*transfer.area->link, RecordKind::area_signal, signal);
 }
 
 void Transfers::keep_twin(const Transfer& transfer) {

@@ -34,7 +34,7 @@ struct Transfer {
   std::uint64_t offset = 0;
   std::span<std::byte> local; // a push only reads it
   std::span<std::byte> twin;
-  Notice notice;
+  Signal signal;
   Selection selection;
   PieceCursor cursor;
   Piece piece;
