@@ -91,8 +91,8 @@ class Runner {
   std::uint64_t round_ = 0;
   std::uint64_t gone_seen_ = 0;
   bool listening_ = false;
-  Request
-      given_up_; // listens for partners whose compile has failed, until all partners are known to have begun a round
+  // Listens for partners whose compile has failed, until all partners are known to have begun a round.
+  Request given_up_;
   ErrorCode given_up_because_{}; // what the last one said, and
   ErrorCode heard_{};            // the gravest of all
   bool failed_ = false;
