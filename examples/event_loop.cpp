@@ -78,7 +78,7 @@ int ask(heddle::Context& job) {
     const auto answer = job.receive({.source = heddle::Rank{0}, .tag = kAnswer}, std::span(&square, 1));
     const auto question = job.send_unsolicited(heddle::Rank{0}, {}, std::span(&number, 1));
     if (!answer || !question) return fail("the server is gone");
-    job.wait(*question);
+    if (job.wait(*question).code != heddle::ErrorCode::ok) return fail("the server is gone");
     if (job.wait(*answer).code != heddle::ErrorCode::ok || square != number * number) return fail("a wrong answer");
   }
   return 0;
