@@ -142,8 +142,8 @@ void Memory::push(const Action& action) {
     if (unique_used_[peer] + 2 * bytes > room_) {
       if (busy_with(peer) || 2 * bytes > room_) return;
       unique_used_[peer] = 0;
-      for (Witness::Signal& signal : role_.witness.signals[peer]) // not looked at yet
-        if (signal.from == role_.rank) signal.content.clear();
+      for (Witness::Signal& earlier : role_.witness.signals[peer]) // not looked at yet
+        if (earlier.from == role_.rank) earlier.content.clear();
     }
     offset = kRegions + room_ + unique_used_[peer];
     unique_used_[peer] += (2 * bytes + 7) / 8 * 8;
@@ -198,7 +198,7 @@ void Memory::push(const Action& action) {
            (closing ? ", to the area that is closed under way" : "") + (signal ? ", with a signal" : "");
   });
   if (signal)
-    expect_notice(peer, {.from = role_.rank,
+    expect_signal(peer, {.from = role_.rank,
                          .label = action.tag,
                          .bytes = selected,
                          .offset = to.offset,
@@ -241,7 +241,7 @@ void Memory::mcast(const Action& action) {
   for (const std::uint32_t peer : peers) {
     put_bytes(shadow(peer).data() + offset, content, bytes);
     if (signal)
-      expect_notice(peer, {.from = role_.rank,
+      expect_signal(peer, {.from = role_.rank,
                            .label = 7,
                            .bytes = bytes,
                            .offset = part_of(role_.rank) + offset,
@@ -252,7 +252,7 @@ void Memory::mcast(const Action& action) {
                 signal ? Signal::event(Tag{7}) : Signal{});
 }
 
-void Memory::expect_notice(std::uint32_t peer, Witness::Signal signal) {
+void Memory::expect_signal(std::uint32_t peer, Witness::Signal signal) {
   ++own_[peer].signals;
   role_.witness.signals[peer].push_back(std::move(signal));
 }

@@ -82,7 +82,7 @@ class Memory {
   void step_lock();
   void busy();
   void acquired(bool holder_died);
-  void expect_notice(std::uint32_t peer, Witness::Signal signal);
+  void expect_signal(std::uint32_t peer, Witness::Signal signal);
   Witness::Lock& book() const { return role_.witness.locks[lock_.home]; }
   void release_lock();
   void finish_lock(const char* how);
