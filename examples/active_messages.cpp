@@ -49,10 +49,10 @@ class Node {
   bool handle(const heddle::Event& event) {
     using Kind = heddle::Event::Kind;
     if (event.kind == Kind::unsolicited_arrived) {
-      std::vector<std::uint64_t> numbers(event.arrival.bytes / sizeof(std::uint64_t));
-      std::memcpy(numbers.data(), event.arrival.data, numbers.size() * sizeof(std::uint64_t));
+      std::vector<std::uint64_t> numbers(event.unsolicited.bytes / sizeof(std::uint64_t));
+      std::memcpy(numbers.data(), event.unsolicited.data, numbers.size() * sizeof(std::uint64_t));
       run(static_cast<Action>(event.completion.tag), event.completion.peer, numbers);
-      job_.release(event.arrival);
+      job_.release(event.unsolicited);
       return true;
     }
     if (event.kind == Kind::unsolicited_left) {

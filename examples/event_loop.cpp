@@ -45,8 +45,8 @@ int serve(heddle::Context& job) {
     for (const heddle::Event& event : std::span(events).first(count)) {
       if (event.kind != heddle::Event::Kind::unsolicited_arrived) continue; // a client that has left
       std::uint64_t number = 0;
-      std::memcpy(&number, event.arrival.data, sizeof number);
-      job.release(event.arrival);
+      std::memcpy(&number, event.unsolicited.data, sizeof number);
+      job.release(event.unsolicited);
       const std::uint64_t square = number * number;
       const auto sent = job.send(event.completion.peer, kAnswer, std::span(&square, 1));
       if (!sent || job.wait(*sent).code != heddle::ErrorCode::ok) return fail("an answer was not sent");

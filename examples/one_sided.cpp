@@ -38,8 +38,8 @@ int main() {
   if (!own) return fail(own.error().message());
   if (const auto everybody_has = job->barrier(); !everybody_has) return fail(everybody_has.error().message());
 
-  // One status for many operations under way: it has ended when all have, and keeps the first error.
-  heddle::Status counted;
+  // One tracker for many operations under way: it has ended when all have, and keeps the first error.
+  heddle::Tracker counted;
   for (std::uint64_t number = 0; number < kNumbers; ++number)
     one_sided.atomic(counter_of(number, job->size()), heddle::Atomic::add(1), counted);
   if (const heddle::ErrorCode code = one_sided.wait(counted); code != heddle::ErrorCode::ok)

@@ -31,7 +31,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-bool is_free(const Network& network, const Job& job) {
+bool is_free(const Network& network, const JobHosts& job) {
   const Pattern pattern = Pattern::shift(job.nodes());
   const Selection selection = select_colouring(network, job, pattern);
   const auto report = check_load(network, job, selection, pattern);
@@ -48,7 +48,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   const Network network = make_network(build_tree(*shape)).value();
-  const Job job = whole_job(network.fabric);
+  const JobHosts job = whole_job(network.fabric);
   const Pattern pattern = Pattern::shift(job.nodes());
   std::vector<double> tables;
   std::vector<double> colouring;

@@ -79,7 +79,7 @@ struct IndexedCompletion {
 };
 
 // A buffer of the library that holds an unsolicited message until it is released.
-struct Arrival {
+struct UnsolicitedMessage {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t handle = 0;
@@ -90,7 +90,7 @@ struct Event {
     sent,                // a send with Notify::event has ended
     received,            // a receive with Notify::event has ended
     unsolicited_left,    // an unsolicited send with Notify::event has ended
-    unsolicited_arrived, // `arrival` holds a message; completion.tag is the sender's label; release it when done
+    unsolicited_arrived, // `unsolicited` holds a message; completion.tag is the sender's label; release it when done
     barrier_passed,      // a barrier with Notify::event has ended
     exchanged,           // an alltoall or alltoallv with Notify::event has ended
     pattern_ended,       // a compile or start of a pattern with Notify::event has ended
@@ -104,7 +104,7 @@ struct Event {
   Kind kind{};
   std::uint64_t cookie = 0;
   Completion completion;
-  Arrival arrival;
+  UnsolicitedMessage unsolicited;
 };
 
 // What a probe sees of a message that has arrived and not been received.
@@ -187,7 +187,7 @@ class Context {
   // further messages of peers that have sent more, tagged ones included, before it has released some.
   // Each arrival is released exactly once; a second release is
   // ignored.
-  void release(const Arrival& arrival);
+  void release(const UnsolicitedMessage& arrival);
 
   // --- Completion. ---
 

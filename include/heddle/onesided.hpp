@@ -1,10 +1,10 @@
 // One-sided primitives: memory that peers may reach, and the calls that reach it without a receive at the other side.
-// Memory is named by (process, area id, offset), never by address. How an operation ended stands in a Status of the caller's.
+// Memory is named by (process, area id, offset), never by address. How an operation ended stands in a Tracker of the caller's.
 //
 //   auto mine = context.one_sided().allocate(AreaId{7}, 4096);           // everywhere, then a barrier
 //   ErrorCode code = context.one_sided().push({Rank{1}, AreaId{7}, 128}, data);   // blocking
-//   Status status;
-//   context.one_sided().push({Rank{1}, AreaId{7}, 128}, data, status);   // non-blocking; status.ended() says when
+//   Tracker tracker;
+//   context.one_sided().push({Rank{1}, AreaId{7}, 128}, data, tracker);   // non-blocking; tracker.ended() says when
 //
 // See docs/one-sided.md for what is checked where. Not here: messages (heddle.hpp), shared regions (shared_region.hpp).
 #pragma once
@@ -39,14 +39,14 @@ struct Place {
   std::uint64_t offset = 0;
 };
 
-// How operations stand, in the caller's memory, so that looking costs no call. One status may serve many operations: it has
+// How operations stand, in the caller's memory, so that looking costs no call. One tracker may serve many operations: it has
 // ended when all of them have, and keeps the first error until reset. It changes only inside calls of the context (poll, test,
 // wait, ...), stays where it is, and lives until it has ended.
-class Status {
+class Tracker {
  public:
-  Status() = default;
-  Status(const Status&) = delete;
-  Status& operator=(const Status&) = delete;
+  Tracker() = default;
+  Tracker(const Tracker&) = delete;
+  Tracker& operator=(const Tracker&) = delete;
 
   [[nodiscard]] bool ended() const { return pending_.load(std::memory_order_acquire) == 0; }
   // ok, or the first error since reset.
@@ -139,9 +139,9 @@ struct Atomic {
   }
 };
 
-// All of it belongs to one context and is used by its thread. Every operation has two forms: with a Status it never blocks,
+// All of it belongs to one context and is used by its thread. Every operation has two forms: with a Tracker it never blocks,
 // without it waits and returns the code (would_block, and nothing done, in a simulated process, which cannot wait). Whoever will not
-// wait for ever gives a Status, and then waits with a time limit. Memory is given as to messages: any contiguous range with a name,
+// wait for ever gives a Tracker, and then waits with a time limit. Memory is given as to messages: any contiguous range with a name,
 // or a single object (layout.hpp).
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
@@ -170,27 +170,27 @@ class OneSided {
   // Memory of allocate is gone. Waits for copies that are just being made, nothing else. Fails on an id not in use.
   [[nodiscard]] Result<void> close(AreaId id);
 
-  // --- Moving data. The memory stays unchanged, or untouched, until the status has ended. ---
+  // --- Moving data. The memory stays unchanged, or untouched, until the tracker has ended. ---
 
   // Ended: the data is in the target's memory.
-  void push(const Place& to, ConstMemory data, Status& status);
-  void push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Signal signal = {});
+  void push(const Place& to, ConstMemory data, Tracker& tracker);
+  void push(const Place& to, ConstMemory data, Tracker& tracker, const Selection& selection, Signal signal = {});
   [[nodiscard]] ErrorCode push(const Place& to, ConstMemory data, const Selection& selection = {}, Signal signal = {});
 
   // Ended: the data is in `into`, and a copy of what was selected in `twin`, which is empty or as long.
-  void pull(const Place& from, Memory into, Status& status);
-  void pull(const Place& from, Memory into, Status& status, const Selection& selection, Memory twin = {});
+  void pull(const Place& from, Memory into, Tracker& tracker);
+  void pull(const Place& from, Memory into, Tracker& tracker, const Selection& selection, Memory twin = {});
   [[nodiscard]] ErrorCode pull(const Place& from, Memory into, const Selection& selection = {}, Memory twin = {});
 
   // A push to the same area id and offset of each peer, by switches or from receiver to receiver where that is quicker. Ended: done
   // at all; the code is the first error, and the others have their data all the same, once. Not ordered with other operations.
-  void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Status& status,
+  void mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Tracker& tracker,
              const Selection& selection = {}, Signal signal = {});
   [[nodiscard]] ErrorCode mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
                                 const Selection& selection = {}, Signal signal = {});
 
-  // The old value is in status.value().
-  void atomic(const Place& at, const Atomic& operation, Status& status);
+  // The old value is in tracker.value().
+  void atomic(const Place& at, const Atomic& operation, Tracker& tracker);
   // The old value. The error's code is one of the above.
   [[nodiscard]] Result<std::uint64_t> atomic(const Place& at, const Atomic& operation);
 
@@ -202,26 +202,26 @@ class OneSided {
   // Ended with ok: held. With holder_died: held too, but while this process waited a process died that held it, so that what
   // the lock protects may be half done. peer_failed, peer_left, connection_lost: its home is gone. bad_argument: this process has or wants it.
   // A dead process in the queue is passed over.
-  void lock(Rank home, AreaId id, Status& status);
+  void lock(Rank home, AreaId id, Tracker& tracker);
   [[nodiscard]] ErrorCode lock(Rank home, AreaId id);
   // Until the time is over (timed_out): this process then still stands in the queue, may get the lock at any time, and can wait
-  // for it again by the status.
-  [[nodiscard]] ErrorCode lock(Rank home, AreaId id, Status& status, std::chrono::nanoseconds limit);
+  // for it again by the tracker.
+  [[nodiscard]] ErrorCode lock(Rank home, AreaId id, Tracker& tracker, std::chrono::nanoseconds limit);
   // The same without waiting: lock_busy, and nothing taken, when a living process holds the lock, waits for it or is just taking
   // it. Where all who had or wanted it are dead, and that is known here, the lock is this process's, with holder_died as above.
-  void try_lock(Rank home, AreaId id, Status& status);
+  void try_lock(Rank home, AreaId id, Tracker& tracker);
   [[nodiscard]] ErrorCode try_lock(Rank home, AreaId id);
   // bad_argument when this process does not hold it. What was pushed under the lock should have ended before.
-  void unlock(Rank home, AreaId id, Status& status);
+  void unlock(Rank home, AreaId id, Tracker& tracker);
   [[nodiscard]] ErrorCode unlock(Rank home, AreaId id);
 
   // --- Completion. ---
 
   // Makes progress; whether it has ended.
-  [[nodiscard]] bool test(const Status& status);
+  [[nodiscard]] bool test(const Tracker& tracker);
   // Blocks until it has ended; its code. timed_out, when the time is over: it then goes on, and can be waited for again.
-  [[nodiscard]] ErrorCode wait(const Status& status);
-  [[nodiscard]] ErrorCode wait(const Status& status, std::chrono::nanoseconds limit);
+  [[nodiscard]] ErrorCode wait(const Tracker& tracker);
+  [[nodiscard]] ErrorCode wait(const Tracker& tracker, std::chrono::nanoseconds limit);
   // Blocks until the aligned word at `word`, which others push to or do atomics on, no longer holds `old`; its new value, which is
   // `old` when the time is over. In a simulated process it looks once.
   [[nodiscard]] std::uint64_t wait_change(const std::uint64_t& word, std::uint64_t old);

@@ -191,14 +191,14 @@ class Peer {
     [[nodiscard]] bool ended() override { return false; }
   };
 
-  class StatusWait final : public Wait {
+  class TrackerWait final : public Wait {
    public:
-    StatusWait(Peer& peer, const Status& status, Limit limit) : Wait(peer, limit), status_(status) {}
-    ErrorCode await_resume() const { return status_.ended() ? status_.code() : ErrorCode::timed_out; }
+    TrackerWait(Peer& peer, const Tracker& tracker, Limit limit) : Wait(peer, limit), tracker_(tracker) {}
+    ErrorCode await_resume() const { return tracker_.ended() ? tracker_.code() : ErrorCode::timed_out; }
 
    private:
-    [[nodiscard]] bool ended() override { return status_.ended(); }
-    const Status& status_;
+    [[nodiscard]] bool ended() override { return tracker_.ended(); }
+    const Tracker& tracker_;
   };
 
   class ChangeWait final : public Wait {
@@ -217,7 +217,7 @@ class Peer {
   [[nodiscard]] ChangeWait wait_change(const std::uint64_t& word, std::uint64_t old, Limit limit = {}) {
     return {*this, word, old, limit};
   }
-  [[nodiscard]] StatusWait wait(const Status& status, Limit limit = {}) { return {*this, status, limit}; }
+  [[nodiscard]] TrackerWait wait(const Tracker& tracker, Limit limit = {}) { return {*this, tracker, limit}; }
   // As Context::wait, wait_any, wait_all and wait_events. The lists stay where they are until it is over.
   [[nodiscard]] RequestWait wait(Request request, Limit limit = {}) { return {*this, request, limit}; }
   [[nodiscard]] AnyWait wait_any(std::span<const Request> requests, Limit limit = {}) {

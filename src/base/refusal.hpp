@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// The error of those who asked for what cannot be: `fact` says what is wrong and where, `remedy` what was expected.
+/// The error for a request that cannot be met: `fact` says what is wrong and where, `remedy` what was expected.
 inline Error bad_argument(std::string fact, std::string remedy = {}) {
   return {.code = ErrorCode::bad_argument, .fact = std::move(fact), .remedy = std::move(remedy)};
 }

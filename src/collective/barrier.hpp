@@ -1,5 +1,5 @@
 // Barriers by dissemination: in round k every process tells the one 2^k further on, and waits for the one 2^k before.
-// After ceil(log2 n) rounds each knows of all. Non-blocking: a barrier is a plan that progress works off.
+// After ceil(log2 n) rounds each knows of all. Non-blocking: a barrier is a plan that progress carries out.
 // Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 #pragma once
 
@@ -19,7 +19,7 @@ class Barriers {
 
   // Starts the next barrier of this process. All processes start theirs in the same order.
   Request start(Notify notify);
-  // Works off what can be. Returns how many steps were made.
+  // Takes every step that is ready. Returns how many steps were made.
   std::size_t progress() { return running_.empty() && !failed_ ? 0 : advance_all(); }
 
   // A process has died: barriers under way, and all to come, end with peer_failed. They end here and now: another process that

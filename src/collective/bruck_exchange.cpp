@@ -50,8 +50,8 @@ void BruckExchange::visit_travellers(Visit&& visit) const {
 }
 
 std::size_t BruckExchange::work() {
-  std::size_t steps = transfers_.settle();
-  while (!delivered_ && transfers_.all_ended()) {
+  std::size_t steps = messages_.settle();
+  while (!delivered_ && messages_.all_ended()) {
     if (distance_ != 0) unpack();
     distance_ = distance_ == 0 ? 1 : 2 * distance_;
     if (distance_ < size_)
@@ -59,7 +59,7 @@ std::size_t BruckExchange::work() {
     else
       deliver();
     ++steps;
-    steps += transfers_.settle();
+    steps += messages_.settle();
   }
   return steps;
 }
@@ -70,8 +70,8 @@ void BruckExchange::start_round() {
     std::memcpy(packed_.data() + place, blocks_.data() + block, each_);
     bytes = place + each_;
   });
-  transfers_.receive((rank_ + size_ - distance_) % size_, std::span(arrived_).first(bytes));
-  transfers_.send((rank_ + distance_) % size_, std::span(packed_).first(bytes));
+  messages_.receive((rank_ + size_ - distance_) % size_, std::span(arrived_).first(bytes));
+  messages_.send((rank_ + distance_) % size_, std::span(packed_).first(bytes));
 }
 
 void BruckExchange::unpack() {

@@ -3,7 +3,7 @@
 
 #include "collective/blocks.hpp"
 #include "collective/grouping.hpp"
-#include "collective/transfers.hpp"
+#include "collective/plan_messages.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -12,29 +12,29 @@ namespace heddle::collective {
 
 class ExchangePlan {
  public:
-  ExchangePlan(engine::Engine& engine, Tag tag) : transfers_(engine, tag) {}
+  ExchangePlan(engine::Engine& engine, Tag tag) : messages_(engine, tag) {}
   virtual ~ExchangePlan() = default;
   ExchangePlan(const ExchangePlan&) = delete;
   ExchangePlan& operator=(const ExchangePlan&) = delete;
 
   // Starts and ends what it can; returns how many steps were made. After give_up nothing more is started.
-  std::size_t advance() { return given_up_ ? transfers_.settle() : work(); }
+  std::size_t advance() { return given_up_ ? messages_.settle() : work(); }
   // Everything has ended: the memory is the caller's again.
-  [[nodiscard]] bool over() const { return transfers_.all_ended() && (given_up_ || all_started()); }
+  [[nodiscard]] bool over() const { return messages_.all_ended() && (given_up_ || all_started()); }
   // A process is gone for good.
   void give_up() {
     given_up_ = true;
-    transfers_.note(ErrorCode::peer_failed);
-    transfers_.give_up();
+    messages_.note(ErrorCode::peer_failed);
+    messages_.give_up();
   }
 
-  [[nodiscard]] ErrorCode code() const { return transfers_.code(); }
+  [[nodiscard]] ErrorCode code() const { return messages_.code(); }
   [[nodiscard]] virtual std::uint64_t received() const = 0; // bytes, the process's own block included
 
  protected:
   virtual std::size_t work() = 0;
   [[nodiscard]] virtual bool all_started() const = 0;
-  Transfers transfers_;
+  PlanMessages messages_;
 
  private:
   bool given_up_ = false;
@@ -45,7 +45,7 @@ class RingExchange final : public ExchangePlan {
  public:
   // The grouping outlives it.
   RingExchange(engine::Engine& engine, Tag tag, const Grouping& grouping, ConstBlockView out, BlockView in);
-  [[nodiscard]] std::uint64_t received() const override { return own_bytes_ + transfers_.received(); }
+  [[nodiscard]] std::uint64_t received() const override { return own_bytes_ + messages_.received(); }
 
  private:
   std::size_t work() override;

@@ -1,4 +1,4 @@
-// All-to-all between the processes of a job: non-blocking plans that progress works off, as barriers are.
+// All-to-all between the processes of a job: non-blocking plans that progress carries out, as barriers are.
 //
 // When a process has died, nobody can know which of the others will still take part. So a plan under way takes back the
 // receives that nothing has matched, starts nothing more, and ends with peer_failed when what it had started has ended; what still
@@ -29,7 +29,7 @@ class Exchanges {
   Result<Request> start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify);
   Result<Request> start(const ConstBlocks& out, const Blocks& in, Notify notify);
 
-  // Works off what can be. Returns how many steps were made.
+  // Takes every step that is ready. Returns how many steps were made.
   std::size_t progress() { return idle_ ? 0 : advance_all(); }
 
   // A process has died: all exchanges end with peer_failed, those to come at once.

@@ -24,15 +24,15 @@ void RingExchange::turn_to(std::uint64_t step) {
 }
 
 std::size_t RingExchange::work() {
-  std::size_t steps = transfers_.settle();
+  std::size_t steps = messages_.settle();
   for (; !all_started() && may_start(); turn_to(next_step_ + 1), ++steps) start_step();
   return steps;
 }
 
 // Strangers one at a time: who connects to many at once waits for the many that connect to the same.
 bool RingExchange::may_start() const {
-  if (transfers_.all_ended()) return true;
-  if (!transfers_.room()) return false;
+  if (messages_.all_ended()) return true;
+  if (!messages_.room()) return false;
   const auto stranger = [this](std::uint32_t rank) { return rank != kNobody && !engine_.connected(rank); };
   return !stranger(next_.to) && !stranger(next_.from);
 }
@@ -40,9 +40,9 @@ bool RingExchange::may_start() const {
 // Empty blocks do not travel: both sides know of them.
 void RingExchange::start_step() {
   if (next_.from != kNobody)
-    if (const auto into = in_.block(next_.from); !into.empty()) transfers_.receive(next_.from, into);
+    if (const auto into = in_.block(next_.from); !into.empty()) messages_.receive(next_.from, into);
   if (next_.to != kNobody)
-    if (const auto data = out_.block(next_.to); !data.empty()) transfers_.send(next_.to, data);
+    if (const auto data = out_.block(next_.to); !data.empty()) messages_.send(next_.to, data);
 }
 
 } // namespace heddle::collective

@@ -96,7 +96,7 @@ Result<Request> Context::send_unsolicited(Rank to, Tag label, const ConstLayout&
   return state_->engine().send_unsolicited({.to = to, .tag = label, .notify = notify}, data);
 }
 
-void Context::release(const Arrival& arrival) {
+void Context::release(const UnsolicitedMessage& arrival) {
   if (state_->in_child()) [[unlikely]]
     return;
   state_->engine().release(arrival.handle);

@@ -19,12 +19,12 @@ std::span<std::byte> unconst(ConstMemory data) {
   return {const_cast<std::byte*>(data.data()), data.size()};
 }
 
-// In a child of fork: the status then says so.
+// In a child of fork: the tracker then says so.
 template <typename State>
-bool refused(const State& state, Status& status) {
+bool refused(const State& state, Tracker& tracker) {
   if (!state.in_child()) [[likely]]
     return false;
-  status.note(ErrorCode::bad_argument);
+  tracker.note(ErrorCode::bad_argument);
   return true;
 }
 
@@ -84,19 +84,19 @@ Result<void> OneSided::close(AreaId id) {
 
 // --- push, pull, mcast ---
 
-void OneSided::push(const Place& to, ConstMemory data, Status& status) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::push(const Place& to, ConstMemory data, Tracker& tracker) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
   if (!state_.engine().one_sided().push_now(to, data)) [[unlikely]]
-    state_.engine().one_sided().push({.place = to, .local = unconst(data)}, status);
+    state_.engine().one_sided().push({.place = to, .local = unconst(data)}, tracker);
   state_.progress_now_and_then();
 }
 
-void OneSided::push(const Place& to, ConstMemory data, Status& status, const Selection& selection, Signal signal) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::push(const Place& to, ConstMemory data, Tracker& tracker, const Selection& selection, Signal signal) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
   state_.engine().one_sided().push({.place = to, .local = unconst(data), .selection = selection, .signal = signal},
-                                   status);
+                                   tracker);
 }
 
 ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Signal signal) {
@@ -108,23 +108,23 @@ ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& sel
     return ErrorCode::ok;
   }
   if (!state_.may_block()) return ErrorCode::would_block;
-  Status status;
-  push(to, data, status, selection, signal);
-  return wait(status);
+  Tracker tracker;
+  push(to, data, tracker, selection, signal);
+  return wait(tracker);
 }
 
-void OneSided::pull(const Place& from, Memory into, Status& status) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::pull(const Place& from, Memory into, Tracker& tracker) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
   if (!state_.engine().one_sided().pull_now(from, into)) [[unlikely]]
-    state_.engine().one_sided().pull({.place = from, .local = into}, status);
+    state_.engine().one_sided().pull({.place = from, .local = into}, tracker);
   state_.progress_now_and_then();
 }
 
-void OneSided::pull(const Place& from, Memory into, Status& status, const Selection& selection, Memory twin) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::pull(const Place& from, Memory into, Tracker& tracker, const Selection& selection, Memory twin) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
-  state_.engine().one_sided().pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
+  state_.engine().one_sided().pull({.place = from, .local = into, .selection = selection, .twin = twin}, tracker);
 }
 
 ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& selection, Memory twin) {
@@ -136,21 +136,21 @@ ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& select
     return ErrorCode::ok;
   }
   if (!state_.may_block()) return ErrorCode::would_block;
-  Status status;
-  pull(from, into, status, selection, twin);
-  return wait(status);
+  Tracker tracker;
+  pull(from, into, tracker, selection, twin);
+  return wait(tracker);
 }
 
-void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Status& status,
+void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data, Tracker& tracker,
                      const Selection& selection, Signal signal) {
-  if (refused(state_, status)) [[unlikely]]
+  if (refused(state_, tracker)) [[unlikely]]
     return;
   state_.engine().one_sided().mcast(peers,
                                     {.place = {.peer = {}, .area = area, .offset = offset},
                                      .local = unconst(data),
                                      .selection = selection,
                                      .signal = signal},
-                                    status);
+                                    tracker);
 }
 
 ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
@@ -158,22 +158,22 @@ ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
-  Status status;
-  mcast(peers, area, offset, data, status, selection, signal);
-  return wait(status);
+  Tracker tracker;
+  mcast(peers, area, offset, data, tracker, selection, signal);
+  return wait(tracker);
 }
 
 // --- atomics ---
 
-void OneSided::atomic(const Place& at, const Atomic& operation, Status& status) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::atomic(const Place& at, const Atomic& operation, Tracker& tracker) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
   if (const auto before = state_.engine().one_sided().atomic_now(at, operation)) [[likely]] {
-    status.set_value(*before);
+    tracker.set_value(*before);
     state_.progress_now_and_then();
     return;
   }
-  state_.engine().one_sided().atomic(at, operation, status);
+  state_.engine().one_sided().atomic(at, operation, tracker);
 }
 
 Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
@@ -183,20 +183,20 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
     state_.progress_now_and_then();
     return *before;
   }
-  Status status;
+  Tracker tracker;
   if (state_.may_block()) {
-    atomic(at, operation, status);
-    static_cast<void>(wait(status)); // the status says it, too
+    atomic(at, operation, tracker);
+    static_cast<void>(wait(tracker)); // the tracker says it, too
   } else {
-    status.note(ErrorCode::would_block);
+    tracker.note(ErrorCode::would_block);
   }
-  if (status.code() == ErrorCode::ok) return status.value();
+  if (tracker.code() == ErrorCode::ok) return tracker.value();
   return unless_out_of_memory([&]() -> Result<std::uint64_t> {
-    return std::unexpected(Error{.code = status.code(),
+    return std::unexpected(Error{.code = tracker.code(),
                                  .fact = "an atomic operation at offset " + std::to_string(at.offset) + " of area " +
                                          std::to_string(static_cast<std::uint64_t>(at.area)) + " of rank " +
                                          std::to_string(static_cast<std::uint32_t>(at.peer)) + " was not done: " +
-                                         reason(at, operation, status.code(), state_.engine().size()),
+                                         reason(at, operation, tracker.code(), state_.engine().size()),
                                  .remedy = {},
                                  .peer = static_cast<std::int64_t>(at.peer)});
   });
@@ -210,80 +210,81 @@ Result<void> OneSided::create_lock(AreaId id) {
   return unless_out_of_memory([&] { return state_.engine().one_sided().create_lock(id); });
 }
 
-void OneSided::lock(Rank home, AreaId id, Status& status) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::lock(Rank home, AreaId id, Tracker& tracker) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.engine().one_sided().lock_now(home, id)) state_.engine().one_sided().lock(home, id, status);
+  if (!state_.engine().one_sided().lock_now(home, id)) state_.engine().one_sided().lock(home, id, tracker);
 }
-void OneSided::try_lock(Rank home, AreaId id, Status& status) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::try_lock(Rank home, AreaId id, Tracker& tracker) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
   if (state_.engine().one_sided().lock_now(home, id)) return;
-  state_.engine().one_sided().try_lock(home, id, status);
+  state_.engine().one_sided().try_lock(home, id, tracker);
   state_.progress_now_and_then(); // so that who only tries hears of deaths
 }
-void OneSided::unlock(Rank home, AreaId id, Status& status) {
-  if (refused(state_, status)) [[unlikely]]
+void OneSided::unlock(Rank home, AreaId id, Tracker& tracker) {
+  if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.engine().one_sided().unlock_now(home, id)) state_.engine().one_sided().unlock(home, id, status);
+  if (!state_.engine().one_sided().unlock_now(home, id)) state_.engine().one_sided().unlock(home, id, tracker);
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
-  Status status;
-  lock(home, id, status);
-  return wait(status);
+  Tracker tracker;
+  lock(home, id, tracker);
+  return wait(tracker);
 }
-ErrorCode OneSided::lock(Rank home, AreaId id, Status& status, std::chrono::nanoseconds limit) {
-  lock(home, id, status);
-  return wait(status, limit);
+ErrorCode OneSided::lock(Rank home, AreaId id, Tracker& tracker, std::chrono::nanoseconds limit) {
+  lock(home, id, tracker);
+  return wait(tracker, limit);
 }
 ErrorCode OneSided::try_lock(Rank home, AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
-  Status status;
-  try_lock(home, id, status);
-  return wait(status);
+  Tracker tracker;
+  try_lock(home, id, tracker);
+  return wait(tracker);
 }
 ErrorCode OneSided::unlock(Rank home, AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
-  Status status;
-  unlock(home, id, status);
-  return wait(status);
+  Tracker tracker;
+  unlock(home, id, tracker);
+  return wait(tracker);
 }
 
 // --- completion ---
 
-bool OneSided::test(const Status& status) {
-  if (!status.ended() && !state_.in_child()) state_.progress();
-  return status.ended();
+bool OneSided::test(const Tracker& tracker) {
+  if (!tracker.ended() && !state_.in_child()) state_.progress();
+  return tracker.ended();
 }
 
-ErrorCode OneSided::wait(const Status& status) {
+ErrorCode OneSided::wait(const Tracker& tracker) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
-  if (!status.ended()) {
+  if (!tracker.ended()) {
     if (!state_.may_block()) {
       state_.progress_all();
-      if (!status.ended()) return ErrorCode::would_block;
+      if (!tracker.ended()) return ErrorCode::would_block;
     }
-    state_.wait_until([&status] { return status.ended(); });
+    state_.wait_until([&tracker] { return tracker.ended(); });
   } else {
     state_.progress_now_and_then();
   }
-  return status.code();
+  return tracker.code();
 }
 
-ErrorCode OneSided::wait(const Status& status, std::chrono::nanoseconds limit) {
+ErrorCode OneSided::wait(const Tracker& tracker, std::chrono::nanoseconds limit) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
-  if (!status.ended() && !state_.wait_until([&status] { return status.ended(); }, limit)) return ErrorCode::timed_out;
-  return status.code();
+  if (!tracker.ended() && !state_.wait_until([&tracker] { return tracker.ended(); }, limit))
+    return ErrorCode::timed_out;
+  return tracker.code();
 }
 
 std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old) {

@@ -53,7 +53,7 @@ std::span<std::byte> SharedRegion::part(std::vector<std::byte>& of, std::size_t 
 }
 
 ErrorCode SharedRegion::release() {
-  Status status;
+  Tracker status;
   for (std::size_t page = 0; page < pages(); ++page) {
     const auto now = part(copy_, page);
     const auto before = part(twin_, page);
@@ -73,7 +73,7 @@ ErrorCode SharedRegion::release() {
 
 ErrorCode SharedRegion::acquire() {
   if (const ErrorCode code = release(); code != ErrorCode::ok) return code;
-  Status status;
+  Tracker status;
   for (std::size_t page = 0; page < pages(); ++page)
     context_->one_sided().pull(home_of(page), part(copy_, page), status, {}, part(twin_, page));
   const ErrorCode code = context_->one_sided().wait(status);

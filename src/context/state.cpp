@@ -371,7 +371,7 @@ void Context::State::take_notices() {
     if (!count) {
       store_lost_ = true;
       if (loop_) loop_->forget(store_->descriptor());
-      log_.error("news of failed peers can no longer be had: " + count.error().message());
+      log_.error("no more news of failed peers: " + count.error().message());
       // The launcher is gone, and with it the job: nobody would tell whoever waits for a peer that it has ended, too.
       for (std::uint32_t rank = 0; rank < store_->size(); ++rank)
         if (rank != store_->rank()) engine_->peer_failed(rank);
@@ -425,7 +425,7 @@ Result<void> Context::State::check_rank(Rank rank) const {
 Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
   if (auto known = check_rank(to); !known) return std::unexpected(std::move(known.error()));
   const auto rank = static_cast<std::uint32_t>(to);
-  return job::explain(engine_->path(rank, bytes), bytes, options_.settings,
+  return job::explain(engine_->expected_protocol(rank, bytes), bytes, options_.settings,
                       queues_[engine_->contact(rank).port]->translator().name());
 }
 

@@ -71,77 +71,77 @@ bool load_body(Body& body, Lead lead, const std::byte* content) {
 
 } // namespace
 
-std::size_t Engine::read_ring(Link& link) {
+std::size_t Engine::read_ring(Connection& connection) {
   std::size_t done = 0;
   while (done < kRecordsAtOnce) {
-    const std::uint64_t word = link.reader.peek();
+    const std::uint64_t word = connection.reader.peek();
     if (word == 0) break;
     const Lead lead = Lead::unpack(word);
     const std::uint64_t span = record_span(lead.bytes);
-    if (Lead::is_message(word) && span + kLeadBytes <= link.reader.to_end()) [[likely]] {
-      const std::byte* record = link.reader.record();
+    if (Lead::is_message(word) && span + kLeadBytes <= connection.reader.to_end()) [[likely]] {
+      const std::byte* record = connection.reader.record();
       if (lead.bytes > kFewLines) [[unlikely]]
         prefetch_content(record, lead.bytes);
       else if (done > 0)
         __builtin_prefetch(record + kReadAhead);
-      if (!receiver_.whole(link, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
-        hold_back(link);
+      if (!receiver_.whole(connection, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
+        hold_back(connection);
         break;
       }
-      link.reader.advance(span);
+      connection.reader.advance(span);
       // After a single message the next is not looked for across a cache line: it is not there yet, and the look would
       // keep the caller waiting for the line.
-      if (++done == 1 && link.reader.at_line()) break;
+      if (++done == 1 && connection.reader.at_line()) break;
       continue;
     }
-    if (!Lead::plausible(word) || (lead.kind != RecordKind::wrap && span + kLeadBytes > link.reader.to_end())) {
-      lost(link, "it wrote rubbish into its ring");
+    if (!Lead::plausible(word) || (lead.kind != RecordKind::wrap && span + kLeadBytes > connection.reader.to_end())) {
+      lost(connection, "its ring holds no valid record");
       return done + 1;
     }
     if (lead.kind == RecordKind::wrap) {
-      link.reader.wrap();
+      connection.reader.wrap();
       continue;
     }
-    const Taken taken = dispatch(link, lead, link.reader.record());
+    const Taken taken = dispatch(connection, lead, connection.reader.record());
     if (taken == Taken::later) {
-      hold_back(link);
+      hold_back(connection);
       break;
     }
     if (taken == Taken::senseless) {
-      lost(link, "it sent a record that makes no sense");
+      lost(connection, "it sent a record that makes no sense");
       return done + 1;
     }
-    if (link.failed()) [[unlikely]]
+    if (connection.failed()) [[unlikely]]
       return done + 1;
-    link.reader.advance(span);
+    connection.reader.advance(span);
     ++done;
   }
   if (done > 0) {
-    if (link.connected() && link.reader.report_due()) outbox_.report_consumed(link);
-    pump_later(link);
+    if (connection.connected() && connection.reader.report_due()) outbox_.report_consumed(connection);
+    pump_later(connection);
   }
   return done;
 }
 
-Taken Engine::take_slot(Link& link, const SharedRingReader& reader) {
+Taken Engine::take_slot(Connection& connection, const SharedRingReader& reader) {
   std::uint64_t word = 0;
   std::memcpy(&word, reader.record(), sizeof word);
   const Lead lead = Lead::unpack(word);
   const bool sound =
       Lead::plausible(word) && lead.kind != RecordKind::wrap && kRecordHeadBytes + lead.bytes <= reader.record_bytes();
-  return sound ? dispatch(link, lead, reader.record()) : Taken::senseless;
+  return sound ? dispatch(connection, lead, reader.record()) : Taken::senseless;
 }
 
-void Engine::read_ahead(Link& link) {
-  SharedRingReader ahead = link.port->shared.reader;
-  for (std::uint64_t slot = 0; slot < kSharedSlots && !link.failed(); ++slot, ahead.look_further()) {
+void Engine::read_ahead(Connection& connection) {
+  SharedRingReader ahead = connection.port->shared.reader;
+  for (std::uint64_t slot = 0; slot < kSharedSlots && !connection.failed(); ++slot, ahead.look_further()) {
     const Claim claim = ahead.peek();
     if (claim.owner == 0 || !ahead.current(claim)) return;
-    if (claim.owner != link.rank + 1) continue;
+    if (claim.owner != connection.rank + 1) continue;
     if (!claim.ready) return; // what it wrote later is out of order
-    const Taken taken = take_slot(link, ahead);
-    if (taken == Taken::later) return hold_back(link);
-    if (taken == Taken::senseless) return lost(link, "it sent a record that makes no sense");
+    const Taken taken = take_slot(connection, ahead);
+    if (taken == Taken::later) return hold_back(connection);
+    if (taken == Taken::senseless) return lost(connection, "it sent a record that makes no sense");
     ahead.disown();
   }
 }
@@ -152,47 +152,48 @@ std::size_t Engine::read_shared_ring(Port& port) {
   while (done < kRecordsAtOnce) {
     const Claim claim = reader.peek();
     if (claim.owner == 0) break;
-    Link* link = claim.owner <= core_.size ? links_[claim.owner - 1] : nullptr;
+    Connection* connection = claim.owner <= state_.size ? connections_[claim.owner - 1] : nullptr;
     if (!reader.current(claim)) {
-      if (link == nullptr || link->failed()) reader.restore();
+      if (connection == nullptr || connection->failed()) reader.restore();
       break;
     }
-    if (link == nullptr || link->failed()) {
+    if (connection == nullptr || connection->failed()) {
       reader.advance(); // nobody's, or a dead peer's: skipped
       ++done;
       continue;
     }
     if (!claim.ready) break;
-    const Taken taken = take_slot(*link, reader);
+    const Taken taken = take_slot(*connection, reader);
     if (taken == Taken::later) {
-      hold_back(*link);
+      hold_back(*connection);
       break;
     }
-    if (taken == Taken::senseless) lost(*link, "it sent a record that makes no sense");
+    if (taken == Taken::senseless) lost(*connection, "it sent a record that makes no sense");
     reader.advance();
-    pump_later(*link);
+    pump_later(*connection);
     ++done;
   }
   return done;
 }
 
 // Where memory is short the record stays in its ring: what it does, it does after it has all that it needs.
-Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
+Taken Engine::dispatch(Connection& connection, Lead lead, const std::byte* record) try {
   if (begins_something(lead.kind) && !base::Reserve::may_begin()) return Taken::later;
   const auto sound = [](bool makes_sense) { return makes_sense ? Taken::yes : Taken::senseless; };
   const std::byte* content = record + kRecordHeadBytes;
   const std::uint64_t tag = load_tag(record);
   switch (lead.kind) {
-    case RecordKind::eager: return receiver_.whole(link, lead, tag, content) ? Taken::yes : Taken::later;
-    case RecordKind::eager_synchronous: return receiver_.synchronous(link, lead, tag, content);
-    case RecordKind::unsolicited: return receiver_.unsolicited(link, lead, tag, content);
-    case RecordKind::request_to_send: return receiver_.asked_to_send(link, lead, tag, content);
-    case RecordKind::request_to_send_unsolicited: return receiver_.asked_to_send_unsolicited(link, lead, tag, content);
-    case RecordKind::fragment: return sound(receiver_.fragment(link, lead, tag, content));
+    case RecordKind::eager: return receiver_.whole(connection, lead, tag, content) ? Taken::yes : Taken::later;
+    case RecordKind::eager_synchronous: return receiver_.synchronous(connection, lead, tag, content);
+    case RecordKind::unsolicited: return receiver_.unsolicited(connection, lead, tag, content);
+    case RecordKind::request_to_send: return receiver_.asked_to_send(connection, lead, tag, content);
+    case RecordKind::request_to_send_unsolicited:
+      return receiver_.asked_to_send_unsolicited(connection, lead, tag, content);
+    case RecordKind::fragment: return sound(receiver_.fragment(connection, lead, tag, content));
     case RecordKind::finish:
     case RecordKind::clear_to_send:
     case RecordKind::assist:
-    case RecordKind::assist_done: return sound(dispatch_control(link, lead, content));
+    case RecordKind::assist_done: return sound(dispatch_control(connection, lead, content));
     case RecordKind::area_ask:
     case RecordKind::area_grant:
     case RecordKind::area_revoked:
@@ -201,8 +202,8 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
     case RecordKind::area_scattered:
     case RecordKind::area_relay:
     case RecordKind::area_relayed:
-    case RecordKind::lock_passed: return sound(one_sided_.record(link, lead, content));
-    case RecordKind::broken_off: lost(link, "it has given it up"); return Taken::yes;
+    case RecordKind::lock_passed: return sound(one_sided_.record(connection, lead, content));
+    case RecordKind::broken_off: lost(connection, "it has given it up"); return Taken::yes;
     case RecordKind::none:
     case RecordKind::wrap: return Taken::senseless;
   }
@@ -211,25 +212,25 @@ Taken Engine::dispatch(Link& link, Lead lead, const std::byte* record) try {
   return Taken::later;
 }
 
-bool Engine::dispatch_control(Link& link, Lead lead, const std::byte* content) {
+bool Engine::dispatch_control(Connection& connection, Lead lead, const std::byte* content) {
   if (lead.kind == RecordKind::finish) {
     Finish body;
     if (!load_body(body, lead, content)) return false;
-    sender_.finished(link, body);
+    sender_.finished(connection, body);
     return true;
   }
   if (lead.kind == RecordKind::clear_to_send) {
     ClearToSend body;
-    return load_body(body, lead, content) && sender_.clear_to_send(link, body);
+    return load_body(body, lead, content) && sender_.clear_to_send(connection, body);
   }
   if (lead.kind == RecordKind::assist) {
     AssistRequest body;
     if (!load_body(body, lead, content)) return false;
-    assistant_.begin(link, body);
+    assistant_.begin(connection, body);
     return true;
   }
   AssistDone body;
-  return load_body(body, lead, content) && fetcher_.assist_done(link, body);
+  return load_body(body, lead, content) && fetcher_.assist_done(connection, body);
 }
 
 std::size_t Engine::poll_events(Port& port) {
@@ -251,22 +252,22 @@ bool Engine::dispatch_event(const ir::Event& event) {
     return true;
   }
   if (event.kind == ir::EventKind::completed) return dispatch_completed(event);
-  dispatch_notice(event);
+  dispatch_announced(event);
   return true;
 }
 
-void Engine::dispatch_notice(const ir::Event& event) {
-  Link* link = link_for(static_cast<std::uint32_t>(event.peer));
-  if (link == nullptr || link->failed()) return;
+void Engine::dispatch_announced(const ir::Event& event) {
+  Connection* connection = connection_to(static_cast<std::uint32_t>(event.peer));
+  if (connection == nullptr || connection->failed()) return;
   if (event.kind == ir::EventKind::remote_read)
-    grant_by_read_.asked(*link, event.value);
-  else if (event.value != kRecordNotice)
-    grant_by_read_.answered(*link, event.value);
-  else if (link->reader.exists())
-    read_ring(*link);
-  else if (link->port->shared.reader.exists())
-    read_shared_ring(*link->port);
-  pump_later(*link);
+    grant_by_read_.asked(*connection, event.value);
+  else if (event.value != kRecordWritten)
+    grant_by_read_.answered(*connection, event.value);
+  else if (connection->reader.exists())
+    read_ring(*connection);
+  else if (connection->port->shared.reader.exists())
+    read_shared_ring(*connection->port);
+  pump_later(*connection);
 }
 
 bool Engine::dispatch_completed(const ir::Event& event) {
@@ -276,26 +277,26 @@ bool Engine::dispatch_completed(const ir::Event& event) {
   }
   bool in_vain = false;
   std::size_t written = 0; // the event counts as something done in any case
-  Link* link = links_[static_cast<std::uint32_t>(event.peer)];
+  Connection* connection = connections_[static_cast<std::uint32_t>(event.peer)];
   // First, so that what the command was for ends with what has become of the peer.
-  if (event.status == ir::Status::peer_lost && !link->failed()) peer_failed(link->rank);
-  if (event.status == ir::Status::peer_left && !link->failed()) peer_left(link->rank);
+  if (event.status == ir::Status::peer_lost && !connection->failed()) peer_failed(connection->rank);
+  if (event.status == ir::Status::peer_left && !connection->failed()) peer_left(connection->rank);
   switch (cookie_kind(event.cookie)) {
     case CookieKind::lock:
-      connector_.lock_answered(*link, event);
+      connector_.lock_answered(*connection, event);
       in_vain = event.status == ir::Status::ok && event.value != 0;
       break;
-    case CookieKind::directory: grant_by_read_.directory_read(*link, event); break;
+    case CookieKind::directory: grant_by_read_.directory_read(*connection, event); break;
     case CookieKind::claim:
-      if (outbox_.claim_answered(*link, event))
-        sender_.pump(*link, written);
-      else if (event.status == ir::Status::ok && link->failed())
-        tell_later(*link); // for which it was asked
+      if (outbox_.claim_answered(*connection, event))
+        sender_.pump(*connection, written);
+      else if (event.status == ir::Status::ok && connection->failed())
+        tell_later(*connection); // for which it was asked
       else
-        in_vain = event.status == ir::Status::ok && link->claim == ClaimState::none;
-      if (event.status == ir::Status::refused && !link->failed()) {
-        link->state = connection::State::failed; // nothing can be written there, not even that
-        lost(*link, "the ring it granted cannot be reached");
+        in_vain = event.status == ir::Status::ok && connection->claim == ClaimState::none;
+      if (event.status == ir::Status::refused && !connection->failed()) {
+        connection->state = connection::State::failed; // nothing can be written there, not even that
+        lost(*connection, "the ring it granted cannot be reached");
       }
       break;
     case CookieKind::read: fetcher_.read_ended(event); break;
@@ -307,7 +308,7 @@ bool Engine::dispatch_completed(const ir::Event& event) {
       if (command_owner_ != nullptr) command_owner_->command_ended(cookie_number(event.cookie), event.status);
       break;
   }
-  pump_later(*link);
+  pump_later(*connection);
   return !in_vain;
 }
 

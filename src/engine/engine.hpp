@@ -5,7 +5,7 @@
 #include "base/ages.hpp"
 #include "base/reserve.hpp"
 #include "engine/connection/connector.hpp"
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 #include "engine/messages/assistant.hpp"
 #include "engine/messages/fetcher.hpp"
 #include "engine/messages/outbox.hpp"
@@ -37,7 +37,7 @@ struct Contact {
 };
 static_assert(sizeof(Contact) + sizeof(void*) <= 64, "a peer not connected to costs at most 64 bytes");
 
-class Engine final : private LinkHost, private OneSidedHost {
+class Engine final : private ConnectionHost, private OneSidedHost {
  public:
   // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
   // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
@@ -59,13 +59,13 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Every call that starts something says out_of_memory where there is none, and then nothing has happened.
   Result<Request> send(const SendArguments& arguments, const ConstLayout& data) try {
     const auto rank = static_cast<std::uint32_t>(arguments.to);
-    Link* link = rank < core_.size ? links_[rank] : nullptr;
-    if (link != nullptr && data.usable() && sends_whole(*link, arguments, data)) [[likely]] {
-      core_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
-      if (Outbox::store_message(*link, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
+    Connection* connection = rank < state_.size ? connections_[rank] : nullptr;
+    if (connection != nullptr && data.usable() && sends_whole(*connection, arguments, data)) [[likely]] {
+      state_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
+      if (Outbox::store_message(*connection, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
                                 {data.data(), data.bytes()})) [[likely]]
-        return core_.completed_send(core_.operations.take(), arguments.to, arguments.tag, data.bytes(),
-                                    arguments.notify);
+        return state_.completed_send(state_.operations.take(), arguments.to, arguments.tag, data.bytes(),
+                                     arguments.notify);
     }
     // Member by member and by value, so that the quick way may keep the arguments in registers.
     return send_slowly(OperationKind::send,
@@ -90,26 +90,26 @@ class Engine final : private LinkHost, private OneSidedHost {
       return std::unexpected(complaint(match));
     if (!into.usable()) [[unlikely]]
       return std::unexpected(unusable_layout());
-    Matching& matching = core_.matching_of(channel);
-    Arrived* message = matching.find(match);
+    Matching& matching = state_.matching_of(channel);
+    UnexpectedMessage* message = matching.find(match);
     if (message == nullptr && source_failed(match)) [[unlikely]]
       return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
     if (message != nullptr && !base::Reserve::may_begin()) [[unlikely]]
       return std::unexpected(no_memory());
-    Operation& operation = core_.begin_bare(OperationKind::receive, Stage::posted, notify);
+    Operation& operation = state_.begin_bare(OperationKind::receive, Stage::posted, notify);
     operation.channel = channel;
     operation.match = {.source = match.source, .tag = match.tag, .mask = match.mask};
     operation.target =
         into.shape() == Layout::Shape::contiguous ? Layout(into.data(), into.bytes()) : into; // see Operation
-    operation.started = core_.progress_count;
+    operation.started = state_.progress_count;
     const Request request = operation.request();
     if (message == nullptr) [[likely]] {
       matching.post(operation);
     } else {
       matching.take(*message);
-      Link& link = *links_[message->source];
-      receiver_.take(operation, *message, link);
-      pump_later(link);
+      Connection& connection = *connections_[message->source];
+      receiver_.take(operation, *message, connection);
+      pump_later(connection);
     }
     return request;
   } catch (const std::bad_alloc&) {
@@ -120,7 +120,7 @@ class Engine final : private LinkHost, private OneSidedHost {
   Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify);
   bool cancel(Request request);
   void release(std::uint64_t arrival) {
-    core_.release(arrival);
+    state_.release(arrival);
     fetch_waiting();
   }
 
@@ -131,12 +131,16 @@ class Engine final : private LinkHost, private OneSidedHost {
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
   [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
   void set_prepared_host(CommandOwner* host) { command_owner_ = host; }
-  [[nodiscard]] bool has_failed(std::uint32_t rank) const { return links_[rank] != nullptr && links_[rank]->failed(); }
-  [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return has_failed(rank) && links_[rank]->dead; }
+  [[nodiscard]] bool has_failed(std::uint32_t rank) const {
+    return connections_[rank] != nullptr && connections_[rank]->failed();
+  }
+  [[nodiscard]] bool has_ended(std::uint32_t rank) const override {
+    return has_failed(rank) && connections_[rank]->dead;
+  }
   [[nodiscard]] std::uint64_t cut_off() const override { return cut_off_; }
-  [[nodiscard]] const Limits& limits() const { return core_.limits; }
+  [[nodiscard]] const Limits& limits() const { return state_.limits; }
 
-  [[nodiscard]] std::uint64_t progress_count() const { return core_.progress_count; }
+  [[nodiscard]] std::uint64_t progress_count() const { return state_.progress_count; }
   // Whether something that began before that count has not ended yet. Looks at all operations.
   [[nodiscard]] bool waits_since(std::uint64_t count);
   // So short that it needs no memory itself.
@@ -144,30 +148,30 @@ class Engine final : private LinkHost, private OneSidedHost {
   // What every call says that was given a layout it cannot use.
   [[nodiscard]] static Error unusable_layout();
 
-  // Works off what has arrived and what waits. Returns how many things were done: 0 means that there was nothing to do.
+  // Handles what has arrived, and what waits. Returns how many things were done: 0 means that there was nothing to do.
   std::size_t progress() {
-    const std::uint64_t round = ++core_.progress_count;
+    const std::uint64_t round = ++state_.progress_count;
     const std::size_t done = read_rings();
     if (round % kIdlePollInterval != 0 && nothing_else_to_do()) [[likely]]
       return done;
-    return done + work_off(round % kIdlePollInterval == 0);
+    return done + handle_all(round % kIdlePollInterval == 0);
   }
 
   // The same, looking at everything: for a process that is called only when something has happened to it.
   std::size_t progress_all() {
-    ++core_.progress_count;
+    ++state_.progress_count;
     std::size_t done = 0;
     for (std::size_t i = 0; i < readable_.size(); ++i)
       if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
-    return done + work_off(true);
+    return done + handle_all(true);
   }
   // The same, where it is known which peers have written since the last call (one may be named twice): with a thousand
   // peers it saves a thousand looks. What this process sends to itself is looked for anyway.
   std::size_t progress_told(std::span<const std::uint32_t> writers) {
-    ++core_.progress_count;
-    std::size_t done = lonely_ == nullptr ? read_whole_ring(links_[core_.rank]) : 0;
-    for (const std::uint32_t rank : writers) done += read_whole_ring(links_[rank]);
-    return done + work_off(true);
+    ++state_.progress_count;
+    std::size_t done = lonely_ == nullptr ? read_whole_ring(connections_[state_.rank]) : 0;
+    for (const std::uint32_t rank : writers) done += read_whole_ring(connections_[rank]);
+    return done + handle_all(true);
   }
 
   // Looks at the rings alone, again and again for a short while: sees a message as quickly as it can be seen. For whoever
@@ -191,8 +195,9 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Commands that are held, or records that wait to be written: back-pressure may be the cause, and while a network says when
   // it takes more, a faulty one does not.
   [[nodiscard]] bool holds_commands() const {
-    return std::any_of(to_pump_.begin(), to_pump_.end(),
-                       [](const Link* link) { return has_words(*link) || link->must_break_off; }) ||
+    return std::any_of(
+               to_pump_.begin(), to_pump_.end(),
+               [](const Connection* connection) { return has_words(*connection) || connection->must_break_off; }) ||
            std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->held() != 0; });
   }
 
@@ -200,22 +205,23 @@ class Engine final : private LinkHost, private OneSidedHost {
   void try_again_now() { connector_.try_again_now(); }
   // Something is still to be said to peers that wait for it, such as that their message has been fetched.
   [[nodiscard]] bool owes_words() const {
-    return std::any_of(to_pump_.begin(), to_pump_.end(),
-                       [](const Link* link) { return link->connected() && !link->control.empty(); });
+    return std::any_of(to_pump_.begin(), to_pump_.end(), [](const Connection* connection) {
+      return connection->connected() && !connection->control.empty();
+    });
   }
 
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request) {
-    Operation* operation = core_.operations.find(request.name);
+    Operation* operation = state_.operations.find(request.name);
     if (operation == nullptr) [[unlikely]]
       return Completion{.code = ErrorCode::stale_request};
     if (operation->stage != Stage::done) return std::nullopt;
     const Completion completion = operation->outcome();
-    core_.operations.give_back(*operation);
+    state_.operations.give_back(*operation);
     return completion;
   }
   // For whoever waits for one operation: found once, looked at often, taken when it has ended. Null: the request is stale.
-  [[nodiscard]] Operation* find(Request request) const { return core_.operations.find(request.name); }
+  [[nodiscard]] Operation* find(Request request) const { return state_.operations.find(request.name); }
   [[nodiscard]] static bool ended(const Operation& operation, Request request) {
     return operation.stage == Stage::done || operation.name != request.name;
   }
@@ -223,25 +229,25 @@ class Engine final : private LinkHost, private OneSidedHost {
     if (operation.name != request.name) [[unlikely]] // it was to end with an event
       return {.code = ErrorCode::stale_request};
     const Completion completion = operation.outcome();
-    core_.operations.give_back(operation);
+    state_.operations.give_back(operation);
     return completion;
   }
   // The same, but for all except the code.
   std::optional<ErrorCode> take_code(Request request) {
-    Operation* operation = core_.operations.find(request.name);
+    Operation* operation = state_.operations.find(request.name);
     if (operation == nullptr) [[unlikely]]
       return ErrorCode::stale_request;
     if (operation->stage != Stage::done) return std::nullopt;
     const ErrorCode code = operation->completion.code;
-    core_.operations.give_back(*operation);
+    state_.operations.give_back(*operation);
     return code;
   }
   [[nodiscard]] bool ended(Request request) const {
-    const Operation* operation = core_.operations.find(request.name);
+    const Operation* operation = state_.operations.find(request.name);
     return operation == nullptr || operation->stage == Stage::done;
   }
-  std::size_t take_events(std::span<Event> events) { return core_.take_events(events); }
-  [[nodiscard]] bool has_events() const { return core_.has_events(); }
+  std::size_t take_events(std::span<Event> events) { return state_.take_events(events); }
+  [[nodiscard]] bool has_events() const { return state_.has_events(); }
 
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends. Also of one that had
   // left before: its exit status told.
@@ -255,18 +261,18 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] bool awaits_news() const { return !absent_.empty(); }
   void give_up_news();
   // Where it tells of connections (debug) and of peers that have gone (info). Nowhere by default.
-  void set_log(const base::Log& log) { core_.set_log(log); }
+  void set_log(const base::Log& log) { state_.set_log(log); }
 
   // A message to that peer needs no connection to be made first.
   [[nodiscard]] bool connected(std::uint32_t rank) const {
-    return links_[rank] != nullptr && (links_[rank]->connected() || links_[rank]->failed());
+    return connections_[rank] != nullptr && (connections_[rank]->connected() || connections_[rank]->failed());
   }
   // Peers that have died so far; and those, with peers that the connection to was lost.
   [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
   // How it has ended with that peer: ok while it has not.
   [[nodiscard]] ErrorCode fate(std::uint32_t rank) const {
-    return has_failed(rank) ? links_[rank]->fate : ErrorCode::ok;
+    return has_failed(rank) ? connections_[rank]->fate : ErrorCode::ok;
   }
   // The gravest of all peers' fates.
   [[nodiscard]] ErrorCode gravest_fate() const { return gravest_fate_; }
@@ -276,38 +282,39 @@ class Engine final : private LinkHost, private OneSidedHost {
   [[nodiscard]] OneSidedEngine& one_sided() { return one_sided_; }
 
   // Unsolicited messages that there was no memory for.
-  [[nodiscard]] std::uint64_t refused() const { return core_.unsolicited.refused(); }
+  [[nodiscard]] std::uint64_t refused() const { return state_.unsolicited.refused(); }
 
   // For the curious and for the watchdog.
   // With ages, where the caller has noted when progress_count stood where.
   [[nodiscard]] std::string waiting_for(const base::Ages* ages = nullptr, std::uint64_t now_ns = 0);
   // How a contiguous message of that size travels; before the connection is made, how it is expected to.
-  [[nodiscard]] Expected path(std::uint32_t rank, std::uint64_t bytes) const;
+  [[nodiscard]] ExpectedProtocol expected_protocol(std::uint32_t rank, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<Context::Figure> figures() const;
-  [[nodiscard]] std::uint32_t rank() const { return core_.rank; }
-  [[nodiscard]] std::uint32_t size() const { return core_.size; }
+  [[nodiscard]] std::uint32_t rank() const { return state_.rank; }
+  [[nodiscard]] std::uint32_t size() const { return state_.size; }
   [[nodiscard]] const Contact& contact(std::uint32_t rank) const { return contacts_[rank]; }
 
  private:
   Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder);
 
-  // LinkHost
-  Link* link_for(std::uint32_t rank) override;
-  void established(Link& link) override;
-  void lost(Link& link, const char* why) override;
+  // ConnectionHost
+  Connection* connection_to(std::uint32_t rank) override;
+  void established(Connection& connection) override;
+  void lost(Connection& connection, const char* why) override;
   // OneSidedHost
-  void connect(Link& link) override {
-    if (!link.connected()) open(link);
+  void connect(Connection& connection) override {
+    if (!connection.connected()) open(connection);
   }
   [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const override { return ports_; }
 
   // Checks everything, and connects first where that is missing.
   Result<Request> send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data);
-  Operation& begin_send(OperationKind kind, Link& link, const SendArguments& arguments, const ConstLayout& data) {
-    Operation& operation = core_.begin(kind, Stage::queued, arguments.notify);
+  Operation& begin_send(OperationKind kind, Connection& connection, const SendArguments& arguments,
+                        const ConstLayout& data) {
+    Operation& operation = state_.begin(kind, Stage::queued, arguments.notify);
     operation.channel = arguments.channel;
     operation.mode = arguments.mode;
-    operation.link = &link;
+    operation.connection = &connection;
     operation.exposed = false;
     operation.completion.peer = arguments.to;
     operation.completion.tag = arguments.tag;
@@ -316,36 +323,37 @@ class Engine final : private LinkHost, private OneSidedHost {
     return operation;
   }
   // Whether a send may be one record and complete at once, if there is room.
-  static bool sends_whole(const Link& link, const SendArguments& arguments, const ConstLayout& data) {
+  static bool sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data) {
     return data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-           data.bytes() <= link.eager_limit && link.waiting.empty();
+           data.bytes() <= connection.eager_limit && connection.waiting.empty();
   }
   // Sends in any way that suits, now or later.
   void submit(Operation& operation, const ConstLayout& data) {
-    Link& link = *operation.link;
+    Connection& connection = *operation.connection;
     operation.source = data;
-    operation.started = core_.progress_count;
+    operation.started = state_.progress_count;
     sender_.submit(operation);
-    pump_later(link);
+    pump_later(connection);
   }
 
   [[nodiscard]] bool wrong(const Match& match) const {
-    return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= core_.size) ||
+    return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.size) ||
            (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
   }
   [[nodiscard]] Error complaint(const Match& match) const;
   [[nodiscard]] bool source_failed(const Match& match) const {
     if (match.source == kAnySource) return false;
-    const Link* link = links_[static_cast<std::uint32_t>(match.source)];
-    return link != nullptr && link->failed();
+    const Connection* connection = connections_[static_cast<std::uint32_t>(match.source)];
+    return connection != nullptr && connection->failed();
   }
   [[nodiscard]] Error failed_error(std::uint32_t rank) const;
 
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
-    return one_sided_.tries_again() || std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Link* link) {
-             return link->held_back ? core_.unsolicited.has_room(0) : link->writes_shared;
+    return one_sided_.tries_again() ||
+           std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Connection* connection) {
+             return connection->held_back ? state_.unsolicited.has_room(0) : connection->writes_shared;
            });
   }
   // Whether, beside the rings, everything rests: a look at some words.
@@ -361,14 +369,14 @@ class Engine final : private LinkHost, private OneSidedHost {
   // Some tens of nanoseconds.
   static constexpr int kGlances = 16;
   // With everything: also translators that nothing is expected of.
-  std::size_t work_off(bool everything);
+  std::size_t handle_all(bool everything);
   std::size_t read_rings() {
     std::size_t done = 0;
     for (std::size_t looks = std::min(readable_.size(), kRingsAtOnce); looks > 0; --looks) {
       if (next_ring_ >= readable_.size()) next_ring_ = 0;
-      Link& link = *readable_[next_ring_++];
-      if (link.reader.peek() != 0) {
-        done += read_ring(link);
+      Connection& connection = *readable_[next_ring_++];
+      if (connection.reader.peek() != 0) {
+        done += read_ring(connection);
         if (readable_.empty()) break; // its peer has failed
       }
     }
@@ -376,77 +384,79 @@ class Engine final : private LinkHost, private OneSidedHost {
   }
   // Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
   static constexpr std::size_t kRingsAtOnce = 16;
-  std::size_t read_ring(Link& link);
-  // Until nothing is left in it. No link, or one without a ring of its own, has nothing.
-  std::size_t read_whole_ring(Link* link) {
+  std::size_t read_ring(Connection& connection);
+  // Until nothing is left in it. No connection, or one without a ring of its own, has nothing.
+  std::size_t read_whole_ring(Connection* connection) {
     std::size_t done = 0;
-    while (link != nullptr && !link->failed() && link->reader.exists() && link->reader.peek() != 0) {
-      const std::size_t count = read_ring(*link);
+    while (connection != nullptr && !connection->failed() && connection->reader.exists() &&
+           connection->reader.peek() != 0) {
+      const std::size_t count = read_ring(*connection);
       if (count == 0) break; // held back
       done += count;
     }
     return done;
   }
-  // There is no memory for the next record of this link's ring now. It stays there, and the link among those that are pumped, so
+  // There is no memory for the next record of this connection's ring now. It stays there, and the connection among those that are pumped, so
   // that it is tried again once there is.
-  void hold_back(Link& link) {
-    link.held_back = true;
-    enlist(link);
+  void hold_back(Connection& connection) {
+    connection.held_back = true;
+    enlist(connection);
   }
-  // Among the links that are pumped.
-  void enlist(Link& link) {
-    if (std::exchange(link.pumped, true)) return;
-    to_pump_.push_back(&link);
+  // Among the connections that are pumped.
+  void enlist(Connection& connection) {
+    if (std::exchange(connection.pumped, true)) return;
+    to_pump_.push_back(&connection);
   }
   std::size_t read_shared_ring(Port& port);
   // The record in the slot where the reader stands.
-  Taken take_slot(Link& link, const SharedRingReader& reader);
+  Taken take_slot(Connection& connection, const SharedRingReader& reader);
   // What a peer that is gone has written behind a slot that another has claimed and not written yet: that may take long.
-  void read_ahead(Link& link);
-  Taken dispatch(Link& link, Lead lead, const std::byte* record);
-  bool dispatch_control(Link& link, Lead lead, const std::byte* content);
+  void read_ahead(Connection& connection);
+  Taken dispatch(Connection& connection, Lead lead, const std::byte* record);
+  bool dispatch_control(Connection& connection, Lead lead, const std::byte* content);
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
   bool dispatch_event(const ir::Event& event);
   bool dispatch_completed(const ir::Event& event);
-  void dispatch_notice(const ir::Event& event);
-  // Starts what makes the link ready to be written to, unless it is under way.
-  void open(Link& link) {
-    if (link.absent) return;
-    if (grants_by_read(link.queue()))
-      grant_by_read_.start(link);
+  void dispatch_announced(const ir::Event& event);
+  // Starts what makes the connection ready to be written to, unless it is under way.
+  void open(Connection& connection) {
+    if (connection.absent) return;
+    if (grants_by_read(connection.queue()))
+      grant_by_read_.start(connection);
     else
-      connector_.start(link);
+      connector_.start(connection);
   }
-  static bool has_words(const Link& link) {
-    return !link.waiting.empty() || !link.control.empty() || !link.streams.empty();
+  static bool has_words(const Connection& connection) {
+    return !connection.waiting.empty() || !connection.control.empty() || !connection.streams.empty();
   }
-  Link& make_link(std::uint32_t rank);
-  void connect_to_self(Link& link);
-  void pump_later(Link& link) override {
-    if (link.pumped || !has_words(link)) [[likely]]
+  Connection& make_connection(std::uint32_t rank);
+  void connect_to_self(Connection& connection);
+  void pump_later(Connection& connection) override {
+    if (connection.pumped || !has_words(connection)) [[likely]]
       return;
-    enlist(link);
+    enlist(connection);
   }
   std::size_t pump_all();
   // Unsolicited messages that have waited for room.
   std::size_t fetch_waiting() {
     std::size_t begun = 0;
-    for (Link* link = nullptr; receiver_.waiting() > 0 && (link = receiver_.fetch_waiting()) != nullptr; ++begun)
-      pump_later(*link);
+    for (Connection* connection = nullptr;
+         receiver_.waiting() > 0 && (connection = receiver_.fetch_waiting()) != nullptr; ++begun)
+      pump_later(*connection);
     return begun;
   }
-  void fail(Link& link, End how);
-  void tell_later(Link& link);
+  void fail(Connection& connection, End how);
+  void tell_later(Connection& connection);
   // Counts it, and tells the program.
-  void tell_end(Link& link, End how);
+  void tell_end(Connection& connection, End how);
   void peer_gone(std::uint32_t rank, End how);
   // What had arrived before the end. False: there is no memory for some of it, which is tried again.
-  bool deliver_the_last(Link& link);
+  bool deliver_the_last(Connection& connection);
   // The peer is dead: what it could reach here serves others again.
-  void take_back(Link& link);
+  void take_back(Connection& connection);
 
-  Core core_;
+  EngineState state_;
   Outbox outbox_;
   Fetcher fetcher_;
   Assistant assistant_;
@@ -456,14 +466,14 @@ class Engine final : private LinkHost, private OneSidedHost {
   GrantByRead grant_by_read_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
-  const Port* lonely_ = nullptr;  // serves this process alone, which has no link to itself
+  const Port* lonely_ = nullptr;  // serves this process alone, which has no connection to itself
   std::vector<Contact> contacts_;
-  std::vector<Link*> links_; // by rank; null: never talked to
-  base::BackedList<Link> owned_links_;
+  std::vector<Connection*> connections_; // by rank; null: never talked to
+  base::BackedList<Connection> owned_connections_;
   base::BackedMap<std::uint32_t, Error> unreachable_; // why, by rank
-  base::BackedVector<Link*> readable_;                // links with an exclusive ring to read
-  base::BackedVector<Link*> to_pump_;
-  base::BackedVector<Link*> absent_;
+  base::BackedVector<Connection*> readable_;          // connections with an exclusive ring to read
+  base::BackedVector<Connection*> to_pump_;
+  base::BackedVector<Connection*> absent_;
   bool news_expected_ = false;
   CommandOwner* command_owner_ = nullptr;
   std::size_t next_ring_ = 0;

@@ -13,7 +13,7 @@
 
 namespace heddle::engine {
 
-struct Link;
+struct Connection;
 
 enum class OperationKind : std::uint8_t {
   send,
@@ -39,7 +39,7 @@ enum class Stage : std::uint8_t {
   awaiting_assist,     // all is read but what the sender is copying
   receiving_fragments, // the message comes in pieces through the ring
   // others
-  running, // a collective: its plan is being worked off
+  running, // a collective: its plan is being carried out
   done,    // the completion waits to be fetched
 };
 
@@ -66,7 +66,7 @@ struct alignas(64) Operation {
   std::uint64_t order = 0;
 
   std::uint64_t cookie = 0;
-  Link* link = nullptr; // the peer it is under way with, if any; null while it is free
+  Connection* connection = nullptr; // the peer it is under way with, if any; null while it is free
   Operation* previous = nullptr;
   ConstLayout source; // send: the caller's memory
 

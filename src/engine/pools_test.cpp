@@ -1,5 +1,5 @@
 // The pools and queues that keep the hot path free of allocation: operations, events, buffers, arrivals.
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST(EventQueue, KeepsOrderAsItGrowsAndGoesRound) {
   for (const std::size_t burst : {100U, 200U, 300U, 1000U, 5U, 5000U})
     for (int round = 0; round < 3; ++round) {
       for (std::size_t i = 0; i < burst; ++i)
-        ASSERT_TRUE(queue.push({.cookie = pushed++, .completion = {}, .arrival = {}}));
+        ASSERT_TRUE(queue.push({.cookie = pushed++, .completion = {}, .unsolicited = {}}));
       const std::size_t count = queue.pop(std::span(events).first(std::min<std::size_t>(events.size(), burst / 2 + 1)));
       for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(events[i].cookie, popped++);
     }
@@ -112,40 +112,40 @@ TEST(BufferPool, ReusesABufferOfTheSameClass) {
 
 struct CoreTest : testing::Test {
   base::FlightRecorder recorder{0};
-  Core core{0, 2, Limits{.ring_bytes = 4096, .ring_memory = 4096}, recorder};
+  EngineState engine{0, 2, Limits{.ring_bytes = 4096, .ring_memory = 4096}, recorder};
 };
 
 TEST_F(CoreTest, IgnoresASecondReleaseOfAnArrival) {
-  ASSERT_TRUE(core.promise_arrival());
-  core.deliver_arrival(1, 7, core.buffers.take(100), 100);
+  ASSERT_TRUE(engine.promise_unsolicited());
+  engine.deliver_unsolicited(1, 7, engine.buffers.take(100), 100);
   Event event;
-  ASSERT_EQ(core.events.pop({&event, 1}), 1U);
-  core.release(event.arrival.handle);
-  EXPECT_EQ(core.buffers.bytes_in_use(), 0U);
-  ASSERT_TRUE(core.promise_arrival());
-  core.deliver_arrival(1, 8, core.buffers.take(100), 100);
-  core.release(event.arrival.handle); // of the first
-  EXPECT_GT(core.buffers.bytes_in_use(), 0U);
-  core.release(0xffff'ffffULL);
-  ASSERT_EQ(core.events.pop({&event, 1}), 1U);
-  core.release(event.arrival.handle);
-  EXPECT_EQ(core.buffers.bytes_in_use(), 0U);
+  ASSERT_EQ(engine.events.pop({&event, 1}), 1U);
+  engine.release(event.unsolicited.handle);
+  EXPECT_EQ(engine.buffers.bytes_in_use(), 0U);
+  ASSERT_TRUE(engine.promise_unsolicited());
+  engine.deliver_unsolicited(1, 8, engine.buffers.take(100), 100);
+  engine.release(event.unsolicited.handle); // of the first
+  EXPECT_GT(engine.buffers.bytes_in_use(), 0U);
+  engine.release(0xffff'ffffULL);
+  ASSERT_EQ(engine.events.pop({&event, 1}), 1U);
+  engine.release(event.unsolicited.handle);
+  EXPECT_EQ(engine.buffers.bytes_in_use(), 0U);
 }
 
 TEST_F(CoreTest, FindsAReservedMessageOnceOnly) {
-  Arrived& message = core.take_unexpected();
-  const std::uint64_t handle = Core::handle_of(message);
-  EXPECT_EQ(core.find_reserved(handle), nullptr) << "not reserved";
+  UnexpectedMessage& message = engine.take_unexpected();
+  const std::uint64_t handle = EngineState::handle_of(message);
+  EXPECT_EQ(engine.find_reserved(handle), nullptr) << "not reserved";
   message.reserved = true;
-  EXPECT_EQ(core.find_reserved(handle), &message);
-  EXPECT_EQ(core.find_reserved(0), nullptr);
-  EXPECT_EQ(core.find_reserved(handle + 1), nullptr);
-  core.give_back(message);
-  EXPECT_EQ(core.find_reserved(handle), nullptr);
-  Arrived& again = core.take_unexpected();
+  EXPECT_EQ(engine.find_reserved(handle), &message);
+  EXPECT_EQ(engine.find_reserved(0), nullptr);
+  EXPECT_EQ(engine.find_reserved(handle + 1), nullptr);
+  engine.give_back(message);
+  EXPECT_EQ(engine.find_reserved(handle), nullptr);
+  UnexpectedMessage& again = engine.take_unexpected();
   EXPECT_EQ(&again, &message);
   again.reserved = true;
-  EXPECT_EQ(core.find_reserved(handle), nullptr);
+  EXPECT_EQ(engine.find_reserved(handle), nullptr);
 }
 
 } // namespace

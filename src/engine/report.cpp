@@ -66,7 +66,7 @@ std::string hex(std::uint64_t value) {
 
 bool Engine::waits_since(std::uint64_t count) {
   bool found = !one_sided_.waiting_for().empty();
-  core_.operations.visit_all([&](const Operation& operation) {
+  state_.operations.visit_all([&](const Operation& operation) {
     found = found || (operation.stage != Stage::done && operation.started < count && !stands_by(operation));
   });
   return found;
@@ -80,7 +80,7 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
   };
   std::map<std::string, Alike> alike;
   std::vector<decltype(alike)::value_type*> lines;
-  core_.operations.visit_all([&](Operation& operation) {
+  state_.operations.visit_all([&](Operation& operation) {
     if (operation.stage == Stage::done || stands_by(operation)) return;
     std::string text = describe(operation.kind);
     if (operation.stage == Stage::posted) {
@@ -96,7 +96,7 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
               std::to_string(operation.completion.message_bytes) + " bytes";
     }
     text += std::string(": ") + describe(operation.stage);
-    if (operation.link != nullptr && !operation.link->connected()) text += " (not connected)";
+    if (operation.connection != nullptr && !operation.connection->connected()) text += " (not connected)";
     const auto [line, is_new] = alike.try_emplace(std::move(text), Alike{.started = operation.started});
     if (is_new) lines.push_back(&*line);
     ++line->second.count;
@@ -111,35 +111,36 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
       text += (found.count > 1 ? ", the oldest for " : ", for ") + base::seconds_text(ages->of(found.started, now_ns));
     text += '\n';
   }
-  const std::string held = core_.unsolicited.held() == 0
+  const std::string held = state_.unsolicited.held() == 0
                                ? "\n"
-                               : "; " + std::to_string(core_.unsolicited.held()) +
+                               : "; " + std::to_string(state_.unsolicited.held()) +
                                      " bytes of unsolicited ones are held, of at most " +
-                                     std::to_string(core_.unsolicited.limit()) + ": poll and release them\n";
-  for (const Link* link : to_pump_)
-    if (link->held_back) text += "messages of rank " + std::to_string(link->rank) + ": wait for memory" + held;
+                                     std::to_string(state_.unsolicited.limit()) + ": poll and release them\n";
+  for (const Connection* connection : to_pump_)
+    if (connection->held_back)
+      text += "messages of rank " + std::to_string(connection->rank) + ": wait for memory" + held;
   if (receiver_.waiting() > 0)
     text += std::to_string(receiver_.waiting()) + " large unsolicited messages: wait for memory" + held;
   return text + one_sided_.waiting_for();
 }
 
-Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {
+ExpectedProtocol expected_protocol(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {
   // As Introduction::adopt reckons for an exclusive ring.
   const std::uint64_t ring_room = largest_record(limits.ring_bytes) - kRecordHeadBytes - kLeadBytes;
   const std::uint64_t limit = std::min(limits.eager_limit, ring_room);
-  const Path path = bytes <= limit                  ? Path::eager
-                    : capabilities.reads_any_memory ? Path::rendezvous_by_read
-                                                    : Path::rendezvous_by_fragments;
-  return {.path = path, .eager_limit = limit};
+  const MessageProtocol protocol = bytes <= limit                  ? MessageProtocol::eager
+                                   : capabilities.reads_any_memory ? MessageProtocol::rendezvous_by_read
+                                                                   : MessageProtocol::rendezvous_by_fragments;
+  return {.protocol = protocol, .eager_limit = limit};
 }
 
-Expected Engine::path(std::uint32_t rank, std::uint64_t bytes) const {
-  const Link* link = links_[rank];
-  if (link != nullptr && link->connected())
-    return {.path = path_for(*link, bytes, true, false), .eager_limit = link->eager_limit};
-  Limits limits = core_.limits;
-  limits.ring_bytes = core_.rings.ring_bytes(); // smaller than wished where memory for rings is short
-  return expected_path(limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
+ExpectedProtocol Engine::expected_protocol(std::uint32_t rank, std::uint64_t bytes) const {
+  const Connection* connection = connections_[rank];
+  if (connection != nullptr && connection->connected())
+    return {.protocol = protocol_for(*connection, bytes, true, false), .eager_limit = connection->eager_limit};
+  Limits limits = state_.limits;
+  limits.ring_bytes = state_.rings.ring_bytes(); // smaller than wished where memory for rings is short
+  return expected_protocol(limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
 }
 
 std::vector<Context::Figure> Engine::figures() const {
@@ -148,29 +149,29 @@ std::vector<Context::Figure> Engine::figures() const {
   std::uint64_t died = 0;
   std::uint64_t left = 0;
   std::uint64_t lost = 0;
-  for (const Link& link : owned_links_) {
-    connected += link.connected() ? 1U : 0U;
-    shared += link.connected() && link.ring.grant.type == RingType::shared ? 1U : 0U;
-    died += link.fate == ErrorCode::peer_failed ? 1U : 0U;
-    left += link.fate == ErrorCode::peer_left ? 1U : 0U;
-    lost += link.fate == ErrorCode::connection_lost ? 1U : 0U;
+  for (const Connection& connection : owned_connections_) {
+    connected += connection.connected() ? 1U : 0U;
+    shared += connection.connected() && connection.ring.grant.type == RingType::shared ? 1U : 0U;
+    died += connection.fate == ErrorCode::peer_failed ? 1U : 0U;
+    left += connection.fate == ErrorCode::peer_left ? 1U : 0U;
+    lost += connection.fate == ErrorCode::connection_lost ? 1U : 0U;
   }
   std::uint64_t under_way = 0;
-  core_.operations.visit_all([&](const Operation& operation) { under_way += stands_by(operation) ? 0U : 1U; });
+  state_.operations.visit_all([&](const Operation& operation) { under_way += stands_by(operation) ? 0U : 1U; });
   return {{"peers connected", connected},
           {"peers that share a ring", shared},
           {"peers failed", died},
           {"peers left", left},
           {"connections lost", lost},
-          {"ring memory bytes", core_.rings.used()},
-          {"ring memory limit bytes", core_.rings.limit()},
+          {"ring memory bytes", state_.rings.used()},
+          {"ring memory limit bytes", state_.rings.limit()},
           {"operations under way", under_way},
-          {"receives posted", core_.matching[0].posted()},
-          {"messages not received", core_.matching[0].unexpected()},
-          {"bytes of unexpected messages", core_.buffers.bytes_in_use()},
-          {"unsolicited memory bytes", core_.unsolicited.held()},
-          {"unsolicited memory limit bytes", core_.unsolicited.limit()},
-          {"unsolicited messages refused", core_.unsolicited.refused()}};
+          {"receives posted", state_.matching[0].posted()},
+          {"messages not received", state_.matching[0].unexpected()},
+          {"bytes of unexpected messages", state_.buffers.bytes_in_use()},
+          {"unsolicited memory bytes", state_.unsolicited.held()},
+          {"unsolicited memory limit bytes", state_.unsolicited.limit()},
+          {"unsolicited messages refused", state_.unsolicited.refused()}};
 }
 
 } // namespace heddle::engine

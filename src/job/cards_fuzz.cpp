@@ -4,7 +4,7 @@
 #include "collective/grouping.hpp"
 #include "job/card.hpp"
 #include "job/hosts.hpp"
-#include "job/paths.hpp"
+#include "job/path_plan.hpp"
 #include "translators/shm/shm.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ void plan_paths(Input& input) {
   for (routing::Location& location : locations)
     location = {.base_lid = static_cast<std::uint32_t>(input.word()),
                 .lmc = input.below(8) == 0 ? static_cast<std::uint32_t>(input.word()) : lmc};
-  const auto paths = job::Paths::plan("2-ary-2-tree", kMethods[input.below(4)], locations);
+  const auto paths = job::PathPlan::plan("2-ary-2-tree", kMethods[input.below(4)], locations);
   if (!paths) return demand_message(paths.error());
   const auto size = static_cast<std::uint32_t>(locations.size());
   for (std::uint32_t from = 0; from < size; ++from)

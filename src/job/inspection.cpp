@@ -78,7 +78,8 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
 }
 
 Protocol expected_protocol(const TranslatorReport& report, const base::Settings& settings, std::uint64_t bytes) {
-  return explain(engine::expected_path(limits_of(settings), *report.capabilities, bytes), bytes, settings, report.name);
+  return explain(engine::expected_protocol(limits_of(settings), *report.capabilities, bytes), bytes, settings,
+                 report.name);
 }
 
 Result<std::vector<const translators::Entry*>> wanted_translators(const base::Settings& settings) {
@@ -108,23 +109,23 @@ engine::Limits limits_of(const base::Settings& settings) {
           .assist = settings.assist};
 }
 
-Protocol explain(const engine::Expected& expected, std::uint64_t bytes, const base::Settings& settings,
+Protocol explain(const engine::ExpectedProtocol& expected, std::uint64_t bytes, const base::Settings& settings,
                  std::string_view translator) {
   std::string limit = "eager_limit " + std::to_string(settings.eager_limit);
   if (expected.eager_limit < settings.eager_limit)
     limit = std::to_string(expected.eager_limit) + ", the most that one record holds here (" + limit + ")";
   const std::string size_text = std::to_string(bytes) + " bytes";
   Protocol protocol{.translator = std::string(translator)};
-  switch (expected.path) {
-    case engine::Path::eager:
+  switch (expected.protocol) {
+    case engine::MessageProtocol::eager:
       protocol.name = "eager";
       protocol.reason = size_text + " <= " + limit;
       break;
-    case engine::Path::rendezvous_by_read:
+    case engine::MessageProtocol::rendezvous_by_read:
       protocol.name = "rendezvous by read";
       protocol.reason = size_text + " > " + limit + ", and the receiver can read the sender's memory";
       break;
-    case engine::Path::rendezvous_by_fragments:
+    case engine::MessageProtocol::rendezvous_by_fragments:
       protocol.name = "rendezvous by fragments";
       protocol.reason = size_text + " > " + limit + ", and the receiver cannot read the sender's memory";
       break;

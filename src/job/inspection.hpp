@@ -58,7 +58,7 @@ Result<std::vector<const translators::Entry*>> wanted_translators(const base::Se
 engine::Limits limits_of(const base::Settings& settings);
 
 // A path in words, with the comparison that decided.
-Protocol explain(const engine::Expected& expected, std::uint64_t bytes, const base::Settings& settings,
+Protocol explain(const engine::ExpectedProtocol& expected, std::uint64_t bytes, const base::Settings& settings,
                  std::string_view translator);
 
 } // namespace heddle::job

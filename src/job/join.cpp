@@ -1,6 +1,6 @@
 #include "job/join.hpp"
 
-#include "job/paths.hpp"
+#include "job/path_plan.hpp"
 #include "job/processors.hpp"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Result<void> choose_paths(const Member& self, std::span<const engine::Contact> c
     self.log.warning("option topology has no effect: not every process is on a network with paths to choose from");
     return {};
   }
-  const auto paths = Paths::plan(self.settings.topology, self.settings.paths, locations);
+  const auto paths = PathPlan::plan(self.settings.topology, self.settings.paths, locations);
   if (!paths) return std::unexpected(paths.error());
   for (std::uint32_t rank = 0; rank < contacts.size(); ++rank) {
     if (contacts[rank].port == 0) continue;

@@ -122,7 +122,8 @@ std::vector<std::string> environment_of(const std::string& job_id, const std::st
 
 class Run {
  public:
-  Run(const Job& job, const base::Log& log, store::Server& server, const Signals& signals, std::string job_id)
+  Run(const JobDescription& job, const base::Log& log, store::Server& server, const Signals& signals,
+      std::string job_id)
       : job_(job), log_(log), server_(server), signals_(signals), job_id_(std::move(job_id)) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -145,7 +146,7 @@ class Run {
   [[nodiscard]] int milliseconds_to_wait() const;
   void end_all();
 
-  const Job& job_;
+  const JobDescription& job_;
   const base::Log& log_;
   store::Server& server_;
   const Signals& signals_;
@@ -314,7 +315,7 @@ void Run::end_all() {
 
 } // namespace
 
-Result<int> run(const Job& job, const base::Log& log) {
+Result<int> run(const JobDescription& job, const base::Log& log) {
   if (job.command.empty() || job.processes == 0 || job.processes > kMostProcesses) {
     return std::unexpected(
         Error{.code = ErrorCode::bad_argument,

@@ -18,7 +18,7 @@ enum class Binding : std::uint8_t {
   never,
 };
 
-struct Job {
+struct JobDescription {
   std::vector<std::string> command;
   std::uint32_t processes = 1;
   // A process has died when it was killed, when it ended without leaving the job, and when its exit status is not 0, also
@@ -35,6 +35,6 @@ inline constexpr std::uint32_t kMostProcesses = 65536;
 // none survives this process even if it is killed. Forwards SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2, which it blocks
 // in the calling thread for the time. An error means that the job was not started: bad_argument where the program cannot
 // be. For programs with one thread; the log gets one line per cause, not per process.
-Result<int> run(const Job& job, const base::Log& log);
+Result<int> run(const JobDescription& job, const base::Log& log);
 
 } // namespace heddle::launch

@@ -303,13 +303,13 @@ Answer Compiler::answer_put(Partner& partner, std::uint32_t index, const Want& w
   const auto known = std::ranges::find_if(plan_.exposures, [&](const Plan::Exposure& exposure) {
     return exposure.item == item && exposure.queue == partner.queue;
   });
-  if (known != plan_.exposures.end()) return {.way = Way::put, .place = known->place.at(want.offset)};
+  if (known != plan_.exposures.end()) return {.way = Delivery::put, .place = known->place.at(want.offset)};
   const auto place = partner.queue->capabilities().reads_any_memory
                          ? partner.queue->translator().expose({memory.data(), memory.bytes()})
                          : Result<ir::RemotePlace>(std::unexpected(Error{}));
   if (!place) return {.verdict = Verdict::unreachable};
   plan_.exposures.push_back({.item = item, .queue = partner.queue, .place = *place});
-  return {.way = Way::put, .place = place->at(want.offset)};
+  return {.way = Delivery::put, .place = place->at(want.offset)};
 }
 
 // Records for what the processor copies anyway and for what has no memory in one piece; otherwise straight into place.
@@ -321,14 +321,14 @@ Answer Compiler::land(Partner& partner, std::uint32_t index, In in, const Declar
   const bool straight = can.reads_any_memory && contiguous && !small && in.bytes > 0;
   in.partner = index;
   in.lands = !straight;
-  in.way = !straight && in.bytes + kRecordHead <= can.largest_transfer ? Way::record : Way::data;
-  in.slot = in.way == Way::record ? slot_bytes(in.bytes) : 64;
-  const std::uint64_t needed = in.way == Way::record ? kSlots * in.slot : in.slot + (in.lands ? in.bytes : 0);
+  in.way = !straight && in.bytes + kRecordHead <= can.largest_transfer ? Delivery::record : Delivery::data;
+  in.slot = in.way == Delivery::record ? slot_bytes(in.bytes) : 64;
+  const std::uint64_t needed = in.way == Delivery::record ? kSlots * in.slot : in.slot + (in.lands ? in.bytes : 0);
   auto memory = translator.allocate(needed);
   if (!memory) return {.verdict = Verdict::out_of_memory};
   in.memory = *memory;
   Answer answer{.way = in.way, .place = memory->place, .flag = memory->place, .slot = in.slot};
-  if (in.way == Way::record) {
+  if (in.way == Delivery::record) {
     ++partner.records;
   } else {
     partner.awaits_start = true;
@@ -365,14 +365,15 @@ void Compiler::take_answers() {
 }
 
 bool Compiler::plausible(const Answer& answer, const Declared& item) const {
-  if (answer.way == Way::put) return item.kind == Kind::put;
+  if (answer.way == Delivery::put) return item.kind == Kind::put;
   if (item.kind == Kind::put && !options_.barriers) return false; // its target is not told
-  return answer.way == Way::data || (answer.way == Way::record && answer.slot == slot_bytes(item.source.bytes()));
+  return answer.way == Delivery::data ||
+         (answer.way == Delivery::record && answer.slot == slot_bytes(item.source.bytes()));
 }
 
 void Compiler::adopt(Partner& partner, std::uint32_t item, const Answer& answer) {
   const Declared& declared = plan_.items[item];
-  if (answer.way == Way::refused) return wrong([&] { return refusal(declared, answer.verdict); });
+  if (answer.way == Delivery::refused) return wrong([&] { return refusal(declared, answer.verdict); });
   if (!plausible(answer, declared)) return wrong([&] { return senseless(partner.rank); });
   Out& out = plan_.outs.emplace_back();
   out.item = item;
@@ -442,8 +443,8 @@ void Compiler::open_direct_memory() {
   for (Partner& partner : plan_.partners) partner.direct = direct(partner, partner.remote_line, sizeof(Line));
   for (Out& out : plan_.outs) {
     const Partner& partner = plan_.partners[out.partner];
-    if (out.way == Way::record) out.direct = direct(partner, out.place, kSlots * out.slot);
-    if (out.way == Way::data) out.direct_flag = direct(partner, out.flag, sizeof(std::uint64_t));
+    if (out.way == Delivery::record) out.direct = direct(partner, out.place, kSlots * out.slot);
+    if (out.way == Delivery::data) out.direct_flag = direct(partner, out.flag, sizeof(std::uint64_t));
   }
 }
 

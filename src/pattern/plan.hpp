@@ -61,7 +61,7 @@ struct Out {
   std::uint32_t item = 0;
   std::uint32_t partner = 0;
   Progress progress = Progress::done;
-  Way way = Way::refused;
+  Delivery way = Delivery::refused;
   std::uint8_t send_engine = ir::kAnyEngine;
   std::uint8_t receive_engine = ir::kAnyEngine;
   std::uint32_t path = ir::kAnyPath;
@@ -82,7 +82,7 @@ struct In {
   std::uint32_t item = 0;
   std::uint32_t partner = 0;
   Progress progress = Progress::done;
-  Way way = Way::refused;
+  Delivery way = Delivery::refused;
   bool lands = false; // and is copied out
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0; // in the target

@@ -78,16 +78,16 @@ void Runner::copy_within() {
 bool Runner::hand_over(Out& out, std::uint32_t index) {
   Partner& partner = plan_.partners[out.partner];
   switch (out.way) {
-    case Way::record:
+    case Delivery::record:
       if (!slot_is_free(*partner.line, round_)) return false;
       break;
-    case Way::data:
+    case Delivery::data:
       if (!has_started(*partner.line, round_)) return false;
       break;
-    case Way::put:
+    case Delivery::put:
       if (farewell_of(partner).why != Farewell::none) return false; // its memory may be used for something else
       break;
-    case Way::refused: break;
+    case Delivery::refused: break;
   }
   if (partner.lost) [[unlikely]]
     return false;
@@ -95,7 +95,7 @@ bool Runner::hand_over(Out& out, std::uint32_t index) {
     engine::gather(out.source, 0, out.staging.data(), out.bytes);
     out.local = out.staging.data();
   }
-  if (out.way == Way::record) return hand_over_record(out, index, partner);
+  if (out.way == Delivery::record) return hand_over_record(out, index, partner);
   hand_over_data(out, index, partner);
   return true;
 }
@@ -156,8 +156,8 @@ void Runner::hand_over_data(Out& out, std::uint32_t index, const Partner& partne
     partner.queue->post(command);
     at += bytes;
   } while (at < out.bytes);
-  out.owes_flag = out.way == Way::data && !can.orders_puts;
-  if (out.way == Way::data && can.orders_puts) raise_flag(out, partner);
+  out.owes_flag = out.way == Delivery::data && !can.orders_puts;
+  if (out.way == Delivery::data && can.orders_puts) raise_flag(out, partner);
 }
 
 // By the same engines as the data, so that it stays behind them.
@@ -206,12 +206,13 @@ void Runner::command_ended(std::uint32_t index, ir::Status status) {
 
 bool Runner::take(In& in) {
   const std::byte* memory = in.memory.memory.data();
-  const std::byte* at = in.way == Way::record ? memory + round_ % kSlots * in.slot : memory;
+  const std::byte* at = in.way == Delivery::record ? memory + round_ % kSlots * in.slot : memory;
   if (!has_come(at, round_)) return false;
-  if (in.lands) engine::scatter(in.target, in.offset, at + (in.way == Way::record ? kRecordHead : in.slot), in.bytes);
+  if (in.lands)
+    engine::scatter(in.target, in.offset, at + (in.way == Delivery::record ? kRecordHead : in.slot), in.bytes);
   in.progress = Progress::done;
   Partner& partner = plan_.partners[in.partner];
-  if (in.way == Way::record && --partner.records_left == 0) put_word(partner, offsetof(Line, consumed), round_);
+  if (in.way == Delivery::record && --partner.records_left == 0) put_word(partner, offsetof(Line, consumed), round_);
   return true;
 }
 
@@ -280,7 +281,7 @@ void Runner::drop_the_lost() {
   std::erase_if(waiting_, [this](std::uint32_t index) {
     Out& out = plan_.outs[index];
     const Partner& partner = plan_.partners[out.partner];
-    const bool may_go = out.way != Way::put || farewell_of(partner).why == Farewell::none;
+    const bool may_go = out.way != Delivery::put || farewell_of(partner).why == Farewell::none;
     if (!partner.lost && may_go) return false;
     out.progress = Progress::failed;
     return true;

@@ -18,7 +18,7 @@ struct Want {
 };
 
 // How what is wanted will travel.
-enum class Way : std::uint64_t {
+enum class Delivery : std::uint64_t {
   refused, // `verdict` says why
   record,  // head and payload in one put, into one of two slots in turn; the head's first word says that it is there
   data,    // the payload, then a word of its own that says that it is there
@@ -36,7 +36,7 @@ enum class Verdict : std::uint64_t {
 };
 
 struct Answer {
-  Way way = Way::refused;
+  Delivery way = Delivery::refused;
   Verdict verdict = Verdict::fine;
   ir::RemotePlace place; // of the slots, or of the payload
   ir::RemotePlace flag;  // of the word

@@ -6,7 +6,7 @@
 
 namespace heddle::routing {
 
-Result<AlltoallSpeed> alltoall_speed(const Network& network, const Job& job, const Selection& selection,
+Result<AlltoallSpeed> alltoall_speed(const Network& network, const JobHosts& job, const Selection& selection,
                                      const AlltoallMachine& machine) {
   const std::uint32_t n = job.nodes();
   if (n < 2)

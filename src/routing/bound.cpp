@@ -32,7 +32,7 @@ std::vector<std::uint32_t> parts_up_to(const Fabric& fabric, std::uint32_t level
 
 } // namespace
 
-LoadBound::LoadBound(const Fabric& fabric, const Ways& ways, const Job& job) {
+LoadBound::LoadBound(const Fabric& fabric, const UpPaths& up_paths, const JobHosts& job) {
   for (std::uint32_t level = 0; level + 1 < fabric.levels; ++level) add_height(fabric, job, level);
   if (fabric.levels != 2) return;
   std::map<SwitchIndex, std::uint32_t> dense;
@@ -44,12 +44,13 @@ LoadBound::LoadBound(const Fabric& fabric, const Ways& ways, const Job& job) {
   for (const auto& [one, i] : dense)
     for (const auto& [other, j] : dense) {
       std::uint32_t& common = common_[std::size_t{i} * leaves_ + j];
-      for (Way way = 0; way < ways.count(); ++way) common += ways.open(one, way) && ways.open(other, way) ? 1 : 0;
+      for (UpPath up_path = 0; up_path < up_paths.count(); ++up_path)
+        common += up_paths.open(one, up_path) && up_paths.open(other, up_path) ? 1 : 0;
       uneven_ = uneven_ || common != common_[0];
     }
 }
 
-void LoadBound::add_height(const Fabric& fabric, const Job& job, std::uint32_t level) {
+void LoadBound::add_height(const Fabric& fabric, const JobHosts& job, std::uint32_t level) {
   std::uint32_t count = 0;
   const std::vector<std::uint32_t> part = parts_up_to(fabric, level, count);
   Height height;

@@ -1,17 +1,17 @@
 // The smallest largest link load that any choice of paths could reach in a stage, from the cables alone: so many flows must leave
-// (or enter) a subtree, and so many cables do. Also between two leaves: so many flows, so many ways open to both.
-// LIDs do not enter: where they are too few for the ways, LidPlan::limit says so.
+// (or enter) a subtree, and so many cables do. Also between two leaves: so many flows, so many up-paths open to both.
+// LIDs do not enter: where they are too few for the up-paths, LidPlan::limit says so.
 #pragma once
 
-#include "routing/job.hpp"
+#include "routing/job_hosts.hpp"
 #include "routing/pattern.hpp"
-#include "routing/ways.hpp"
+#include "routing/up_paths.hpp"
 
 namespace heddle::routing {
 
 class LoadBound {
  public:
-  LoadBound(const Fabric& fabric, const Ways& ways, const Job& job);
+  LoadBound(const Fabric& fabric, const UpPaths& up_paths, const JobHosts& job);
   // At least 1 where any flow leaves its leaf, else 0.
   [[nodiscard]] std::uint32_t of(const Stage& stage);
 
@@ -23,13 +23,13 @@ class LoadBound {
     std::vector<std::uint32_t> leaving; // [subtree], of the stage at hand
     std::vector<std::uint32_t> entering;
   };
-  void add_height(const Fabric& fabric, const Job& job, std::uint32_t level);
+  void add_height(const Fabric& fabric, const JobHosts& job, std::uint32_t level);
   [[nodiscard]] std::uint32_t between_leaves(const Stage& stage);
 
   std::vector<Height> heights_;
-  bool uneven_ = false;                // two levels and leaves with different ways open: pairs of leaves can bind
+  bool uneven_ = false;                // two levels and leaves with different up-paths open: pairs of leaves can bind
   std::vector<std::uint32_t> leaf_;    // [local node], dense
-  std::vector<std::uint32_t> common_;  // [leaf][leaf] ways open to both
+  std::vector<std::uint32_t> common_;  // [leaf][leaf] up-paths open to both
   std::vector<std::uint32_t> between_; // [leaf][leaf] flows of the stage at hand
   std::uint32_t leaves_ = 0;
 };

@@ -9,9 +9,9 @@
 // only, so the choices of different stages never meet, and the table rs(s, d) is good at every stage.
 //
 // More levels: flows of one colour use one uplink of each leaf, so they form the same problem on the switches above, one
-// level less. Colouring those again, and so on up to the roots, fixes the way.
+// level less. Colouring those again, and so on up to the roots, fixes the up-path.
 //
-// Where the argument does not reach (failed links that make leaves unequal; fewer LIDs than ways; a pair that a pattern uses
+// Where the argument does not reach (failed links that make leaves unequal; fewer LIDs than up-paths; a pair that a pattern uses
 // in several stages) the stage is coloured from lists (Galvin, list_colouring.hpp) on two levels, or placed one by one, and
 // then repaired (stage_loads.hpp), until the bound of bound.hpp is met or moving helps no more.
 #include <algorithm>
@@ -21,19 +21,19 @@
 #include "routing/list_colouring.hpp"
 #include "routing/methods.hpp"
 #include "routing/stage_loads.hpp"
-#include "routing/way_classes.hpp"
+#include "routing/up_path_classes.hpp"
 
 namespace heddle::routing {
 namespace {
 
 class Planner {
  public:
-  Planner(const Network& network, const Job& job, const std::vector<bool>& allowed)
+  Planner(const Network& network, const JobHosts& job, const std::vector<bool>& allowed)
       : network_(network),
         job_(job),
         allowed_(allowed),
         classes_(network, job, allowed),
-        bound_(network.fabric, network.ways, job),
+        bound_(network.fabric, network.up_paths, job),
         loads_(network, job),
         selection_(job.nodes()),
         levels_(network.fabric.levels) {}
@@ -95,18 +95,18 @@ class Planner {
 
   // --- regular trees ---
 
-  // False where the result may be improved: not regular, a way without a LID, or (more than two levels, oversubscribed) a load
+  // False where the result may be improved: not regular, an up-path without a LID, or (more than two levels, oversubscribed) a load
   // past the bound.
   bool plan_regular() {
     if (!classes_.regular()) return false;
-    way_.resize(crossing_.size());
+    up_path_.resize(crossing_.size());
     every_flow_.resize(crossing_.size());
     for (std::uint32_t i = 0; i < every_flow_.size(); ++i) every_flow_[i] = i;
     key_.assign(crossing_.size(), 0);
     const std::uint32_t largest = ascend(0, 0, every_flow_);
     bool all = true;
     for (std::size_t i = 0; i < crossing_.size(); ++i) {
-      const auto offset = network_.lids.offset(job_.hosts[crossing_[i].to], way_[i]);
+      const auto offset = network_.lids.offset(job_.hosts[crossing_[i].to], up_path_[i]);
       if (offset) selection_.set(crossing_[i].from, crossing_[i].to, *offset);
       all = all && offset;
     }
@@ -127,7 +127,7 @@ class Planner {
     level.flows.clear();
     for (const std::uint32_t flow : flows) {
       const Edge edge{here.unit[classes_.leaf(crossing_[flow].from)], here.unit[classes_.leaf(crossing_[flow].to)]};
-      way_[flow] = here.way_by_key[key_[flow]]; // where it turns here, how the way goes on does not matter
+      up_path_[flow] = here.up_path_by_key[key_[flow]]; // where it turns here, how the up-path goes on does not matter
       if (edge.left == edge.right) continue;
       level.edges.push_back(edge);
       level.flows.push_back(flow);
@@ -147,7 +147,7 @@ class Planner {
     const auto uplinks = static_cast<std::uint32_t>(here.next.size());
     if (depth + 2 == network_.fabric.levels) { // at the roots nothing is left to choose
       for (std::size_t e = 0; e < colours.size(); ++e)
-        way_[level.flows[e]] = classes_[here.next[colours[e] % uplinks]].way_by_key[key_[level.flows[e]]];
+        up_path_[level.flows[e]] = classes_[here.next[colours[e] % uplinks]].up_path_by_key[key_[level.flows[e]]];
       return 0;
     }
     level.arrived.clear();
@@ -164,26 +164,26 @@ class Planner {
   std::uint32_t plan_conventional() {
     for (const Flow& flow : crossing_) {
       const HostIndex host = job_.hosts[flow.to];
-      selection_.set(flow.from, flow.to, network_.lids.offset(host, host % network_.lids.ways).value_or(0));
+      selection_.set(flow.from, flow.to, network_.lids.offset(host, host % network_.lids.up_paths).value_or(0));
     }
     loads_.begin(stage_, selection_);
     return loads_.largest();
   }
 
-  // Colours are pairs of way and layer, with as many layers as flows may share a link.
+  // Colours are pairs of up-path and layer, with as many layers as flows may share a link.
   void plan_from_lists(std::uint32_t layers) {
     Level& level = levels_[0];
     level.edges.clear();
     for (const Flow& flow : crossing_) level.edges.push_back({classes_.leaf(flow.from), classes_.leaf(flow.to)});
     const auto& ranks =
         level.colouring.colour(level.edges, classes_.leaves(), degree(level.edges, classes_.leaves()), {});
-    const std::uint32_t ways = network_.ways.count();
-    const auto lists = [&](std::uint32_t e, std::uint32_t colour) { return usable(crossing_[e], colour % ways); };
-    const auto& colours = list_colouring_.colour(level.edges, classes_.leaves(), ranks, ways * layers, lists);
+    const std::uint32_t up_paths = network_.up_paths.count();
+    const auto lists = [&](std::uint32_t e, std::uint32_t colour) { return usable(crossing_[e], colour % up_paths); };
+    const auto& colours = list_colouring_.colour(level.edges, classes_.leaves(), ranks, up_paths * layers, lists);
     for (std::size_t e = 0; e < colours.size(); ++e)
       if (colours[e] != kNoColour)
         selection_.set(crossing_[e].from, crossing_[e].to,
-                       *network_.lids.offset(job_.hosts[crossing_[e].to], colours[e] % ways));
+                       *network_.lids.offset(job_.hosts[crossing_[e].to], colours[e] % up_paths));
     place_where([&](std::size_t e) { return colours[e] == kNoColour; });
   }
 
@@ -207,15 +207,16 @@ class Planner {
       if (needed(e)) loads_.place(crossing_[e], selection_);
   }
 
-  [[nodiscard]] bool usable(const Flow& flow, Way way) const {
-    return (allowed_.empty() || allowed_[way]) && network_.ways.open(job_.leaves[flow.from], way) &&
-           network_.ways.open(job_.leaves[flow.to], way) && network_.lids.offset(job_.hosts[flow.to], way).has_value();
+  [[nodiscard]] bool usable(const Flow& flow, UpPath up_path) const {
+    return (allowed_.empty() || allowed_[up_path]) && network_.up_paths.open(job_.leaves[flow.from], up_path) &&
+           network_.up_paths.open(job_.leaves[flow.to], up_path) &&
+           network_.lids.offset(job_.hosts[flow.to], up_path).has_value();
   }
 
   const Network& network_;
-  const Job& job_;
+  const JobHosts& job_;
   const std::vector<bool>& allowed_;
-  WayClasses classes_;
+  UpPathClasses classes_;
   LoadBound bound_;
   StageLoads loads_;
   ListColouring list_colouring_;
@@ -225,14 +226,14 @@ class Planner {
   Stage stage_;
   Stage crossing_;
   std::vector<bool> fixed_;        // [flow of the stage]
-  std::vector<Way> way_;           // [crossing flow]
+  std::vector<UpPath> up_path_;    // [crossing flow]
   std::vector<std::uint32_t> key_; // [crossing flow] the uplinks taken so far
   std::vector<std::uint32_t> every_flow_;
 };
 
 } // namespace
 
-Selection select_colouring(const Network& network, const Job& job, const Pattern& pattern,
+Selection select_colouring(const Network& network, const JobHosts& job, const Pattern& pattern,
                            const std::vector<bool>& allowed) {
   return Planner(network, job, allowed).run(pattern);
 }

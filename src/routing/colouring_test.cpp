@@ -11,14 +11,14 @@ using testing::network_of;
 using testing::random_job;
 using testing::shift_load;
 
-void expect_free(const Network& network, const Job& job, const std::string& what) {
+void expect_free(const Network& network, const JobHosts& job, const std::string& what) {
   const LoadReport report = shift_load(network, job, Method::colouring);
   ASSERT_TRUE(report.hot_spots.empty()) << what << ", " << job.nodes() << " nodes: load " << report.overall()
                                         << " at distance " << report.hot_spots.front().stage + 1;
 }
 
 // Largest load equals the bound at every stage, whatever it is.
-void expect_bound_met(const Network& network, const Job& job, const std::string& what) {
+void expect_bound_met(const Network& network, const JobHosts& job, const std::string& what) {
   const LoadReport report = shift_load(network, job, Method::colouring);
   EXPECT_EQ(report.largest, report.bound) << what << ", " << job.nodes() << " nodes";
 }
@@ -138,7 +138,7 @@ TEST(Colouring, PlansOtherPatterns) {
   const Network network = network_of("6-ary-2-tree:30");
   std::mt19937 dice(13);
   for (int set = 0; set < 30; ++set) {
-    const Job job = random_job(network, 2 + dice() % 29, dice);
+    const JobHosts job = random_job(network, 2 + dice() % 29, dice);
     for (const Pattern& pattern : {Pattern::doubling(job.nodes()), Pattern::neighbour(job.nodes())})
       EXPECT_TRUE(load_of(network, job, Method::colouring, pattern).hot_spots.empty()) << pattern.name();
     std::vector<Stage> stages(5);

@@ -1,5 +1,5 @@
-// Which LIDs a host owns, and which way a packet to each of them takes: what tables, paths and the simulator share.
-// With LMC a host has 2^lmc LIDs in a row. Its base LID, offset 0, goes by the host's first way, offset o by the o-th from
+// Which LIDs a host owns, and which up-path a packet to each of them takes: what tables, paths and the simulator share.
+// With LMC a host has 2^lmc LIDs in a row. Its base LID, offset 0, goes by the host's first up-path, offset o by the o-th from
 // there, counted round.
 #pragma once
 
@@ -20,26 +20,28 @@ constexpr std::uint32_t base_lid(std::uint32_t host, std::uint32_t lmc) {
 
 struct LidRule {
   std::string_view name;
-  bool spread; // host i begins with way i mod ways; else every host with way 0
+  bool spread; // host i begins with up-path i mod up-paths; else every host with up-path 0
 
-  [[nodiscard]] constexpr std::uint32_t way(std::uint32_t host, std::uint32_t offset, std::uint32_t ways) const {
-    return (first(host, ways) + offset) % ways;
+  [[nodiscard]] constexpr std::uint32_t up_path(std::uint32_t host, std::uint32_t offset,
+                                                std::uint32_t up_paths) const {
+    return (first(host, up_paths) + offset) % up_paths;
   }
-  // The offset that goes by this way. With fewer LIDs than ways the host may not have it.
-  [[nodiscard]] constexpr std::uint32_t offset(std::uint32_t host, std::uint32_t way, std::uint32_t ways) const {
-    const std::uint32_t start = first(host, ways);
-    return way >= start ? way - start : way + ways - start;
+  // The offset that goes by this up-path. With fewer LIDs than up-paths the host may not have it.
+  [[nodiscard]] constexpr std::uint32_t offset(std::uint32_t host, std::uint32_t up_path,
+                                               std::uint32_t up_paths) const {
+    const std::uint32_t start = first(host, up_paths);
+    return up_path >= start ? up_path - start : up_path + up_paths - start;
   }
 
  private:
-  [[nodiscard]] constexpr std::uint32_t first(std::uint32_t host, std::uint32_t ways) const {
-    return spread ? host % ways : 0;
+  [[nodiscard]] constexpr std::uint32_t first(std::uint32_t host, std::uint32_t up_paths) const {
+    return spread ? host % up_paths : 0;
   }
 };
 
 // Whoever knows only base LIDs is routed as with one LID per host: such tables slow nobody. For any number of LIDs.
 inline constexpr LidRule kConventionalLids{"conventional", true};
-// The report's: LID j by root j mod 2^lmc, so that all base LIDs share root 0. Defined only where every way has a LID.
+// The report's: LID j by root j mod 2^lmc, so that all base LIDs share root 0. Defined only where every up-path has a LID.
 inline constexpr LidRule kReportLids{"report", false};
 inline constexpr std::array kLidRules{kConventionalLids, kReportLids};
 

@@ -20,11 +20,11 @@ Error too_many(const Fabric& fabric, std::uint32_t lmc) {
           .remedy = lmc == 0 ? "use fewer hosts" : "use a smaller lmc"};
 }
 
-// Why `plan` has fewer LIDs than ways.
+// Why `plan` has fewer LIDs than up-paths.
 std::string limit_of(const Fabric& fabric, const LidPlan& plan, bool chosen_by_user) {
   if (plan.complete()) return "";
   std::string text = "lmc " + std::to_string(plan.lmc) + " gives each host " + std::to_string(plan.per_host()) +
-                     " LIDs for " + std::to_string(plan.ways) + " ways";
+                     " LIDs for " + std::to_string(plan.up_paths) + " up-paths";
   if (chosen_by_user) return text + ", as asked";
   if (plan.lmc == kLargestLmc) return text + ": InfiniBand has no lmc above " + std::to_string(kLargestLmc);
   return text + ": lmc " + std::to_string(plan.lmc + 1) + " would need LIDs up to " +
@@ -34,11 +34,11 @@ std::string limit_of(const Fabric& fabric, const LidPlan& plan, bool chosen_by_u
 
 } // namespace
 
-Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<std::uint32_t> lmc,
+Result<LidPlan> plan_lids(const Fabric& fabric, const UpPaths& up_paths, std::optional<std::uint32_t> lmc,
                           const LidRule& rule) {
   LidPlan plan{.hosts = static_cast<std::uint32_t>(fabric.hosts.size()),
                .switches = static_cast<std::uint32_t>(fabric.switches.size()),
-               .ways = ways.count(),
+               .up_paths = up_paths.count(),
                .rule = rule};
   if (lmc && *lmc > kLargestLmc)
     return std::unexpected(Error{
@@ -47,13 +47,13 @@ Result<LidPlan> plan_lids(const Fabric& fabric, const Ways& ways, std::optional<
   if (lmc) {
     plan.lmc = *lmc;
   } else {
-    plan.lmc = std::min(kLargestLmc, static_cast<std::uint32_t>(std::bit_width(ways.count() - 1)));
+    plan.lmc = std::min(kLargestLmc, static_cast<std::uint32_t>(std::bit_width(up_paths.count() - 1)));
     while (plan.lmc > 0 && largest_lid(fabric, plan.lmc) > kLargestUnicastLid) --plan.lmc;
   }
   if (largest_lid(fabric, plan.lmc) > kLargestUnicastLid) return std::unexpected(too_many(fabric, plan.lmc));
   plan.limit = limit_of(fabric, plan, lmc.has_value());
   if (!rule.spread && !plan.complete())
-    return refuse("the report's rule needs a LID for every way, but " + plan.limit, "use the conventional rule");
+    return refuse("the report's rule needs a LID for every up-path, but " + plan.limit, "use the conventional rule");
   return plan;
 }
 

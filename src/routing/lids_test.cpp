@@ -28,7 +28,7 @@ TEST(Lids, NumbersTheThreeAryTreeAsTheReportDoes) {
 TEST(Lids, SpreadsBaseLidsOverTheWaysInTurn) {
   const LidPlan lids = testing::network_of("6-ary-2-tree:30").lids;
   for (HostIndex host = 0; host < 30; ++host)
-    for (std::uint32_t offset = 0; offset < 6; ++offset) EXPECT_EQ(lids.way(host, offset), (host + offset) % 6);
+    for (std::uint32_t offset = 0; offset < 6; ++offset) EXPECT_EQ(lids.up_path(host, offset), (host + offset) % 6);
 }
 
 TEST(Lids, UsesAsManyAsTheWaysNeed) {
@@ -43,7 +43,7 @@ TEST(Lids, SaysWhichLimitOfInfiniBandBinds) {
   const LidPlan many = testing::network_of("36-ary-2-tree").lids;
   EXPECT_EQ(many.lmc, 4U);
   EXPECT_LE(many.largest(), kLargestUnicastLid);
-  EXPECT_THAT(many.limit, HasSubstr("16 LIDs for 36 ways: lmc 5 would need LIDs up to"));
+  EXPECT_THAT(many.limit, HasSubstr("16 LIDs for 36 up-paths: lmc 5 would need LIDs up to"));
   const LidPlan wide = testing::network_of("12-ary-3-tree:144").lids;
   EXPECT_EQ(wide.lmc, 7U);
   EXPECT_THAT(wide.limit, HasSubstr("no lmc above 7"));
@@ -56,13 +56,13 @@ TEST(Lids, FindsTheOffsetOfAWayBothWithAndWithoutEnoughLids) {
   for (const LidPlan& lids : plans) {
     for (HostIndex host = 0; host < 30; ++host) {
       std::uint32_t found = 0;
-      for (Way way = 0; way < 6; ++way)
-        if (const auto offset = lids.offset(host, way)) {
-          EXPECT_EQ(lids.way(host, *offset), way);
+      for (UpPath up_path = 0; up_path < 6; ++up_path)
+        if (const auto offset = lids.offset(host, up_path)) {
+          EXPECT_EQ(lids.up_path(host, *offset), up_path);
           ++found;
         }
       EXPECT_EQ(found, std::min(6U, lids.per_host()));
-      EXPECT_TRUE(lids.offset(host, host % 6)) << "the conventional way is always there";
+      EXPECT_TRUE(lids.offset(host, host % 6)) << "the conventional up-path is always there";
     }
   }
 }
@@ -71,8 +71,9 @@ TEST(Lids, RefusesWhatDoesNotFit) {
   const Fabric fabric = testing::fabric_of("36-ary-2-tree");
   EXPECT_THAT(make_network(fabric, 8).error().fact, HasSubstr("lmc 8 is out of range: expected 0 to 7"));
   EXPECT_THAT(make_network(fabric, 5).error().fact, HasSubstr("a subnet has them up to 49151"));
-  EXPECT_THAT(make_network(fabric, {}, kReportLids).error().fact,
-              HasSubstr("the report's rule needs a LID for every way, but lmc 4 gives each host 16 LIDs for 36 ways"));
+  EXPECT_THAT(
+      make_network(fabric, {}, kReportLids).error().fact,
+      HasSubstr("the report's rule needs a LID for every up-path, but lmc 4 gives each host 16 LIDs for 36 up-paths"));
   EXPECT_THAT(parse_lid_rule("reports").error().message(),
               HasSubstr("'reports' (remedy: expected conventional or report"));
   for (const LidRule& rule : kLidRules) EXPECT_EQ(parse_lid_rule(rule.name).value().spread, rule.spread);

@@ -10,7 +10,7 @@ namespace {
 // Counts one stage after the other, clearing only what was counted.
 class Counter {
  public:
-  Counter(const Network& network, const Job& job, const Selection& selection)
+  Counter(const Network& network, const JobHosts& job, const Selection& selection)
       : network_(network), job_(job), selection_(selection), links_(network.fabric), load_(links_.count()) {}
 
   Result<void> count(const Stage& stage) {
@@ -43,7 +43,7 @@ class Counter {
   }
 
   const Network& network_;
-  const Job& job_;
+  const JobHosts& job_;
   const Selection& selection_;
   Links links_;
   std::vector<std::uint32_t> load_;
@@ -64,10 +64,10 @@ std::uint32_t LoadReport::overall_bound() const {
   return largest_of(bound);
 }
 
-Result<LoadReport> check_load(const Network& network, const Job& job, const Selection& selection,
+Result<LoadReport> check_load(const Network& network, const JobHosts& job, const Selection& selection,
                               const Pattern& pattern) {
   Counter counter(network, job, selection);
-  LoadBound bound(network.fabric, network.ways, job);
+  LoadBound bound(network.fabric, network.up_paths, job);
   LoadReport report;
   Stage stage;
   for (std::size_t i = 0; i < pattern.stages(); ++i) {
@@ -84,8 +84,8 @@ Result<LoadReport> check_load(const Network& network, const Job& job, const Sele
   return report;
 }
 
-Result<std::vector<std::uint32_t>> largest_by_link(const Network& network, const Job& job, const Selection& selection,
-                                                   const Pattern& pattern) {
+Result<std::vector<std::uint32_t>> largest_by_link(const Network& network, const JobHosts& job,
+                                                   const Selection& selection, const Pattern& pattern) {
   Counter counter(network, job, selection);
   std::vector<std::uint32_t> largest(counter.links());
   Stage stage;

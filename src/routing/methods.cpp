@@ -11,18 +11,18 @@ namespace heddle::routing {
 namespace {
 
 // Both fixed methods with their K: an offset for each destination, whatever the source.
-Selection select_conventional(const Network& network, const Job& job) {
+Selection select_conventional(const Network& network, const JobHosts& job) {
   Selection selection(job.nodes());
   for (std::uint32_t d = 0; d < job.nodes(); ++d) {
     const HostIndex host = job.hosts[d];
-    const std::uint32_t offset = network.lids.offset(host, host % network.lids.ways).value_or(0);
+    const std::uint32_t offset = network.lids.offset(host, host % network.lids.up_paths).value_or(0);
     for (std::uint32_t s = 0; s < job.nodes(); ++s)
       if (!job.same_leaf(s, d)) selection.set(s, d, offset);
   }
   return selection;
 }
 
-Selection from_table(const Network& network, const Job& job, const std::vector<Way>& table) {
+Selection from_table(const Network& network, const JobHosts& job, const std::vector<UpPath>& table) {
   Selection selection(job.nodes());
   for (std::uint32_t s = 0; s < job.nodes(); ++s)
     for (std::uint32_t d = 0; d < job.nodes(); ++d)
@@ -38,7 +38,7 @@ Result<void> check_applies(const Network& network, Method method) {
         "method " + name + " is defined for trees of two levels, this one has " + std::to_string(network.fabric.levels),
         "use colouring or conventional");
   if (!network.lids.complete())
-    return refuse("method " + name + " needs a LID for every way, but " + network.lids.limit,
+    return refuse("method " + name + " needs a LID for every up-path, but " + network.lids.limit,
                   "use colouring or conventional");
   return {};
 }
@@ -60,13 +60,13 @@ Result<Method> parse_method(std::string_view text) {
                 "expected conventional, node, pair or colouring");
 }
 
-Result<Selection> select(const Network& network, const Job& job, Method method, const Pattern& pattern) {
+Result<Selection> select(const Network& network, const JobHosts& job, Method method, const Pattern& pattern) {
   if (method == Method::node || method == Method::pair)
     if (auto applies = check_applies(network, method); !applies) return std::unexpected(applies.error());
   switch (method) {
     case Method::conventional: return select_conventional(network, job);
-    case Method::node: return from_table(network, job, node_table(job.leaves, network.lids.ways));
-    case Method::pair: return from_table(network, job, pair_table(job.leaves, network.lids.ways));
+    case Method::node: return from_table(network, job, node_table(job.leaves, network.lids.up_paths));
+    case Method::pair: return from_table(network, job, pair_table(job.leaves, network.lids.up_paths));
     case Method::colouring: return select_colouring(network, job, pattern);
   }
   return Selection(0);
@@ -74,15 +74,15 @@ Result<Selection> select(const Network& network, const Job& job, Method method, 
 
 // With Nln the most nodes of the job on one leaf: M = Nln where it divides the number of nodes, else K; destination l goes
 // through root l mod M.
-std::vector<Way> node_table(std::span<const SwitchIndex> leaves, std::uint32_t k) {
+std::vector<UpPath> node_table(std::span<const SwitchIndex> leaves, std::uint32_t k) {
   const std::size_t n = leaves.size();
   std::map<SwitchIndex, std::size_t> on_leaf;
   std::size_t most = 1;
   for (const SwitchIndex leaf : leaves) most = std::max(most, ++on_leaf[leaf]);
   const std::size_t m = n % most == 0 && most <= k ? most : k;
-  std::vector<Way> table(n * n);
+  std::vector<UpPath> table(n * n);
   for (std::size_t s = 0; s < n; ++s)
-    for (std::size_t d = 0; d < n; ++d) table[s * n + d] = static_cast<Way>(d % m);
+    for (std::size_t d = 0; d < n; ++d) table[s * n + d] = static_cast<UpPath>(d % m);
   return table;
 }
 

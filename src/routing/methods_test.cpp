@@ -16,7 +16,7 @@ using testing::network_of;
 using testing::shift_load;
 
 // "2: leaf1->root0" for every hot spot, with its shift distance.
-std::vector<std::string> hot_spots(const Network& network, const Job& job, Method method) {
+std::vector<std::string> hot_spots(const Network& network, const JobHosts& job, Method method) {
   const Links links(network.fabric);
   std::vector<std::string> names;
   for (const HotSpot& spot : shift_load(network, job, method).hot_spots)
@@ -41,24 +41,24 @@ TEST(Methods, ConventionalHasTheHotSpotOfFigure3) {
 // Figure 5 and section 4.2: local numbers in network order, M = Nln where it divides the number of nodes, else K.
 TEST(Methods, NodeChoosesByTheNumberWithinTheJob) {
   const Network network = network_of("3-ary-2-tree", {}, "", kReportLids);
-  const Job three = job_of(network, "0,3,6");
+  const JobHosts three = job_of(network, "0,3,6");
   const Selection one_each = select(network, three, Method::node, Pattern::shift(3)).value();
   for (std::uint32_t d = 0; d < 3; ++d) EXPECT_EQ(one_each.offset((d + 1) % 3, d), 0) << "Nln = 1 divides 3";
 
-  const Job six = job_of(network, "1,2,5,13,15,16");
+  const JobHosts six = job_of(network, "1,2,5,13,15,16");
   const Selection two_each = select(network, six, Method::node, Pattern::shift(6)).value();
   EXPECT_EQ(lid_of(network, six, two_each, 0, 3), 4 * (13 + 1) + 3 % 2) << "Nln = 2 divides 6: BaseLID(13) + 3 mod 2";
   EXPECT_THAT(hot_spots(network, six, Method::node), ElementsAre());
   EXPECT_FALSE(hot_spots(network, six, Method::conventional).empty());
 
-  const Job five = job_of(network, "0,1,3,4,6");
+  const JobHosts five = job_of(network, "0,1,3,4,6");
   const Selection uneven = select(network, five, Method::node, Pattern::shift(5)).value();
   EXPECT_EQ(uneven.offset(0, 4), 4 % 3) << "Nln = 2 does not divide 5: M = K";
 }
 
 TEST(Methods, NodeFreesEightNodesThatCollideConventionally) {
   const Network network = network_of("3-ary-2-tree");
-  const Job eight = job_of(network, "3,4,5,7,8,10,12,14");
+  const JobHosts eight = job_of(network, "3,4,5,7,8,10,12,14");
   EXPECT_FALSE(hot_spots(network, eight, Method::conventional).empty());
   EXPECT_THAT(hot_spots(network, eight, Method::node), ElementsAre());
 }
@@ -67,7 +67,7 @@ TEST(Methods, NodeFreesEightNodesThatCollideConventionally) {
 TEST(Methods, NodesInARowAreFreeUpToTwoLeavesAndForWholeLeaves) {
   const Network network = network_of("6-ary-2-tree:30");
   for (std::uint32_t n = 3; n <= 30; ++n) {
-    const Job job = job_of(network, "0-" + std::to_string(n - 1));
+    const JobHosts job = job_of(network, "0-" + std::to_string(n - 1));
     const bool free = n <= 12 || n % 6 == 0;
     const LoadReport conventional = shift_load(network, job, Method::conventional);
     EXPECT_EQ(conventional.hot_spots.empty(), free) << n;
@@ -82,7 +82,7 @@ TEST(Methods, NodesInARowAreFreeUpToTwoLeavesAndForWholeLeaves) {
 // s = 3: 3->0 on root 0, stays. s = 2: 2->4 on root 1: leaf 1 up free, leaf 2 down free: stays.
 TEST(Methods, PairFollowsTheListing) {
   const std::vector<SwitchIndex> leaves{0, 0, 1, 1, 2};
-  const std::vector<Way> table = pair_table(leaves, 3);
+  const std::vector<UpPath> table = pair_table(leaves, 3);
   const auto root = [&](std::uint32_t s, std::uint32_t d) { return table[s * 5 + d]; };
   EXPECT_EQ(root(1, 2), 2U);
   EXPECT_EQ(root(4, 0), 0U);
@@ -106,7 +106,7 @@ TEST(Methods, PairFollowsTheListing) {
 // link up leaf1/0 is used by 2->0; root 1 = (0 - 1) mod 2 has leaf1/1 up unused but leaf2/1 down used: no idle root, stays.
 TEST(Methods, PairStaysWhereNoRootIsIdle) {
   const std::vector<SwitchIndex> leaves{0, 1, 1, 2, 2};
-  const std::vector<Way> table = pair_table(leaves, 2);
+  const std::vector<UpPath> table = pair_table(leaves, 2);
   EXPECT_EQ(table[1 * 5 + 4], 0U);
   EXPECT_EQ(table[2 * 5 + 0], 0U);
 }
@@ -117,7 +117,7 @@ TEST(Methods, RankAsTheReportsSay) {
   std::array<int, kMethods.size()> free{};
   constexpr int kSets = 300;
   for (int set = 0; set < kSets; ++set) {
-    const Job job = testing::random_job(network, 16, dice);
+    const JobHosts job = testing::random_job(network, 16, dice);
     for (std::size_t m = 0; m < kMethods.size(); ++m)
       free[m] += shift_load(network, job, kMethods[m]).hot_spots.empty() ? 1 : 0;
   }
@@ -133,7 +133,7 @@ TEST(Methods, ChooseTheSameWaysWhateverTheRuleOfLids) {
   const Network report = network_of("6-ary-2-tree:30", {}, "", kReportLids);
   std::mt19937 dice(14);
   for (int set = 0; set < 20; ++set) {
-    const Job job = testing::random_job(spread, 2 + dice() % 29, dice);
+    const JobHosts job = testing::random_job(spread, 2 + dice() % 29, dice);
     const Pattern pattern = Pattern::shift(job.nodes());
     for (const Method method : kMethods) {
       const Selection one = select(spread, job, method, pattern).value();
@@ -141,7 +141,8 @@ TEST(Methods, ChooseTheSameWaysWhateverTheRuleOfLids) {
       for (std::uint32_t s = 0; s < job.nodes(); ++s)
         for (std::uint32_t d = 0; d < job.nodes(); ++d) {
           if (job.same_leaf(s, d)) continue;
-          ASSERT_EQ(spread.lids.way(job.hosts[d], one.offset(s, d)), report.lids.way(job.hosts[d], other.offset(s, d)))
+          ASSERT_EQ(spread.lids.up_path(job.hosts[d], one.offset(s, d)),
+                    report.lids.up_path(job.hosts[d], other.offset(s, d)))
               << to_string(method);
           ASSERT_TRUE(method != Method::conventional || one.offset(s, d) == 0) << "the base LID is conventional";
         }
@@ -156,7 +157,7 @@ TEST(Methods, SayWhereTheyDoNotApply) {
   for (const Method method : {Method::node, Method::pair}) {
     EXPECT_THAT(select(deep, job_of(deep, "0,9"), method, pattern).error().fact,
                 HasSubstr("two levels, this one has 3"));
-    EXPECT_THAT(select(few, job_of(few, "0,9"), method, pattern).error().fact, HasSubstr("2 LIDs for 6 ways"));
+    EXPECT_THAT(select(few, job_of(few, "0,9"), method, pattern).error().fact, HasSubstr("2 LIDs for 6 up-paths"));
   }
   EXPECT_TRUE(select(few, job_of(few, "0,9"), Method::conventional, pattern));
   EXPECT_THAT(parse_method("coloring").error().fact, HasSubstr("did you mean colouring?"));

@@ -26,7 +26,7 @@ class PairTable {
     for (auto* counters : {&up_, &down_, &likely_up_, &likely_down_}) counters->resize((std::size_t{last} + 1) * k);
   }
 
-  std::vector<Way> run() {
+  std::vector<UpPath> run() {
     for (std::uint32_t sd = 1; sd < n_; ++sd) {
       count(sd);
       for (std::uint32_t s = n_ - 1; leaf_[s] != leaf_[0]; --s) {
@@ -40,8 +40,8 @@ class PairTable {
  private:
   using Counters = std::vector<std::uint32_t>; // [leaf][root]
 
-  Way& root(std::uint32_t s, std::uint32_t d) { return roots_[std::size_t{s} * n_ + d]; }
-  std::uint32_t& at(Counters& counters, std::uint32_t node, Way root) {
+  UpPath& root(std::uint32_t s, std::uint32_t d) { return roots_[std::size_t{s} * n_ + d]; }
+  std::uint32_t& at(Counters& counters, std::uint32_t node, UpPath root) {
     return counters[std::size_t{leaf_[node]} * k_ + root];
   }
 
@@ -57,8 +57,8 @@ class PairTable {
   }
 
   void settle(std::uint32_t s, std::uint32_t d) {
-    const Way present = root(s, d);
-    Way chosen = present;
+    const UpPath present = root(s, d);
+    UpPath chosen = present;
     if (at(up_, s, present) > 0 || at(down_, d, present) > 0) chosen = find_idle(s, d, present);
     --at(likely_up_, s, present);
     --at(likely_down_, d, present);
@@ -67,10 +67,10 @@ class PairTable {
     ++at(down_, d, chosen);
   }
 
-  Way find_idle(std::uint32_t s, std::uint32_t d, Way present) {
-    Way likely_idle = present;
+  UpPath find_idle(std::uint32_t s, std::uint32_t d, UpPath present) {
+    UpPath likely_idle = present;
     for (std::uint32_t i = 1; i < k_; ++i) {
-      const Way j = (present + k_ - i) % k_;
+      const UpPath j = (present + k_ - i) % k_;
       if (at(up_, s, j) > 0 || at(down_, d, j) > 0) continue;
       if (likely_idle == present) likely_idle = j;
       if (at(likely_up_, s, j) == 0 && at(likely_down_, d, j) == 0) return j;
@@ -81,7 +81,7 @@ class PairTable {
   std::uint32_t n_;
   std::uint32_t k_;
   std::span<const SwitchIndex> leaf_;
-  std::vector<Way> roots_;
+  std::vector<UpPath> roots_;
   Counters up_;
   Counters down_;
   Counters likely_up_;
@@ -90,7 +90,7 @@ class PairTable {
 
 } // namespace
 
-std::vector<Way> pair_table(std::span<const SwitchIndex> leaves, std::uint32_t k) {
+std::vector<UpPath> pair_table(std::span<const SwitchIndex> leaves, std::uint32_t k) {
   return PairTable(leaves, k).run();
 }
 

@@ -1,7 +1,7 @@
 // The path of every ordered pair of a job's nodes, as the offset of the destination LID that the source uses.
 #pragma once
 
-#include "routing/job.hpp"
+#include "routing/job_hosts.hpp"
 #include "routing/tables.hpp"
 
 namespace heddle::routing {
@@ -24,7 +24,7 @@ class Selection {
   std::vector<std::uint8_t> offsets_;
 };
 
-inline Lid lid_of(const Network& network, const Job& job, const Selection& selection, std::uint32_t s,
+inline Lid lid_of(const Network& network, const JobHosts& job, const Selection& selection, std::uint32_t s,
                   std::uint32_t d) {
   return network.lids.lid(job.hosts[d], selection.offset(s, d));
 }

@@ -8,8 +8,8 @@ namespace heddle::routing {
 
 // Visits the links between switches that a flow passes on the LID at that offset; false where it does not arrive.
 template <typename Visit>
-bool visit_links(const Network& network, const Links& links, const Job& job, const Flow& flow, std::uint32_t offset,
-                 Visit&& visit) {
+bool visit_links(const Network& network, const Links& links, const JobHosts& job, const Flow& flow,
+                 std::uint32_t offset, Visit&& visit) {
   const HostIndex to = job.hosts[flow.to];
   return follow(network, job.hosts[flow.from], to, network.lids.lid(to, offset), [&](SwitchIndex at, Port port) {
     if (network.fabric.switches[at].ports[port].kind == Peer::Kind::a_switch) visit(links.at(at, port));
@@ -18,7 +18,7 @@ bool visit_links(const Network& network, const Links& links, const Job& job, con
 
 class StageLoads {
  public:
-  StageLoads(const Network& network, const Job& job)
+  StageLoads(const Network& network, const JobHosts& job)
       : network_(network), job_(job), links_(network.fabric), load_(links_.count()), listed_(links_.count()) {}
 
   // Starts a stage from what `selection` says of its flows. False where one of them does not arrive.
@@ -44,7 +44,7 @@ class StageLoads {
   std::uint32_t draw(std::uint32_t below);
 
   const Network& network_;
-  const Job& job_;
+  const JobHosts& job_;
   Links links_;
   std::vector<std::uint32_t> load_;
   std::vector<LinkIndex> touched_; // links that carried anything in this stage, each once

@@ -18,7 +18,7 @@ std::vector<HostIndex> draw(std::vector<HostIndex> hosts, std::uint32_t pick, st
 
 } // namespace
 
-Result<AlltoallSpeed> speed_of(const Network& network, const Job& job, Method method) {
+Result<AlltoallSpeed> speed_of(const Network& network, const JobHosts& job, Method method) {
   const auto selection = select(network, job, method, Pattern::shift(job.nodes()));
   if (!selection) return std::unexpected(selection.error());
   return alltoall_speed(network, job, *selection);

@@ -29,7 +29,7 @@ std::vector<std::vector<HostIndex>> draw_sets(const Fabric& fabric, std::uint32_
 Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request);
 
 // The speed of one method on one job.
-Result<AlltoallSpeed> speed_of(const Network& network, const Job& job, Method method);
+Result<AlltoallSpeed> speed_of(const Network& network, const JobHosts& job, Method method);
 
 struct Statistics {
   double average = 0;

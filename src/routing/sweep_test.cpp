@@ -53,7 +53,7 @@ TEST(AlltoallModel, GivesTheHighestFigureOfTheReportWithoutHotSpots) {
 
 TEST(AlltoallModel, SlowsDownByWhatALinkIsShared) {
   const Network network = testing::network_of("3-ary-2-tree", {}, "", kReportLids);
-  const Job pair = testing::job_of(network, "0,1,3,4");
+  const JobHosts pair = testing::job_of(network, "0,1,3,4");
   Selection same(4);
   for (std::uint32_t s = 0; s < 4; ++s)
     for (std::uint32_t d = 0; d < 4; ++d) same.set(s, d, 0); // all by one root

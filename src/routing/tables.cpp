@@ -37,22 +37,23 @@ Bearing bearing_to(const Fabric& fabric, SwitchIndex leaf) {
   return bearing;
 }
 
-// Down by the cable that packets on this way come up by, so that a way which nobody shares upwards is not shared downwards.
-Port mirrored_port(const Fabric& fabric, const Ways& ways, const std::vector<Port>& onward, SwitchIndex at, Way way) {
+// Down by the cable that packets on this up-path come up by, so that an up-path which nobody shares upwards is not shared downwards.
+Port mirrored_port(const Fabric& fabric, const UpPaths& up_paths, const std::vector<Port>& onward, SwitchIndex at,
+                   UpPath up_path) {
   for (const Port port : onward) {
     const Peer& child = fabric.switches[at].ports[port];
-    if (ways.up_port(child.index, way) == child.port) return port;
+    if (up_paths.up_port(child.index, up_path) == child.port) return port;
   }
-  return onward[ways.cable(fabric.switches[at].level - 1, way) % onward.size()];
+  return onward[up_paths.cable(fabric.switches[at].level - 1, up_path) % onward.size()];
 }
 
 // The port by which a packet on `way` leaves `at`, on its way to `leaf` (another switch than `at`).
-Port next_port(const Fabric& fabric, const Ways& ways, const Bearing& bearing, SwitchIndex at, Way way) {
+Port next_port(const Fabric& fabric, const UpPaths& up_paths, const Bearing& bearing, SwitchIndex at, UpPath up_path) {
   const std::vector<Port>& onward = bearing.onward[at];
   if (onward.empty()) return kUnset;
-  if (bearing.over[at]) return mirrored_port(fabric, ways, onward, at, way);
-  const Port wanted = bearing.over[ways.root(way)] ? ways.up_port(at, way) : Port{0};
-  return wanted != 0 ? wanted : onward[way % onward.size()];
+  if (bearing.over[at]) return mirrored_port(fabric, up_paths, onward, at, up_path);
+  const Port wanted = bearing.over[up_paths.root(up_path)] ? up_paths.up_port(at, up_path) : Port{0};
+  return wanted != 0 ? wanted : onward[up_path % onward.size()];
 }
 
 Result<void> check_entries(const Fabric& fabric, std::uint64_t lids) {
@@ -67,30 +68,31 @@ Result<void> check_entries(const Fabric& fabric, std::uint64_t lids) {
 
 } // namespace
 
-Tables::Tables(const Fabric& fabric, const Ways& ways, const LidPlan& lids)
+Tables::Tables(const Fabric& fabric, const UpPaths& up_paths, const LidPlan& lids)
     : width_(std::size_t{lids.largest()} + 1), ports_(fabric.switches.size() * width_, kUnset) {
-  for (SwitchIndex leaf = 0; leaf < fabric.leaves(); ++leaf) route_to_leaf(fabric, ways, lids, leaf);
+  for (SwitchIndex leaf = 0; leaf < fabric.leaves(); ++leaf) route_to_leaf(fabric, up_paths, lids, leaf);
   for (SwitchIndex target = 0; target < fabric.switches.size(); ++target) route_to_switch(fabric, lids, target);
 }
 
-void Tables::route_to_leaf(const Fabric& fabric, const Ways& ways, const LidPlan& lids, SwitchIndex leaf) {
+void Tables::route_to_leaf(const Fabric& fabric, const UpPaths& up_paths, const LidPlan& lids, SwitchIndex leaf) {
   std::vector<HostIndex> hosts;
   for (const Peer& peer : fabric.switches[leaf].ports)
     if (peer.kind == Peer::Kind::host) hosts.push_back(peer.index);
   if (hosts.empty()) return;
   const Bearing bearing = bearing_to(fabric, leaf);
-  std::vector<Way> way_of; // [host of the leaf][offset]
+  std::vector<UpPath> up_path_of; // [host of the leaf][offset]
   for (const HostIndex host : hosts)
-    for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset) way_of.push_back(lids.way(host, offset));
-  std::vector<Port> by_way(ways.count());
+    for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset) up_path_of.push_back(lids.up_path(host, offset));
+  std::vector<Port> by_up_path(up_paths.count());
   for (SwitchIndex at = 0; at < fabric.switches.size(); ++at) {
     if (!fabric.switches[at].present) continue;
     if (at != leaf)
-      for (Way way = 0; way < ways.count(); ++way) by_way[way] = next_port(fabric, ways, bearing, at, way);
-    const Way* way = way_of.data();
+      for (UpPath up_path = 0; up_path < up_paths.count(); ++up_path)
+        by_up_path[up_path] = next_port(fabric, up_paths, bearing, at, up_path);
+    const UpPath* up_path = up_path_of.data();
     for (const HostIndex host : hosts)
-      for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset, ++way)
-        set(at, lids.lid(host, offset), at == leaf ? fabric.hosts[host].leaf_port : by_way[*way]);
+      for (std::uint32_t offset = 0; offset < lids.offsets(); ++offset, ++up_path)
+        set(at, lids.lid(host, offset), at == leaf ? fabric.hosts[host].leaf_port : by_up_path[*up_path]);
   }
 }
 
@@ -111,15 +113,15 @@ void Tables::route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIn
 Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc, const LidRule& rule) {
   const std::uint64_t lids_needed = std::uint64_t{fabric.hosts.size()} + fabric.switches.size();
   if (auto good = check_entries(fabric, lids_needed); !good) return std::unexpected(std::move(good).error());
-  Ways ways(fabric);
-  auto lids = plan_lids(fabric, ways, lmc, rule);
+  UpPaths up_paths(fabric);
+  auto lids = plan_lids(fabric, up_paths, lmc, rule);
   if (!lids) return std::unexpected(std::move(lids).error());
   if (auto good = check_entries(fabric, lids->largest()); !good) return std::unexpected(std::move(good).error());
-  Tables tables(fabric, ways, *lids);
-  return Network{std::move(fabric), std::move(ways), std::move(*lids), std::move(tables)};
+  Tables tables(fabric, up_paths, *lids);
+  return Network{std::move(fabric), std::move(up_paths), std::move(*lids), std::move(tables)};
 }
 
-// Where one host of a leaf arrives, all do, at every offset: who can go up at all is sent up by a way that comes down again.
+// Where one host of a leaf arrives, all do, at every offset: who can go up at all is sent up by an up-path that comes down again.
 Result<void> check_reachable(const Network& network) {
   const Fabric& fabric = network.fabric;
   std::vector<HostIndex> one_of_leaf;

@@ -1,5 +1,5 @@
-// Forwarding tables (LFTs): at every switch the port for every LID. Packets go up towards the root of the LID's way until the
-// destination is below, then down; where failures have closed that way, up by another that is open. Never down and up again, so
+// Forwarding tables (LFTs): at every switch the port for every LID. Packets go up towards the root of the LID's up-path until the
+// destination is below, then down; where failures have closed that up-path, up by another that is open. Never down and up again, so
 // without deadlock. LIDs of switches (management only) take a shortest path.
 #pragma once
 
@@ -11,24 +11,24 @@ inline constexpr Port kUnset = 255; // no entry: packets to this LID are dropped
 
 class Tables {
  public:
-  Tables(const Fabric& fabric, const Ways& ways, const LidPlan& lids);
+  Tables(const Fabric& fabric, const UpPaths& up_paths, const LidPlan& lids);
 
   [[nodiscard]] Port port(SwitchIndex at, Lid lid) const { return ports_[std::size_t{at} * width_ + lid]; }
   void set(SwitchIndex at, Lid lid, Port port) { ports_[std::size_t{at} * width_ + lid] = port; }
   [[nodiscard]] Lid largest() const { return static_cast<Lid>(width_ - 1); }
 
  private:
-  void route_to_leaf(const Fabric& fabric, const Ways& ways, const LidPlan& lids, SwitchIndex leaf);
+  void route_to_leaf(const Fabric& fabric, const UpPaths& up_paths, const LidPlan& lids, SwitchIndex leaf);
   void route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIndex target);
 
   std::size_t width_;
   std::vector<Port> ports_; // [switch][lid]
 };
 
-// All that is needed to send: the fabric, its ways, LIDs and tables.
+// All that is needed to send: the fabric, its up-paths, LIDs and tables.
 struct Network {
   Fabric fabric;
-  Ways ways;
+  UpPaths up_paths;
   LidPlan lids;
   Tables tables;
 };

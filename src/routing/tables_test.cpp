@@ -7,7 +7,7 @@ namespace {
 
 // Every LID in use leads from every host to its owner; returns the roots passed.
 void expect_all_arrive(const Network& network, const std::string& what) {
-  const Job all = whole_job(network.fabric);
+  const JobHosts all = whole_job(network.fabric);
   for (const HostIndex from : all.hosts)
     for (const HostIndex to : all.hosts)
       for (std::uint32_t offset = 0; offset < network.lids.offsets(); ++offset) {
@@ -53,7 +53,7 @@ TEST(Tables, TakeTheRootThatTheLidNames) {
         SwitchIndex top = 0;
         follow(network, 127, to, network.lids.lid(to, offset), [&](SwitchIndex at, Port) { top = std::max(top, at); });
         if (network.fabric.hosts[to].leaf / 4 != network.fabric.hosts[127].leaf / 4) {
-          EXPECT_EQ(top, network.ways.root(network.lids.way(to, offset)));
+          EXPECT_EQ(top, network.up_paths.root(network.lids.up_path(to, offset)));
         }
       }
   }
@@ -85,12 +85,12 @@ TEST(Tables, SendBaseLidsAsTablesOfOneLidPerHostDo) {
     const Network single = testing::network_of(one.tree, 0, one.failed);
     const Network reports = testing::network_of(one.tree, {}, one.failed, kReportLids);
     ASSERT_GT(network.lids.lmc, 0U);
-    const Job all = whole_job(network.fabric);
+    const JobHosts all = whole_job(network.fabric);
     for (const HostIndex from : all.hosts)
       for (const HostIndex to : all.hosts) {
         const Hops base = hops(network, from, to, 0);
         ASSERT_EQ(base, hops(single, from, to, 0)) << from << " to " << to;
-        ASSERT_EQ(base, hops(reports, from, to, reports.lids.offset(to, to % reports.lids.ways).value()));
+        ASSERT_EQ(base, hops(reports, from, to, reports.lids.offset(to, to % reports.lids.up_paths).value()));
       }
   }
 }
@@ -99,7 +99,7 @@ TEST(Tables, SendBaseLidsAsTablesOfOneLidPerHostDo) {
 TEST(Tables, SendBaseLidsUpByTheDigitsOfTheHost) {
   for (const auto& [k, levels] : {std::pair(6U, 2U), std::pair(3U, 3U), std::pair(2U, 4U)}) {
     const Network network = testing::network_of(std::to_string(k) + "-ary-" + std::to_string(levels) + "-tree");
-    const Job all = whole_job(network.fabric);
+    const JobHosts all = whole_job(network.fabric);
     for (const HostIndex from : all.hosts)
       for (const HostIndex to : all.hosts) {
         HostIndex digits = to;
@@ -143,7 +143,7 @@ TEST(Tables, ReachSwitchesToo) {
 TEST(Tables, NoticeLoopsAndDrops) {
   Network network = testing::network_of("3-ary-2-tree");
   const Lid lid = network.lids.lid(17, 0);
-  const SwitchIndex root = network.ways.root(network.lids.way(17, 0));
+  const SwitchIndex root = network.up_paths.root(network.lids.up_path(17, 0));
   network.tables.set(root, lid, 1); // back down to leaf 0
   EXPECT_FALSE(follow(network, 0, 17, lid, [](SwitchIndex, Port) {}));
   network.tables.set(root, lid, kUnset);

@@ -31,19 +31,19 @@ inline Network network_of(std::string_view tree, std::optional<std::uint32_t> lm
   return std::move(network.value());
 }
 
-inline Job job_of(const Network& network, std::string_view nodes) {
+inline JobHosts job_of(const Network& network, std::string_view nodes) {
   return make_job(network.fabric, parse_node_list(nodes).value()).value();
 }
 
 // `count` of the hosts that are present.
-inline Job random_job(const Network& network, std::size_t count, std::mt19937& dice) {
+inline JobHosts random_job(const Network& network, std::size_t count, std::mt19937& dice) {
   std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
   std::ranges::shuffle(hosts, dice);
   hosts.resize(std::min(count, hosts.size()));
   return make_job(network.fabric, hosts).value();
 }
 
-inline LoadReport load_of(const Network& network, const Job& job, Method method, const Pattern& pattern) {
+inline LoadReport load_of(const Network& network, const JobHosts& job, Method method, const Pattern& pattern) {
   const auto selection = select(network, job, method, pattern);
   EXPECT_TRUE(selection) << selection.error().message();
   auto report = check_load(network, job, selection.value(), pattern);
@@ -51,7 +51,7 @@ inline LoadReport load_of(const Network& network, const Job& job, Method method,
   return std::move(report.value());
 }
 
-inline LoadReport shift_load(const Network& network, const Job& job, Method method) {
+inline LoadReport shift_load(const Network& network, const JobHosts& job, Method method) {
   return load_of(network, job, method, Pattern::shift(job.nodes()));
 }
 

@@ -1,4 +1,4 @@
-// Engines that work off requests, in time: while several move, each gets its max-min fair share of engine, links and node.
+// Engines that take requests in order, in time: while several move, each gets its max-min fair share of engine, links and node.
 // All algorithms that let engines run freely reckon with this; which request an engine takes next is the caller's choice.
 //
 //   flow.reset(engines)
@@ -141,7 +141,7 @@ void put_in_order(Schedule& schedule);
 // Sets Placement::shares_link from the times: for schedules that were not made by one run of a Flow.
 void mark_shared_links(const Problem& problem, Schedule& schedule);
 
-// Lets engines work off what is planned in its order, without a look at its times.
+// Lets engines take what is planned in its order, without a look at its times.
 void run_freely(Flow& flow, const Problem& problem, const Schedule& planned);
 
 } // namespace heddle::schedule

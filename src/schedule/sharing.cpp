@@ -42,7 +42,7 @@ constexpr int kPathPasses = 3;
 
 // Whose presence on a request's links counts against it: nobody's, users of the link that has most, users of all its links, or
 // users by another route. It may put a request behind others, but an engine that could begin one never waits: none does when
-// it works off its queue, so such a plan's times would not come about.
+// it empties its queue, so such a plan's times would not come about.
 enum class Crowd : std::uint8_t { ignored, on_link, on_all_links, of_other_routes };
 enum class First : std::uint8_t { critical, widest, longest, shortest };
 struct Preference {

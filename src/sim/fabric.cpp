@@ -15,7 +15,7 @@ Result<void> check_rules(const Fabric& fabric) {
                   "an mtu of at most " + std::to_string(kLargestPiece / 2));
   }
   if (rules.lanes == 0 || rules.lanes > kMostLanes) {
-    return refuse(std::to_string(rules.lanes) + " lanes cannot be had: 1 to " + std::to_string(kMostLanes));
+    return refuse(std::to_string(rules.lanes) + " lanes: expected 1 to " + std::to_string(kMostLanes));
   }
   if (rules.buffer_bytes < rules.mtu + rules.header_bytes) {
     return refuse("a buffer of " + std::to_string(rules.buffer_bytes) + " bytes holds no packet of " +

@@ -51,7 +51,7 @@ TEST(Fabric, SaysWhichRuleCannotWork) {
   EXPECT_EQ(fact_of(narrow), "a buffer of 100 bytes holds no packet of 2048");
   Fabric laneless = pair();
   laneless.packets.lanes = 0;
-  EXPECT_EQ(fact_of(laneless), "0 lanes cannot be had: 1 to 64");
+  EXPECT_EQ(fact_of(laneless), "0 lanes: expected 1 to 64");
   Fabric empty = pair();
   empty.packets.mtu = 0;
   EXPECT_EQ(fact_of(empty), "the mtu is 0");

@@ -113,7 +113,7 @@ Task halo(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
 }
 
 // Everybody knows from the seed who sends to whom.
-Task random_traffic(Peer& peer, const Job& job, std::uint32_t round, std::vector<std::byte>& buffer) {
+Task random_traffic(Peer& peer, const WorkloadRun& job, std::uint32_t round, std::vector<std::byte>& buffer) {
   std::mt19937_64 random(job.seed * 1'000'003 + round);
   std::vector<Request> requests;
   for (std::uint32_t from = 0; from < peer.size(); ++from) {
@@ -127,7 +127,8 @@ Task random_traffic(Peer& peer, const Job& job, std::uint32_t round, std::vector
   check(co_await peer.wait_all(requests));
 }
 
-Task one_round(Peer& peer, const Job& job, std::uint32_t round, std::vector<std::byte>& buffer, Buffers& shared) {
+Task one_round(Peer& peer, const WorkloadRun& job, std::uint32_t round, std::vector<std::byte>& buffer,
+               Buffers& shared) {
   switch (job.workload) {
     case Workload::ping_pong: return ping_pong(peer, buffer);
     case Workload::stream: return stream(peer, job.bytes, buffer);
@@ -138,7 +139,7 @@ Task one_round(Peer& peer, const Job& job, std::uint32_t round, std::vector<std:
   return ping_pong(peer, buffer);
 }
 
-std::uint64_t messages_of_a_round(const Job& job, std::uint32_t size) {
+std::uint64_t messages_of_a_round(const WorkloadRun& job, std::uint32_t size) {
   switch (job.workload) {
     case Workload::ping_pong: return 2;
     case Workload::stream: return kUnderWay;
@@ -161,7 +162,7 @@ std::size_t buffer_pieces(Workload workload) {
   return 0;
 }
 
-Task run_rounds(Peer& peer, const Job& job, Clock& clock, Buffers& shared) {
+Task run_rounds(Peer& peer, const WorkloadRun& job, Clock& clock, Buffers& shared) {
   std::vector<std::byte> buffer(buffer_pieces(job.workload) * job.bytes);
   for (std::uint32_t round = 0; round <= job.rounds; ++round) { // the first makes the connections
     if (round == 1) {
@@ -190,7 +191,7 @@ Options options_for(std::uint64_t processes) {
   return options;
 }
 
-Result<Measured> run_job(World& world, const Job& job) {
+Result<Measured> run_workload(World& world, const WorkloadRun& job) {
   if (world.size() < 2)
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a workload needs at least 2 processes"});
   const std::uint64_t each = job.workload == Workload::all_to_all ? 2 : buffer_pieces(job.workload);

@@ -19,7 +19,7 @@ enum class Workload : std::uint8_t {
 // "ping-pong", "stream", ... in the order above.
 std::span<const std::string_view> workload_names();
 
-struct Job {
+struct WorkloadRun {
   Workload workload{};
   std::uint64_t bytes = 8; // of each message
   std::uint32_t rounds = 10;
@@ -37,6 +37,6 @@ struct Measured {
 Options options_for(std::uint64_t processes);
 
 // Runs the job as the only program of the world. Error as World::run, and when a process fails.
-Result<Measured> run_job(World& world, const Job& job);
+Result<Measured> run_workload(World& world, const WorkloadRun& job);
 
 } // namespace heddle::simulation

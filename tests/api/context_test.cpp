@@ -168,7 +168,7 @@ void expect_moved_from(Context& context) {
   EXPECT_EQ(context.why(Rank{0}, 8).error().code, kRefused);
   EXPECT_EQ(context.waiting_for(), "");
   EXPECT_TRUE(context.figures().empty());
-  Status status;
+  Tracker status;
   EXPECT_EQ(context.one_sided().allocate(AreaId{1}, 8).error().code, kRefused);
   EXPECT_EQ(context.one_sided().push({}, word), kRefused);
   EXPECT_EQ(context.one_sided().lock(Rank{0}, AreaId{1}, status, 1min), kRefused);

@@ -24,12 +24,12 @@ template <typename Source>
 concept CanBeReceivedInto =
     requires(Context& context, Source&& source) { context.receive({}, std::forward<Source>(source)); };
 template <typename Source>
-concept CanBePushed = requires(OneSided& calls, Status& status, Source&& source) {
+concept CanBePushed = requires(OneSided& calls, Tracker& status, Source&& source) {
   calls.push(Place{}, std::forward<Source>(source), status);
   { calls.push(Place{}, std::forward<Source>(source)) } -> std::same_as<ErrorCode>;
 };
 template <typename Source>
-concept CanBePulledInto = requires(OneSided& calls, Status& status, Source&& source) {
+concept CanBePulledInto = requires(OneSided& calls, Tracker& status, Source&& source) {
   calls.pull(Place{}, std::forward<Source>(source), status);
   { calls.pull(Place{}, std::forward<Source>(source)) } -> std::same_as<ErrorCode>;
 };

@@ -224,16 +224,17 @@ class Messages {
     const auto number = static_cast<std::uint64_t>(event.completion.tag);
     const std::string name = "unsolicited message " + std::to_string(number) + " of rank " + std::to_string(peer);
     fate_.demand(number < stream.bytes.size() && !stream.here[number], name + " came twice, or was never sent");
-    fate_.demand(event.arrival.bytes == stream.bytes[number], name + " has another size");
-    fate_.demand(Content(seed_, unsolicited, peer, rank_, number).stands_in({event.arrival.data, event.arrival.bytes}),
-                 name + " is not as it was sent");
+    fate_.demand(event.unsolicited.bytes == stream.bytes[number], name + " has another size");
+    fate_.demand(
+        Content(seed_, unsolicited, peer, rank_, number).stands_in({event.unsolicited.data, event.unsolicited.bytes}),
+        name + " is not as it was sent");
     if (stream.bytes[number] <= kSmall) {
       fate_.demand(number >= stream.last_small, name + " came late");
       stream.last_small = number + 1;
     }
     stream.here[number] = true;
     ++stream.got;
-    context_.release(event.arrival);
+    context_.release(event.unsolicited);
   }
 
   void end(Operation& operation, const Completion& completion) {

@@ -57,7 +57,7 @@ class Shared {
 
   // True: done. False: the home is gone.
   template <typename Collect>
-  bool settle(const Status& status, std::uint32_t home, const char* what, Collect& collect) {
+  bool settle(const Tracker& status, std::uint32_t home, const char* what, Collect& collect) {
     while (!one_sided_.test(status)) {
       collect();
       fate_.watch_time();
@@ -75,11 +75,11 @@ class Shared {
     std::vector<std::byte> data(1 + dice_.below(dice_.chance(50) ? 64 : kSlotBytes));
     const Content content(seed_, 99, fate_.rank(), home, copies_++);
     content.write(data);
-    Status pushed;
+    Tracker pushed;
     one_sided_.push(slot, data, pushed);
     if (!settle(pushed, home, "a push", collect)) return;
     std::ranges::fill(data, std::byte{0});
-    Status pulled;
+    Tracker pulled;
     one_sided_.pull(slot, data, pulled);
     if (!settle(pulled, home, "a pull", collect)) return;
     fate_.demand(content.stands_in(data), "what was pushed to rank " + std::to_string(home) + " does not stand there");
@@ -87,7 +87,7 @@ class Shared {
 
   template <typename Collect>
   void count(std::uint32_t home, Collect& collect) {
-    Status status;
+    Tracker status;
     one_sided_.atomic({Rank{home}, kArea, 0}, Atomic::add(1), status);
     if (!settle(status, home, "an addition", collect)) return;
     fate_.demand(status.value() >= last_[home], "a counter went back");
@@ -97,7 +97,7 @@ class Shared {
 
   template <typename Collect>
   void guard(std::uint32_t home, Collect& collect) {
-    Status locked;
+    Tracker locked;
     one_sided_.lock(Rank{home}, kLock, locked);
     if (!settle(locked, home, "a lock", collect)) return;
     Guarded guarded;
@@ -115,7 +115,7 @@ class Shared {
     guarded.inside = 0;
     guarded.right = guarded.left;
     if (!move(home, guarded, true, collect)) return;
-    Status unlocked;
+    Tracker unlocked;
     one_sided_.unlock(Rank{home}, kLock, unlocked);
     settle(unlocked, home, "an unlock", collect);
   }
@@ -123,7 +123,7 @@ class Shared {
   template <typename Collect>
   bool move(std::uint32_t home, Guarded& guarded, bool there, Collect& collect) {
     const Place place{Rank{home}, kArea, kGuarded};
-    Status status;
+    Tracker status;
     if (there)
       one_sided_.push(place, std::as_bytes(std::span(&guarded, 1)), status);
     else

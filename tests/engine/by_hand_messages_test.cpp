@@ -157,7 +157,7 @@ TEST_F(ByHand, TheDeathOrDepartureOfAPeerThatWasCutOffIsStillTold) {
     std::memset(ring, 0x5a, 64);
     expect_connection_lost();
     EXPECT_EQ(engine_->send({.to = Rank{kPeer}}, ConstLayout()).error().fact,
-              "the connection to rank 2 is lost: it wrote rubbish into its ring");
+              "the connection to rank 2 is lost: its ring holds no valid record");
     for (int i = 0; i < 2; ++i) dies ? engine_->peer_failed(kPeer) : engine_->peer_left(kPeer);
     expect_end(dies ? Event::Kind::peer_failed : Event::Kind::peer_left,
                dies ? ErrorCode::peer_failed : ErrorCode::peer_left);

@@ -40,7 +40,7 @@ class Unsolicited : public testing::TestWithParam<Way> {
     }
   }
   void release_all() {
-    for (const Event& event : std::exchange(arrivals_, {})) at(0).release(event.arrival.handle);
+    for (const Event& event : std::exchange(arrivals_, {})) at(0).release(event.unsolicited.handle);
   }
   ErrorCode finish(std::uint32_t rank, Request request) {
     for (int i = 0; i < 100'000; ++i) {
@@ -80,8 +80,8 @@ TEST_P(Unsolicited, FloodsWaitForWhatIsReleasedAndLoseNothing) {
       ASSERT_LT(number, kMessages);
       EXPECT_FALSE(seen[number]);
       seen[number] = true;
-      ASSERT_EQ(event.arrival.bytes, data[number].size());
-      EXPECT_EQ(std::memcmp(event.arrival.data, data[number].data(), event.arrival.bytes), 0);
+      ASSERT_EQ(event.unsolicited.bytes, data[number].size());
+      EXPECT_EQ(std::memcmp(event.unsolicited.data, data[number].data(), event.unsolicited.bytes), 0);
       ++arrived;
     }
     release_all();
@@ -110,7 +110,7 @@ TEST_P(Unsolicited, OneLargerThanTheBoundEndsAtItsSenderAloneAndTheConnectionLiv
   cluster_->settle();
   poll();
   ASSERT_EQ(arrivals_.size(), 1U);
-  EXPECT_EQ(arrivals_[0].arrival.bytes, kBound / 2);
+  EXPECT_EQ(arrivals_[0].unsolicited.bytes, kBound / 2);
   release_all();
   EXPECT_EQ(held(), 0U);
   EXPECT_FALSE(at(1).has_events());

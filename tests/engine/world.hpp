@@ -209,9 +209,9 @@ class World {
         continue;
       ASSERT_FALSE(sent.arrived) << "twice";
       sent.arrived = true;
-      ASSERT_EQ(event.arrival.bytes, sent.bytes);
-      ASSERT_TRUE(sent.begins_with({event.arrival.data, event.arrival.bytes}));
-      held_.push_back({node, event.arrival.handle});
+      ASSERT_EQ(event.unsolicited.bytes, sent.bytes);
+      ASSERT_TRUE(sent.begins_with({event.unsolicited.data, event.unsolicited.bytes}));
+      held_.push_back({node, event.unsolicited.handle});
       if (chance(70)) release(held_.size() - 1);
       return;
     }

@@ -347,7 +347,7 @@ void HostileJob::say(std::uint32_t from, RecordKind kind, engine::Channel channe
              engine::Lead{.kind = kind, .channel = channel, .bytes = static_cast<std::uint32_t>(bytes.size())}.pack());
   at_[from] = at + span;
   if (announces_)
-    network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{from}, .value = engine::kRecordNotice});
+    network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{from}, .value = engine::kRecordWritten});
 }
 
 void HostileJob::lay_bytes() {
@@ -360,7 +360,7 @@ void HostileJob::lay_bytes() {
   std::copy_n(bytes.begin(), std::min<std::uint64_t>(bytes.size(), grant.bytes - at),
               memory.begin() + static_cast<std::ptrdiff_t>(at));
   if (announces_)
-    network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{from}, .value = engine::kRecordNotice});
+    network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{from}, .value = engine::kRecordWritten});
 }
 
 void HostileJob::lay_shared() {
@@ -387,7 +387,7 @@ void HostileJob::lay_shared() {
   store_word(slot, claim.pack());
   if (oddity == 0 || oddity > 5) ++shared_at_;
   if (announces_)
-    network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{from}, .value = engine::kRecordNotice});
+    network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{from}, .value = engine::kRecordWritten});
 }
 
 void HostileJob::write_request() {
@@ -416,7 +416,7 @@ void HostileJob::write_slot() {
 
 void HostileJob::write_notice() {
   const auto choice = input_.take<std::uint8_t>();
-  const std::uint64_t value = (choice & 4U) != 0 ? engine::kRecordNotice : word();
+  const std::uint64_t value = (choice & 4U) != 0 ? engine::kRecordWritten : word();
   const std::uint32_t from = peer();
   if (!announces_) return; // its contract: such a network sends none
   network_->push({.kind = (choice & 1U) != 0 ? ir::EventKind::remote_read : ir::EventKind::remote_written,
@@ -491,10 +491,10 @@ void HostileJob::collect() {
     const Event& event = events[i - 1];
     if (event.kind == Event::Kind::unsolicited_arrived) {
       std::uint64_t sum = 0; // all of it is there
-      for (std::uint64_t at = 0; at < event.arrival.bytes; ++at)
-        sum += static_cast<std::uint64_t>(event.arrival.data[at]);
-      demand(sum <= 255 * event.arrival.bytes, "an arrival can be read");
-      engine_->release(event.arrival.handle);
+      for (std::uint64_t at = 0; at < event.unsolicited.bytes; ++at)
+        sum += static_cast<std::uint64_t>(event.unsolicited.data[at]);
+      demand(sum <= 255 * event.unsolicited.bytes, "an arrival can be read");
+      engine_->release(event.unsolicited.handle);
     } else if (event.kind != Event::Kind::peer_failed && event.kind != Event::Kind::pushed) {
       busy_.erase(event.cookie);
     }

@@ -85,7 +85,7 @@ class HostileJob {
     std::uint64_t request = 0; // 0: an event will tell
   };
   struct OneSided {
-    Status status;
+    Tracker status;
     std::vector<std::byte> memory;
     std::vector<std::uint64_t> bits;
     std::uint32_t target = 0;

@@ -119,7 +119,7 @@ TEST_F(HostilePartner, WhoGivesASlotThatWhatIsSentDoesNotFitIntoIsNotBelieved) {
   meet(1);
   constexpr ir::RemotePlace kLast{.key = HostileNetwork::kPeerMemory, .offset = HostileNetwork::kPeerBytes - 128};
   say(pattern::Topic::answer, pattern::Header{.count = 1, .line = kLast},
-      pattern::Answer{.way = pattern::Way::record, .place = kLast, .slot = 64});
+      pattern::Answer{.way = pattern::Delivery::record, .place = kLast, .slot = 64});
   meet(1 | 0x8000'0000U);
   ASSERT_TRUE(one_->error());
   EXPECT_EQ(one_->error()->fact, "rank 2 said something of the pattern that makes no sense");

@@ -4,7 +4,7 @@
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
-// Memory that cannot be had is a null pointer, as it is without the sanitizer, and what peers ask for cannot be had soon. Where
+// Memory that there is not is a null pointer, as it is without the sanitizer, and what peers ask for is soon too much. Where
 // the library does not expect that, it is reported.
 extern "C" const char* __asan_default_options();
 const char* __asan_default_options() {

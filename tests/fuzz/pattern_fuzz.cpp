@@ -108,16 +108,16 @@ class HostilePatterns {
     append(bytes, heddle::pattern::Header{.count = job_.word(), .line = place()});
     if (input_.below(4) != 0) { // as they should be
       for (const auto& [is_put, size] : sends_[from]) {
-        const auto way = is_put                 ? heddle::pattern::Way::put
-                         : input_.below(2) == 0 ? heddle::pattern::Way::record
-                                                : heddle::pattern::Way::data;
+        const auto way = is_put                 ? heddle::pattern::Delivery::put
+                         : input_.below(2) == 0 ? heddle::pattern::Delivery::record
+                                                : heddle::pattern::Delivery::data;
         append(bytes, heddle::pattern::Answer{
                           .way = way, .place = place(), .flag = place(), .slot = (16 + size + 31) / 32 * 32 + 64});
       }
       return say(from, heddle::pattern::Topic::answer, bytes);
     }
     for (std::uint32_t i = input_.below(4); i > 0; --i)
-      append(bytes, heddle::pattern::Answer{.way = static_cast<heddle::pattern::Way>(input_.below(6)),
+      append(bytes, heddle::pattern::Answer{.way = static_cast<heddle::pattern::Delivery>(input_.below(6)),
                                             .verdict = static_cast<heddle::pattern::Verdict>(input_.below(9)),
                                             .place = place(),
                                             .flag = place(),

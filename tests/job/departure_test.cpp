@@ -6,24 +6,24 @@ namespace {
 
 TEST(Departure, EndsWhatOnlyTheOneThatLeftCouldComplete) {
   for (const char* waiting : {"automatic", "sleep", "spin"})
-    run_job(
+    run_workload(
         {.processes = 3, .program = "departure_program", .arguments = {}, .options = {{"HEDDLE_WAITING", waiting}}});
 }
 
 TEST(Departure, LeavesTheReceiversMemoryAlone) {
-  run_job({.program = "leaving_program", .arguments = {"receive"}});
+  run_workload({.program = "leaving_program", .arguments = {"receive"}});
 }
 
 TEST(Departure, GivesNobodyTheSendersMemoryForTheMessage) {
-  run_job({.program = "leaving_program", .arguments = {"send"}});
+  run_workload({.program = "leaving_program", .arguments = {"send"}});
 }
 
 TEST(Departure, IsHeardOfAmidTraffic) {
-  run_job({.processes = 3, .program = "leaving_program", .arguments = {"busy"}});
+  run_workload({.processes = 3, .program = "leaving_program", .arguments = {"busy"}});
 }
 
 TEST(Departure, OfAForkedChildIsNoneAndItsCallsAreRefused) {
-  run_job({.program = "leaving_program", .arguments = {"fork"}});
+  run_workload({.program = "leaving_program", .arguments = {"fork"}});
 }
 
 } // namespace

@@ -20,10 +20,10 @@ TEST_P(Exchange, BringsEveryBlockToItsPlace) {
   const std::string rounds = std::to_string(std::max<std::uint64_t>(12 / kSlowdown, 2));
   for (const std::uint64_t seed : new_seeds(2)) {
     SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
-    run_job({.processes = GetParam().processes,
-             .program = "exchange_program",
-             .arguments = {std::to_string(seed), rounds, GetParam().largest},
-             .options = GetParam().options});
+    run_workload({.processes = GetParam().processes,
+                  .program = "exchange_program",
+                  .arguments = {std::to_string(seed), rounds, GetParam().largest},
+                  .options = GetParam().options});
   }
 }
 

@@ -113,7 +113,7 @@ int arguments() {
   demand(context.wait(Request{.name = (std::uint64_t{9} << 32U) + 12345}).code == ErrorCode::stale_request,
          "a stale request");
   demand(!context.cancel(Request{.name = (std::uint64_t{9} << 32U) + 12345}), "a stale request was cancelled");
-  context.release(Arrival{.data = nullptr, .bytes = 0, .handle = 99});
+  context.release(UnsolicitedMessage{.data = nullptr, .bytes = 0, .handle = 99});
   exchange(context);
   wrong_atomics(context);
   use_moved_pattern(context);

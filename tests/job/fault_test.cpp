@@ -33,27 +33,28 @@ bool says(const Outcome& outcome, std::string_view part) {
 }
 
 TEST(Fault, WrongArgumentsAreErrorsAndTheJobGoesOn) {
-  run_job({.program = "fault_program", .arguments = {"arguments"}});
+  run_workload({.program = "fault_program", .arguments = {"arguments"}});
 }
 
 TEST(Fault, AMessageTooLongForItsReceiveIsCutAndTheNextIsWhole) {
-  run_job({.program = "fault_program", .arguments = {"truncate"}});
+  run_workload({.program = "fault_program", .arguments = {"truncate"}});
 }
 
 TEST(Fault, AMessageTooLongIsCutWithoutCrossMemory) {
-  run_job({.program = "fault_program", .arguments = {"truncate"}, .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
+  run_workload(
+      {.program = "fault_program", .arguments = {"truncate"}, .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
 }
 
 TEST(Fault, AMessageTooLongIsCutOnSharedRings) {
-  run_job(
+  run_workload(
       {.program = "fault_program",
        .arguments = {"truncate"},
        .options = {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "64KiB"}, {"HEDDLE_EAGER_LIMIT", "16KiB"}}});
 }
 
 TEST(Fault, MemoryThatIsNotAllThereEndsTheMessageAtBothEndsAndNothingElse) {
-  run_job({.program = "fault_program", .arguments = {"unmapped"}});
-  run_job({.program = "fault_program", .arguments = {"unmapped"}, .options = {{"HEDDLE_ASSIST", "false"}}});
+  run_workload({.program = "fault_program", .arguments = {"unmapped"}});
+  run_workload({.program = "fault_program", .arguments = {"unmapped"}, .options = {{"HEDDLE_ASSIST", "false"}}});
 }
 
 TEST(Fault, AListOfTranslatorsThatNamesNoneIsRefused) {
@@ -64,7 +65,7 @@ TEST(Fault, AListOfTranslatorsThatNamesNoneIsRefused) {
 }
 
 TEST(Fault, ASecondJoinIsRefusedUntilTheFirstIsLeft) {
-  const std::string output = run_job({.program = "fault_program", .arguments = {"rejoin"}});
+  const std::string output = run_workload({.program = "fault_program", .arguments = {"rejoin"}});
   EXPECT_NE(output.find("already_joined: rank 0 has already joined this job"), std::string::npos) << output;
 }
 

@@ -7,18 +7,18 @@ namespace {
 TEST(Gather, FirstWordsOfManyToOneAreAllHeard) {
   for (int round = 0; round < 4; ++round)
     for (const char* waiting : {"automatic", "sleep"})
-      run_job({.processes = 8,
-               .program = "gather_program",
-               .arguments = {"3", "8"},
-               .options = {{"HEDDLE_WAITING", waiting}}});
+      run_workload({.processes = 8,
+                    .program = "gather_program",
+                    .arguments = {"3", "8"},
+                    .options = {{"HEDDLE_WAITING", waiting}}});
 }
 
 TEST(Gather, NobodyLeavesWithoutSayingThatItHasFetchedAMessage) {
   for (int round = 0; round < 4; ++round)
-    run_job({.processes = 3,
-             .program = "gather_program",
-             .arguments = {"10", "60000"},
-             .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}});
+    run_workload({.processes = 3,
+                  .program = "gather_program",
+                  .arguments = {"10", "60000"},
+                  .options = {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}});
 }
 
 } // namespace

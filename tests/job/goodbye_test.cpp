@@ -8,7 +8,7 @@ namespace heddle::tests {
 namespace {
 
 TEST(Goodbye, OfManyAtOnceIsNoDeath) {
-  EXPECT_EQ(run_job({.processes = 200 / kSlowdown, .program = "goodbye_program", .run_options = {"--survive"}}),
+  EXPECT_EQ(run_workload({.processes = 200 / kSlowdown, .program = "goodbye_program", .run_options = {"--survive"}}),
             "told of 0 deaths\n");
 }
 

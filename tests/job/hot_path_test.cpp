@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kRounds = 100'000;
 
 TEST(JobHotPath, AllocatesNothingOnceWarm) {
-  run_job({.program = "ping_program", .arguments = {std::to_string(kRounds / kSlowdown)}});
+  run_workload({.program = "ping_program", .arguments = {std::to_string(kRounds / kSlowdown)}});
 }
 
 #if !HEDDLE_TESTS_SANITIZED // they make system calls of their own

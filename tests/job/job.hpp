@@ -30,7 +30,7 @@ inline std::vector<std::string> job_command(const JobPlan& plan) {
 }
 
 // Runs the job to its end; the status of `heddle run` and all output must be as of a job without a complaint.
-inline std::string run_job(const JobPlan& plan) {
+inline std::string run_workload(const JobPlan& plan) {
   Command command(job_command(plan), plan.options);
   std::string output = command.rest();
   EXPECT_EQ(command.status(), 0) << output;

@@ -88,7 +88,7 @@ void busy(std::optional<Context> context) {
 }
 
 // What a child of fork calls is refused, also what it asks of operations that the parent has under way.
-void call_in_child(Context& context, Request pending, const Status& locked) {
+void call_in_child(Context& context, Request pending, const Tracker& locked) {
   std::array<std::byte, 8> word{};
   std::array<Event, 4> events;
   const auto refused = [](ErrorCode code, const std::string& what) {
@@ -113,7 +113,7 @@ void call_in_child(Context& context, Request pending, const Status& locked) {
   refused(code_of(one_sided.atomic({Rank{1}, AreaId{1}, 0}, Atomic::add(1))), "atomic");
   refused(one_sided.unlock(Rank{1}, AreaId{2}), "unlock");
   refused(one_sided.wait(locked), "wait for a lock");
-  Status status;
+  Tracker status;
   one_sided.lock(Rank{1}, AreaId{3}, status);
   refused(status.code(), "lock");
   refused(code_of(one_sided.allocate(AreaId{9}, 64)), "allocate");
@@ -132,7 +132,7 @@ void fork(std::optional<Context> context) {
   const bool first = context->rank() == Rank{0};
   std::uint64_t word = 0;
   const Request pending = demand(context->receive({.tag = kTag}, Layout(&word, 8)), "receive");
-  Status locked;
+  Tracker locked;
   if (first) {
     one_sided.lock(Rank{1}, AreaId{2}, locked);
     for (const bool calls : {false, true}) {

@@ -52,7 +52,7 @@ class Limits {
     demand(context_.barrier(), "barrier");
     if (!first_) demand(context_.one_sided().lock(Rank{0}, kLock) == ErrorCode::ok, "lock");
     demand(context_.barrier(), "barrier");
-    Status status;
+    Tracker status;
     if (first_) {
       demand(context_.one_sided().lock(Rank{0}, kLock, status, kShort) == ErrorCode::timed_out, "a lock was had twice");
       demand(context_.one_sided().wait(status, kShort) == ErrorCode::timed_out, "a lock was had twice");

@@ -5,11 +5,11 @@ namespace heddle::tests {
 namespace {
 
 TEST(Limits, EndWaitsAndNothingElse) {
-  run_job({.program = "limits_program"});
+  run_workload({.program = "limits_program"});
 }
 
 TEST(Limits, EndWaitsThatSleep) {
-  run_job({.program = "limits_program", .options = {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}});
+  run_workload({.program = "limits_program", .options = {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}});
 }
 
 } // namespace

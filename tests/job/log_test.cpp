@@ -5,7 +5,7 @@ namespace heddle::tests {
 namespace {
 
 std::string output_at(const char* level) {
-  return run_job(
+  return run_workload(
       {.processes = 3, .program = "departure_program", .arguments = {}, .options = {{"HEDDLE_LOG_LEVEL", level}}});
 }
 

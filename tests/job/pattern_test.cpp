@@ -6,20 +6,20 @@ namespace {
 
 TEST(Pattern, ExchangesHalosOfAllSizes) {
   for (const char* bytes : {"0", "8", "5000", "300000"})
-    run_job({.processes = 3, .program = "pattern_program", .arguments = {"halo", bytes, "20"}});
+    run_workload({.processes = 3, .program = "pattern_program", .arguments = {"halo", bytes, "20"}});
 }
 
 TEST(Pattern, ExchangesHalosWithoutCrossMemory) {
   for (const char* bytes : {"8", "100000"})
-    run_job({.processes = 3,
-             .program = "pattern_program",
-             .arguments = {"halo", bytes, "20"},
-             .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
+    run_workload({.processes = 3,
+                  .program = "pattern_program",
+                  .arguments = {"halo", bytes, "20"},
+                  .options = {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}});
 }
 
 TEST(Pattern, ReceivesHalosIntoStridedMemoryBetweenBarriers) {
   for (const char* bytes : {"0", "8", "5000", "300000"})
-    run_job({.processes = 3, .program = "pattern_program", .arguments = {"strided", bytes, "20"}});
+    run_workload({.processes = 3, .program = "pattern_program", .arguments = {"strided", bytes, "20"}});
 }
 
 TEST(Pattern, EndsAStartWhenAPeerDies) {

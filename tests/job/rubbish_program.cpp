@@ -187,7 +187,7 @@ void endure(Context& context) {
            "traffic with the innocent failed");
     for (std::size_t i = context.poll(events); i > 0; --i) {
       const Event& event = events[i - 1];
-      if (event.kind == Event::Kind::unsolicited_arrived) context.release(event.arrival);
+      if (event.kind == Event::Kind::unsolicited_arrived) context.release(event.unsolicited);
       if (event.kind != Event::Kind::peer_failed) continue;
       demand(event.completion.peer == Rank{2}, "an innocent is said to have failed");
       demand(++deaths == 1, "told twice");

@@ -23,10 +23,11 @@ TEST_P(JobTraffic, IsWholeAndInOrder) {
   for (const std::uint64_t seed : new_seeds(1)) {
     SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    run_job({.processes = c.processes,
-             .program = "traffic_program",
-             .arguments = {std::to_string(seed), std::to_string(c.messages / kSlowdown), std::to_string(c.largest)},
-             .options = c.options});
+    run_workload(
+        {.processes = c.processes,
+         .program = "traffic_program",
+         .arguments = {std::to_string(seed), std::to_string(c.messages / kSlowdown), std::to_string(c.largest)},
+         .options = c.options});
   }
 }
 

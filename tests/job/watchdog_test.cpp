@@ -8,9 +8,9 @@ namespace {
 
 TEST(Watchdog, IsSilentWhileMessagesMove) {
   for (const char* waiting : {"spin", "automatic"})
-    EXPECT_EQ(run_job({.program = "watchdog_program",
-                       .arguments = {"1500"},
-                       .options = {{"HEDDLE_WATCHDOG_S", "1"}, {"HEDDLE_WAITING", waiting}}}),
+    EXPECT_EQ(run_workload({.program = "watchdog_program",
+                            .arguments = {"1500"},
+                            .options = {{"HEDDLE_WATCHDOG_S", "1"}, {"HEDDLE_WAITING", waiting}}}),
               "");
 }
 

@@ -218,7 +218,7 @@ TEST(TwoMachines, AreHeardByAnEventLoop) {
                   if (event.kind != Event::Kind::unsolicited_arrived) continue;
                   const auto from = static_cast<std::uint32_t>(event.completion.peer);
                   demand(static_cast<std::uint64_t>(event.completion.tag) == heard[from]++, "one is missing");
-                  context.release(event.arrival);
+                  context.release(event.unsolicited);
                 }
                 if (count > 0 || !demand(context.ready_to_sleep(), "ready_to_sleep")) continue;
                 demand(::epoll_wait(loop, &wanted, 1, 20'000) == 1, "slept through a message");

@@ -65,7 +65,7 @@ class Memory : public testing::Test {
       for (std::size_t i = job.wait_events(events, 10ms); i > 0; --i) {
         if (events[i - 1].kind != Event::Kind::unsolicited_arrived) continue;
         count += events[i - 1].completion.tag == label ? 1 : 0;
-        job.release(events[i - 1].arrival);
+        job.release(events[i - 1].unsolicited);
       }
     return count;
   }
@@ -181,7 +181,7 @@ TEST_F(Memory, IsAValueOfUnsolicitedMessages) {
       for (int looks = 0; looks < 1000 && count == 0; ++looks)
         for (std::size_t i = job.poll(events); i > 0; --i) {
           ++count;
-          job.release(events[i - 1].arrival);
+          job.release(events[i - 1].unsolicited);
         }
       const ErrorCode code = job.wait(*sent, 10s).code;
       expect_sound(code);

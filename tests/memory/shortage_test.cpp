@@ -159,7 +159,7 @@ class Hardship {
     for (std::size_t i = process.engine->take_events(events); i > 0; --i)
       if (events[i - 1].kind == Event::Kind::unsolicited_arrived) {
         ++arrived;
-        process.engine->release(events[i - 1].arrival.handle);
+        process.engine->release(events[i - 1].unsolicited.handle);
       }
     no_memory = false;
     process.arrived += arrived;
@@ -215,7 +215,7 @@ class Hardship {
     std::vector<std::byte> in;
     Request request;
     Completion completion;
-    Status status;
+    Tracker status;
   };
   static bool take(Process& process, Held& held) {
     const auto completion = process.engine->take_completion(held.request);

@@ -85,7 +85,7 @@ class Network final : public ir::Translator {
 class Member final : public engine::OneSidedHost {
  public:
   Member(Shared& shared, std::uint32_t rank, std::uint32_t size)
-      : shared_(shared), core_(rank, size, {}, recorder_), area_(common_.known.find_or_add(0, kLockId)) {}
+      : shared_(shared), engine_(rank, size, {}, recorder_), area_(common_.known.find_or_add(0, kLockId)) {}
 
   void reset(bool death_known, bool keeps, bool by_commands) {
     keeps_ = keeps;
@@ -99,14 +99,14 @@ class Member final : public engine::OneSidedHost {
     network_.emplace(shared_);
     queue_.emplace(*network_);
     port_.queue = &*queue_;
-    link_.port = &port_;
-    area_.link = by_commands ? &link_ : nullptr;
+    connection_.port = &port_;
+    area_.connection = by_commands ? &connection_ : nullptr;
     if (!by_commands)
       area_.seat.direct = {.memory = reinterpret_cast<std::byte*>(shared_.lock.data()),
                            .live = &live_,
                            .key = 1,
                            .inside = &inside_,
-                           .mark = core_.rank + 1};
+                           .mark = engine_.rank + 1};
     dead_ = death_known ? 1 : 0;
     heard_ = 0;
     rounds_ = 0;
@@ -141,12 +141,12 @@ class Member final : public engine::OneSidedHost {
   }
 
   // Whoever is told hears of it by a record, which wakes it.
-  engine::Link* link_for(std::uint32_t rank) override {
+  engine::Connection* connection_to(std::uint32_t rank) override {
     post(shared_.mail.at(rank), Shared::kPassed);
     return nullptr;
   }
-  void connect(engine::Link&) override {}
-  void pump_later(engine::Link&) override {}
+  void connect(engine::Connection&) override {}
+  void pump_later(engine::Connection&) override {}
   [[nodiscard]] bool has_ended(std::uint32_t rank) const override { return rank == 0 && dead_ != 0; }
   [[nodiscard]] std::uint64_t cut_off() const override { return 0; }
   [[nodiscard]] std::uint64_t gone() const override { return dead_; }
@@ -160,7 +160,7 @@ class Member final : public engine::OneSidedHost {
       locks_->command_ended(events[0]);
       return;
     }
-    std::atomic<std::uint32_t>& mail = shared_.mail.at(core_.rank);
+    std::atomic<std::uint32_t>& mail = shared_.mail.at(engine_.rank);
     if (locks_->tries_again()) {
       assume(++rounds_ < (by_commands_ ? 5 : 3)); // it looks again until somebody else has gone on
       locks_->progress();
@@ -178,21 +178,21 @@ class Member final : public engine::OneSidedHost {
 
   Shared& shared_;
   base::FlightRecorder recorder_{1};
-  engine::Core core_;
-  engine::Outbox outbox_{core_};
-  engine::OneSidedCommon common_{.core = core_, .outbox = outbox_, .host = *this};
+  engine::EngineState engine_;
+  engine::Outbox outbox_{engine_};
+  engine::OneSidedCommon common_{.engine = engine_, .outbox = outbox_, .host = *this};
   std::optional<engine::BasicLocks<ModelMemory>> locks_;
   engine::KnownArea& area_;
   std::atomic<std::uint64_t> live_{1};
   std::atomic<std::uint64_t> inside_{0};
-  std::optional<Status> status_;
+  std::optional<Tracker> status_;
   std::uint32_t dead_ = 0;
   std::uint32_t heard_ = 0;
   int rounds_ = 0;
   std::optional<Network> network_;
   std::optional<schedule::Queue> queue_;
   engine::Port port_;
-  engine::Link link_;
+  engine::Connection connection_;
   bool by_commands_ = false;
   bool keeps_ = false; // whoever has the lock keeps it
 };

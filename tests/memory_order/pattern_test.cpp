@@ -47,7 +47,7 @@ void reuse(const Line& line, std::uint64_t& memory) {
 }
 const std::uint64_t kFreed = Farewell{.why = Farewell::freed}.pack();
 
-// One partner sends a record each round, by Way::record.
+// One partner sends a record each round, by Delivery::record.
 class RecordProgram {
  public:
   RecordProgram(std::uint64_t rounds, bool by_commands) : rounds_(rounds), by_commands_(by_commands) {}
@@ -99,7 +99,7 @@ class RecordProgram {
   Line receivers_line_; // written by the sender
 };
 
-// One partner writes into the other's memory each round, by Way::data, or at once by Way::put.
+// One partner writes into the other's memory each round, by Delivery::data, or at once by Delivery::put.
 class DataProgram {
  public:
   DataProgram(std::uint64_t rounds, bool by_commands) : rounds_(rounds), by_commands_(by_commands) {}

@@ -15,17 +15,17 @@ namespace {
 class OneSidedEngine : public Engines {
  protected:
   ErrorCode lock(std::uint32_t by, Rank home = Rank{0}) {
-    Status status;
+    Tracker status;
     at(by).lock(home, kLock, status);
     return finish(status);
   }
   ErrorCode try_lock(std::uint32_t by, Rank home = Rank{0}) {
-    Status status;
+    Tracker status;
     at(by).try_lock(home, kLock, status);
     return finish(status);
   }
   ErrorCode unlock(std::uint32_t by, Rank home = Rank{0}) {
-    Status status;
+    Tracker status;
     at(by).unlock(home, kLock, status);
     return finish(status);
   }
@@ -64,7 +64,7 @@ TEST_P(OneSidedEngine, WorksThroughSharedRings) {
   const auto data = pattern(2000, 3);
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < kSize; ++rank) all.push_back(Rank{rank});
-  Status status;
+  Tracker status;
   at(0).mcast(all, {.place = {.peer = {}, .area = kArea, .offset = 8}, .local = unconst(data)}, status);
   EXPECT_EQ(finish(status), ErrorCode::ok);
   EXPECT_GT(cluster->node(0).figure("peers that share a ring"), 0U);
@@ -131,7 +131,7 @@ TEST_P(OneSidedEngine, RefusesBytesBehindANullPointer) {
       EXPECT_EQ(pull(by, {Rank{1}, kArea, 0}, into, {}, nothing), ErrorCode::bad_argument);
       EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, data, Selection::changed(nothing)), ErrorCode::bad_argument);
       EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, data, Selection::bitmap(no_bits, 8)), ErrorCode::bad_argument);
-      Status status;
+      Tracker status;
       const std::array peers{Rank{1}, Rank{0}};
       at(by).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = nothing}, status);
       EXPECT_NE(finish(status), ErrorCode::ok);
@@ -159,7 +159,7 @@ TEST_P(OneSidedEngine, RefusesAListOfPeersBehindANullPointer) {
   build(2);
   static_cast<void>(*at(1).allocate(kArea, 128, Access::all()));
   const auto data = pattern(64, 1);
-  Status status;
+  Tracker status;
   at(0).mcast(
       {static_cast<const Rank*>(nullptr), 2},
       {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = {const_cast<std::byte*>(data.data()), data.size()}},
@@ -187,7 +187,7 @@ TEST_P(OneSidedEngine, ClosesWithOperationsUnderWay) {
     if (round % 2 == 0) {
       ASSERT_EQ(push(0, {Rank{1}, kArea, 0}, data), ErrorCode::ok);
     }
-    Status status;
+    Tracker status;
     for (std::uint64_t i = 0; i < 50; ++i)
       at(0).push({.place = {Rank{1}, kArea, i * 64}, .local = unconst(data)}, status);
     for (int i = 0; i < round; ++i) cluster->progress(0);
@@ -269,7 +269,7 @@ TEST_P(OneSidedEngine, PushesToManyAtOnce) {
   for (std::uint32_t rank = 0; rank < 6; ++rank)
     if (rank != 4) memories.push_back(*at(rank).allocate(kArea, 256, Access::all()));
   const auto data = pattern(200, 8);
-  Status status;
+  Tracker status;
   const std::vector<Rank> peers{Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}};
   at(2).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 56}, .local = unconst(data)}, status);
   EXPECT_EQ(finish(status), ErrorCode::ok);
@@ -277,7 +277,7 @@ TEST_P(OneSidedEngine, PushesToManyAtOnce) {
   // One of them has no such area: the others have their data all the same.
   const auto other = pattern(200, 9);
   const std::vector<Rank> with_wrong{Rank{4}, Rank{0}, Rank{5}};
-  Status partly;
+  Tracker partly;
   at(2).mcast(with_wrong, {.place = {.peer = {}, .area = kArea, .offset = 56}, .local = unconst(other)}, partly);
   EXPECT_EQ(finish(partly), ErrorCode::unknown_area);
   EXPECT_EQ(std::memcmp(memories.front().data() + 56, other.data(), 200), 0);
@@ -293,7 +293,7 @@ TEST_P(OneSidedEngine, DoesAtomics) {
     return value;
   };
   const auto atomic = [this](std::uint32_t by, std::uint64_t offset, const Atomic& operation) {
-    Status status;
+    Tracker status;
     at(by).atomic({Rank{1}, kArea, offset}, operation, status);
     EXPECT_EQ(finish(status), ErrorCode::ok);
     return status.value();
@@ -316,17 +316,17 @@ TEST_P(OneSidedEngine, DoesAtomics) {
         for (const std::byte byte : memory) others += static_cast<std::uint64_t>(byte);
         EXPECT_EQ(others, 3U) << "a neighbour was touched";
       }
-  Status wrong;
+  Tracker wrong;
   at(0).atomic({Rank{1}, kArea, 4}, Atomic::add(1), wrong);
   EXPECT_EQ(finish(wrong), ErrorCode::bad_argument);
-  Status odd;
+  Tracker odd;
   at(0).atomic({Rank{1}, kArea, 0}, Atomic::add(1, 2), odd);
   EXPECT_EQ(finish(odd), ErrorCode::bad_argument);
-  Status unknown;
+  Tracker unknown;
   at(0).atomic({Rank{1}, kArea, 0}, Atomic{Atomic::Kind(99), 1, 0, 8}, unknown);
   EXPECT_EQ(finish(unknown), ErrorCode::bad_argument);
   EXPECT_FALSE(at(0).atomic_now({Rank{1}, kArea, 0}, Atomic{Atomic::Kind(99), 1, 0, 8}));
-  Status beyond;
+  Tracker beyond;
   at(0).atomic({Rank{1}, kArea, 64}, Atomic::add(1), beyond);
   EXPECT_EQ(finish(beyond), ErrorCode::out_of_range);
 }
@@ -352,16 +352,16 @@ TEST_P(OneSidedEngine, ALockIsNoMemoryAndMemoryNoLock) {
       EXPECT_FALSE(at(by).push_now({Rank{0}, kLock, 0}, data));
       EXPECT_FALSE(at(by).atomic_now({Rank{0}, kLock, 0}, Atomic::add(1)));
       EXPECT_FALSE(at(by).lock_now(Rank{0}, kArea));
-      Status added;
+      Tracker added;
       at(by).atomic({Rank{0}, kLock, 0}, Atomic::add(1), added);
       EXPECT_EQ(finish(added), ErrorCode::bad_argument);
-      Status told;
+      Tracker told;
       const std::vector<Rank> peers{Rank{0}, Rank{0}};
       at(by).mcast(peers, {.place = {.peer = {}, .area = kLock, .offset = 0}, .local = unconst(data)}, told);
       EXPECT_EQ(finish(told), ErrorCode::bad_argument);
       for (const auto take :
            {&engine::OneSidedEngine::lock, &engine::OneSidedEngine::try_lock, &engine::OneSidedEngine::unlock}) {
-        Status taken;
+        Tracker taken;
         (at(by).*take)(Rank{0}, kArea, taken);
         EXPECT_EQ(finish(taken), ErrorCode::bad_argument);
       }
@@ -385,16 +385,16 @@ TEST_P(OneSidedEngine, LocksInTheOrderOfComing) {
   build(5);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(1), ErrorCode::ok);
-  std::array<Status, 5> statuses;
+  std::array<Tracker, 5> statuses;
   for (const std::uint32_t rank : {3U, 0U, 4U, 2U}) {
     at(rank).lock(Rank{0}, kLock, statuses[rank]);
     for (int i = 0; i < 2000; ++i) cluster->progress();
     EXPECT_FALSE(statuses[rank].ended());
   }
-  Status again;
+  Tracker again;
   at(1).lock(Rank{0}, kLock, again);
   EXPECT_EQ(finish(again), ErrorCode::bad_argument);
-  Status tried;
+  Tracker tried;
   at(3).try_lock(Rank{0}, kLock, tried);
   EXPECT_EQ(finish(tried), ErrorCode::bad_argument); // it waits already
   std::uint32_t holder = 1;
@@ -427,7 +427,7 @@ TEST_P(OneSidedEngine, ADeadHolderIsReportedAndTheLockGoesOn) {
   build(4);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(1), ErrorCode::ok);
-  std::array<Status, 4> statuses;
+  std::array<Tracker, 4> statuses;
   for (const std::uint32_t rank : {2U, 3U}) {
     at(rank).lock(Rank{0}, kLock, statuses[rank]);
     for (int i = 0; i < 2000; ++i) cluster->progress();
@@ -476,7 +476,7 @@ TEST_P(OneSidedEngine, OneWhoTriesPassesOverADeadQueue) {
       build(6);
       ASSERT_TRUE(at(0).create_lock(kLock));
       ASSERT_EQ(lock(1), ErrorCode::ok);
-      std::array<Status, 6> statuses;
+      std::array<Tracker, 6> statuses;
       for (const std::uint32_t rank : {2U, 3U}) {
         at(rank).lock(Rank{0}, kLock, statuses[rank]);
         for (int i = 0; i < 2000; ++i) cluster->progress();
@@ -502,7 +502,7 @@ TEST_P(OneSidedEngine, OneWhoTriesTakesNothingFromTheLiving) {
   build(5);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(1), ErrorCode::ok);
-  Status waits;
+  Tracker waits;
   at(2).lock(Rank{0}, kLock, waits);
   for (int i = 0; i < 2000; ++i) cluster->progress();
   cluster->kill(1);
@@ -519,7 +519,7 @@ TEST_P(OneSidedEngine, ADeadWaiterIsPassedOver) {
   build(5);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(4), ErrorCode::ok);
-  std::array<Status, 5> statuses;
+  std::array<Tracker, 5> statuses;
   for (const std::uint32_t rank : {1U, 2U, 3U}) {
     at(rank).lock(Rank{0}, kLock, statuses[rank]);
     for (int i = 0; i < 2000; ++i) cluster->progress();
@@ -534,7 +534,7 @@ TEST_P(OneSidedEngine, ADeadHomeEndsEveryWait) {
   build(4);
   ASSERT_TRUE(at(3).create_lock(kLock));
   ASSERT_EQ(lock(1, Rank{3}), ErrorCode::ok);
-  Status waits;
+  Tracker waits;
   at(2).lock(Rank{3}, kLock, waits);
   for (int i = 0; i < 2000; ++i) cluster->progress();
   kill(3);
@@ -546,7 +546,7 @@ TEST_P(OneSidedEngine, AClosedLockEndsEveryWait) {
   build(3);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(1), ErrorCode::ok);
-  Status waits;
+  Tracker waits;
   at(2).lock(Rank{0}, kLock, waits);
   for (int i = 0; i < 2000; ++i) cluster->progress();
   ASSERT_TRUE(at(0).close(kLock));
@@ -567,7 +567,7 @@ class LocksUnderDeaths : public OneSidedEngine {
     ASSERT_TRUE(at(0).create_lock(kLock));
     struct Process {
       enum { wants, waits, holds, leaves } state = wants;
-      std::unique_ptr<Status> status;
+      std::unique_ptr<Tracker> status;
       int entered = 0;
     };
     std::array<Process, kSize> processes;
@@ -589,7 +589,7 @@ class LocksUnderDeaths : public OneSidedEngine {
         if (!cluster->alive(dead) && random() % 20 == 0) (*cluster)[rank].peer_failed(dead);
       Process& process = processes[rank];
       if (process.state == Process::wants) {
-        process.status = std::make_unique<Status>();
+        process.status = std::make_unique<Tracker>();
         if (random() % 10 < tries_of_ten)
           at(rank).try_lock(Rank{0}, kLock, *process.status);
         else
@@ -610,7 +610,7 @@ class LocksUnderDeaths : public OneSidedEngine {
         process.state = Process::holds;
       } else if (process.state == Process::holds && random() % 10 == 0) {
         inside = -1;
-        process.status = std::make_unique<Status>();
+        process.status = std::make_unique<Tracker>();
         at(rank).unlock(Rank{0}, kLock, *process.status);
         process.state = Process::leaves;
       } else if (process.state == Process::leaves && process.status->ended()) {

@@ -41,20 +41,20 @@ class Engines : public testing::TestWithParam<Manner> {
     cluster = std::make_unique<Cluster>(size, usual_limits(), GetParam().shape, seed);
   }
   engine::OneSidedEngine& at(std::uint32_t rank) { return (*cluster)[rank].one_sided(); }
-  ErrorCode finish(const Status& status) {
+  ErrorCode finish(const Tracker& status) {
     for (int i = 0; i < 200'000 && !status.ended(); ++i) cluster->progress();
     EXPECT_TRUE(status.ended()) << (*cluster)[0].waiting_for();
     return status.ended() ? status.code() : ErrorCode::timed_out;
   }
   ErrorCode push(std::uint32_t from, const Place& to, std::span<const std::byte> data, const Selection& selection = {},
                  Signal signal = {}) {
-    Status status;
+    Tracker status;
     at(from).push({.place = to, .local = unconst(data), .selection = selection, .signal = signal}, status);
     return finish(status);
   }
   ErrorCode pull(std::uint32_t by, const Place& from, std::span<std::byte> into, const Selection& selection = {},
                  std::span<std::byte> twin = {}) {
-    Status status;
+    Tracker status;
     at(by).pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
     return finish(status);
   }

@@ -14,7 +14,7 @@ constexpr AreaId kLock{2};
 
 // Whether all of it went well. Says nothing, since saying allocates.
 bool round(OneSided& one_sided, Rank peer, std::array<std::byte, 256>& data) {
-  Status status;
+  Tracker status;
   bool well = one_sided.push({peer, kArea, 0}, std::span(data).first(8)) == ErrorCode::ok;
   for (std::uint64_t i = 0; i < 8; ++i) one_sided.push({peer, kArea, i * 256}, data, status);
   one_sided.pull({peer, kArea, 512}, data, status);

@@ -22,17 +22,17 @@ TEST(OneSidedJob, AgreesWithTheModel) {
     for (const std::uint64_t seed : new_seeds(2)) {
       SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed << " processes " << setting.processes);
       std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-      const std::string output = run_job({.processes = setting.processes,
-                                          .program = "onesided_program",
-                                          .arguments = {std::to_string(seed), std::to_string(60 / kSlowdown)},
-                                          .options = setting.options,
-                                          .run_options = {}});
+      const std::string output = run_workload({.processes = setting.processes,
+                                               .program = "onesided_program",
+                                               .arguments = {std::to_string(seed), std::to_string(60 / kSlowdown)},
+                                               .options = setting.options,
+                                               .run_options = {}});
       EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
     }
 }
 
 TEST(OneSidedJob, EndsWhatOneThatLeftIsNeededFor) {
-  run_job({.processes = 3, .program = "departed_program", .arguments = {}, .options = {}, .run_options = {}});
+  run_workload({.processes = 3, .program = "departed_program", .arguments = {}, .options = {}, .run_options = {}});
 }
 
 TEST(OneSidedJob, SaysOfADeadOwnerThatItIsDead) {
@@ -49,7 +49,7 @@ TEST(OneSidedJob, SaysOfADeadOwnerThatItIsDead) {
 
 #if !HEDDLE_TESTS_SANITIZED // they need more address space than a limit can leave
 TEST(OneSidedJob, SaysThatAnAreaNeedsMoreMemoryThanThereIs) {
-  run_job({.program = "owner_program", .arguments = {"memory"}, .options = {}, .run_options = {}});
+  run_workload({.program = "owner_program", .arguments = {"memory"}, .options = {}, .run_options = {}});
 }
 #endif
 
@@ -70,15 +70,15 @@ TEST(OneSidedJob, LearnsOfADeathBySeldomCallsThatEndAtOnce) {
 
 TEST(OneSidedJob, KeepsInterleavedWordsOfTwoWriters) {
   for (const std::uint32_t processes : {2U, 3U})
-    run_job({.processes = processes,
-             .program = "region_program",
-             .arguments = {std::to_string(50 / kSlowdown)},
-             .options = {},
-             .run_options = {}});
+    run_workload({.processes = processes,
+                  .program = "region_program",
+                  .arguments = {std::to_string(50 / kSlowdown)},
+                  .options = {},
+                  .run_options = {}});
 }
 
 TEST(OneSidedJob, AllocatesNothingOnceWarm) {
-  run_job(
+  run_workload(
       {.program = "hot_program", .arguments = {std::to_string(20'000 / kSlowdown)}, .options = {}, .run_options = {}});
 }
 
@@ -89,11 +89,11 @@ TEST(OneSidedJob, MakesNoSystemCallPerOperation) {
 #endif
 
 TEST(OneSidedJob, KeepsLocksAndMemoryApart) {
-  run_job({.processes = 3, .program = "lock_program", .arguments = {"kinds"}, .options = {}, .run_options = {}});
+  run_workload({.processes = 3, .program = "lock_program", .arguments = {"kinds"}, .options = {}, .run_options = {}});
 }
 
 TEST(OneSidedJob, SharesALockFairly) {
-  const std::string output = run_job(
+  const std::string output = run_workload(
       {.processes = 16, .program = "lock_program", .arguments = {"share", "1"}, .options = {}, .run_options = {}});
   unsigned long fewest = ~0UL;
   unsigned long all = 0;

@@ -33,7 +33,7 @@ class McastEngine : public Engines {
       peers.push_back(Rank{rank});
     }
   }
-  void start(std::span<const std::byte> data, Status& status, const Selection& selection = {}, Signal signal = {},
+  void start(std::span<const std::byte> data, Tracker& status, const Selection& selection = {}, Signal signal = {},
              std::uint64_t offset = 0) {
     at(0).mcast(peers,
                 {.place = {.peer = {}, .area = kArea, .offset = offset},
@@ -44,7 +44,7 @@ class McastEngine : public Engines {
   }
   ErrorCode mcast(std::span<const std::byte> data, const Selection& selection = {}, Signal signal = {},
                   std::uint64_t offset = 0) {
-    Status status;
+    Tracker status;
     start(data, status, selection, signal, offset);
     return finish(status);
   }
@@ -182,7 +182,7 @@ TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
     const std::size_t bytes = random() % 2 == 0 ? 3000 : 100'000;
     open(16, bytes, seed);
     const auto data = pattern(bytes, static_cast<unsigned>(seed));
-    Status status;
+    Tracker status;
     start(data, status, {}, Signal::event(Tag{1}));
     std::vector<int> told(16, 0);
     std::set<std::pair<std::uint32_t, std::uint32_t>> knows; // who of whose death
@@ -242,7 +242,7 @@ TEST_P(McastEngine, LeavesAClosedAreaAlone) {
       ASSERT_EQ(mcast(pattern(50'000, 1)), ErrorCode::ok); // keys are known
     }
     const auto data = pattern(50'000, 2);
-    Status status;
+    Tracker status;
     start(data, status);
     for (std::uint64_t i = random() % 60; i > 0; --i) cluster->progress();
     const auto closer = static_cast<std::uint32_t>(1 + random() % 9);

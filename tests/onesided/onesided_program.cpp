@@ -209,7 +209,7 @@ class Member {
   std::vector<std::byte> exposed_;
   std::array<std::vector<std::vector<std::byte>>, 2> models_; // of this process's stripe: by area, by target
   std::vector<std::unique_ptr<Kept>> kept_;
-  Status status_;
+  Tracker status_;
   std::uint64_t added_ = 0;
 };
 

@@ -38,7 +38,7 @@ void outlive(Context& context) {
                  .code == ErrorCode::ok,
          "no word of rank 1");
   std::array<std::byte, 8> word{};
-  std::vector<Status> statuses(kAreas);
+  std::vector<Tracker> statuses(kAreas);
   for (std::uint64_t i = 0; i < kAreas; i += 2) one_sided.push({Rank{1}, AreaId{i}, 0}, word, statuses[i]);
   for (std::uint64_t i = 1; i < kAreas; i += 2) one_sided.pull({Rank{1}, AreaId{i}, 0}, word, statuses[i]);
   static_cast<void>(demand(context.send(Rank{1}, kAsked, word, SendMode::standard, Notify::event(0)), "send"));
@@ -46,7 +46,7 @@ void outlive(Context& context) {
   ::kill(static_cast<pid_t>(process), SIGUSR1);
   while (pages_of(process) > 0) {
   }
-  for (const Status& status : statuses) // the first may have been answered before the owner stopped calling
+  for (const Tracker& status : statuses) // the first may have been answered before the owner stopped calling
     demand_code(one_sided.wait(status), {ErrorCode::ok, ErrorCode::peer_failed}, "an operation");
   const auto added = one_sided.atomic({Rank{1}, AreaId{kAreas}, 0}, Atomic::add(1));
   demand(!added, "an atomic operation on what is dead succeeded");

@@ -18,7 +18,7 @@ constexpr Place kPlace{Rank{1}, kArea, 0};
 
 ErrorCode call(OneSided& one_sided, const std::string& what) {
   std::array<std::byte, 8> word{};
-  Status status;
+  Tracker status;
   if (what == "push")
     one_sided.push(kPlace, word, status);
   else if (what == "pull")

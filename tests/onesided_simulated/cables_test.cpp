@@ -31,7 +31,7 @@ Task chatter(Peer& peer) {
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
   std::vector<std::byte> data(kMany);
-  Status status;
+  Tracker status;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     std::uint64_t number = round * 100 + std::to_underlying(peer.rank());
     std::uint64_t heard = 0;

@@ -37,7 +37,7 @@ Task everything(Peer& peer) {
   const Rank next{(std::to_underlying(peer.rank()) + 1) % peer.size()};
   std::vector<std::byte> data(kBytes);
   for (std::size_t i = 0; i < kBytes; ++i) data[i] = static_cast<std::byte>(i * 7 + std::to_underlying(peer.rank()));
-  Status status;
+  Tracker status;
   one_sided.push({next, kArea, 16}, data, status, {}, Signal::event(Tag{5}));
   demand(co_await peer.wait(status) == ErrorCode::ok, "push");
   std::array<Event, 2> events;
@@ -112,7 +112,7 @@ TEST_P(OneSidedFabric, LocksExcludeAndAreFair) {
     OneSided& one_sided = peer.context().one_sided();
     if (peer.rank() == Rank{2}) demand(one_sided.create_lock(kLock).has_value(), "create");
     co_await peer.barrier();
-    Status status;
+    Tracker status;
     for (int round = 0; round < 10; ++round) {
       one_sided.lock(Rank{2}, kLock, status);
       demand(co_await peer.wait(status) == ErrorCode::ok, "lock");
@@ -147,7 +147,7 @@ void outlive_the_dead(const char* fabric, bool by_trying) {
                 OneSided& one_sided = peer.context().one_sided();
                 if (peer.rank() == Rank{0}) demand(one_sided.create_lock(kLock).has_value(), "create");
                 co_await peer.barrier();
-                Status status;
+                Tracker status;
                 for (int round = 0; round < 30; ++round) {
                   ErrorCode code = ErrorCode::lock_busy;
                   while (code == ErrorCode::lock_busy) {
@@ -195,7 +195,7 @@ Time time_of_push(std::size_t bytes, bool diff, std::uint64_t& moved) {
     if (peer.rank() == Rank{0}) {
       std::vector<std::byte> copy(bytes);
       std::vector<std::byte> twin(bytes);
-      Status status;
+      Tracker status;
       one_sided.pull({Rank{1}, kArea, 0}, copy, status, {}, twin);
       demand(co_await peer.wait(status) == ErrorCode::ok, "pull");
       std::mt19937 random(1);

@@ -36,7 +36,7 @@ Times time_of_mcast(const char* fabric, std::uint32_t peers, std::uint32_t recei
     const auto data = content(bytes, 3);
     std::vector<Rank> to;
     for (std::uint32_t rank = 1; rank <= receivers; ++rank) to.push_back(Rank{rank});
-    Status status;
+    Tracker status;
     for (const bool measured : {false, true}) {
       std::memset(memory.data(), 0, bytes);
       co_await peer.barrier();
@@ -102,7 +102,7 @@ Task tell_all(Peer& peer) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{64}, std::size_t{3000}, kBytes})
     for (std::uint32_t root = 0; root < peer.size(); root += 5) {
       const auto data = content(bytes, root);
-      Status status;
+      Tracker status;
       if (std::to_underlying(peer.rank()) == root) {
         one_sided.mcast(all, kArea, 0, data, status, {}, Signal::event(Tag{bytes}));
         demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
@@ -117,7 +117,7 @@ Task tell_all(Peer& peer) {
   std::vector<std::byte> twin = content(kBytes, 10);
   std::vector<std::byte> copy = twin;
   for (std::size_t i = 0; i < kBytes; i += 100) copy[i] ^= std::byte{0x80};
-  Status status;
+  Tracker status;
   if (peer.rank() == Rank{2}) {
     one_sided.mcast(all, kArea, 0, twin, status);
     demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
@@ -152,7 +152,7 @@ TEST_P(McastFabric, SaysWhenAnAreaIsClosedOrUnknown) {
     std::vector<Rank> others;
     for (std::uint32_t rank = 1; rank < peer.size(); ++rank) others.push_back(Rank{rank});
     const auto data = content(kBytes, 1);
-    Status status;
+    Tracker status;
     if (peer.rank() == Rank{0}) {
       one_sided.mcast(others, kArea, 0, data, status);
       const ErrorCode code = co_await peer.wait(status);
@@ -195,7 +195,7 @@ TEST_P(McastFabric, OutlivesTheDead) {
                   for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
                   if (peer.rank() == Rank{0}) {
                     for (unsigned round = 1; round <= 4; ++round) {
-                      Status status;
+                      Tracker status;
                       const auto data = content(kBytes, round);
                       one_sided.mcast(all, kArea, 0, data, status);
                       const ErrorCode code = co_await peer.wait(status);

@@ -175,7 +175,7 @@ TEST(RouteCommand, SaysInOneLineWhatIsWrong) {
   expect_refused({"route", "tables", "--tree", "36-ary-2-tree", "--lmc", "5", "--out", "/tmp"},
                  "a subnet has them up to 49151");
   expect_refused({"route", "tables", "--tree", "36-ary-2-tree", "--lids", "report", "--out", "/tmp"},
-                 "the report's rule needs a LID for every way");
+                 "the report's rule needs a LID for every up-path");
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--lids", "own", "--out", "/tmp"},
                  "--lids: no rule of LIDs is called 'own'");
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--out", "/proc/none"}, "cannot make the folder");

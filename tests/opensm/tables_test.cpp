@@ -72,7 +72,7 @@ TEST_F(Opensm, TakesTheTablesOfThirtyHosts) {
   for (const HostIndex to : {7U, 18U, 29U}) expect_traced(network, 0, to);
   expect_traced(network, 16, 3);
   EXPECT_THAT(subnet_.trace(8, 240), ElementsAre("leaf0", "root5", "leaf4")) << "host 29's base LID: root 29 mod 6";
-  EXPECT_THAT(subnet_.trace(8, 244), ElementsAre("leaf0", "root3", "leaf4")) << "the fourth way from there";
+  EXPECT_THAT(subnet_.trace(8, 244), ElementsAre("leaf0", "root3", "leaf4")) << "the fourth up-path from there";
 }
 
 TEST_F(Opensm, TakesTablesOfTheReportsRule) {
@@ -122,7 +122,7 @@ TEST_F(Opensm, ShowsTheTopologyThatTheProgramPlansOn) {
   EXPECT_THAT(again.load_tables(network.lids.lmc, 60), IsEmpty());
 }
 
-// The ways in which OpenSM goes wrong without saying so: the check must see each.
+// The up-paths in which OpenSM goes wrong without saying so: the check must see each.
 TEST_F(Opensm, IsNotTrustedWithoutLooking) {
   const Network network = prepare("3-ary-2-tree:9");
   const std::string lfts = subnet_.read("lfts");

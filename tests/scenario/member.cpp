@@ -102,11 +102,11 @@ void Member::take(const Event& event) {
   }
   if (event.completion.tag != kAccount) return messages_.arrived(event);
   Account account;
-  role_.demand(event.arrival.bytes == sizeof account && !memory_.has_account(peer), "an account makes no sense");
-  std::memcpy(&account, event.arrival.data, sizeof account);
+  role_.demand(event.unsolicited.bytes == sizeof account && !memory_.has_account(peer), "an account makes no sense");
+  std::memcpy(&account, event.unsolicited.data, sizeof account);
   role_.note([&] { return "hears what rank " + std::to_string(peer) + " has done to its memory"; });
   memory_.take_account(peer, account);
-  role_.context.release(event.arrival);
+  role_.context.release(event.unsolicited);
 }
 
 void Member::told(std::uint32_t rank, bool died) {

@@ -304,20 +304,20 @@ void Messages::arrived(const Event& event) {
   for (Sent& sent : incoming_) {
     if (!sent.unsolicited || sent.from != from || Tag{sent.tag} != event.completion.tag) continue;
     role_.note([&] {
-      return "gets an unsolicited message of " + std::to_string(event.arrival.bytes) + " bytes from rank " +
+      return "gets an unsolicited message of " + std::to_string(event.unsolicited.bytes) + " bytes from rank " +
              std::to_string(from);
     });
     role_.demand(!sent.arrived, "an unsolicited message arrived twice");
     sent.arrived = true;
     got_[from] += sent.may_fail ? 0 : 1;
-    role_.demand(event.arrival.bytes == sent.bytes, "an unsolicited message has another size");
-    role_.demand(sent.begins_with({event.arrival.data, event.arrival.bytes}),
+    role_.demand(event.unsolicited.bytes == sent.bytes, "an unsolicited message has another size");
+    role_.demand(sent.begins_with({event.unsolicited.data, event.unsolicited.bytes}),
                  "a byte of an unsolicited message is wrong");
     if (is_small(sent)) {
       role_.demand(sent.number >= last_small_[from], "a small unsolicited message overtook another");
       last_small_[from] = sent.number + 1;
     }
-    held_.push_back(event.arrival);
+    held_.push_back(event.unsolicited);
     // Where memory for them is short it is held until it is, and something is waited for.
     const bool is_short = role_.scenario.setup.options.unsolicited_memory.has_value();
     if (is_short ? releases_all_ : sent.number % 3 != 0) release(sent.number);

@@ -81,7 +81,7 @@ class Messages {
   std::vector<std::size_t> under_way_;
   std::vector<Reserved> reserved_;
   std::vector<Sent> matched_; // source and tag of what receives have got and probes have reserved
-  std::vector<Arrival> held_;
+  std::vector<UnsolicitedMessage> held_;
   bool releases_all_ = false;
   std::size_t next_ = 0; // of outgoing_
   std::uint64_t orders_ = 0;

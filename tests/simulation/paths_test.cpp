@@ -1,5 +1,5 @@
 // Paths in the library: planned at join from what processes publish, taken by packets because of the LID they carry.
-#include "job/paths.hpp"
+#include "job/path_plan.hpp"
 #include "routing/load.hpp"
 #include "routing/methods.hpp"
 #include "routing/tree.hpp"
@@ -120,7 +120,7 @@ TEST(Paths, AreRefusedWhereTheTopologyIsNotTheFabric) {
   EXPECT_EQ(refusal("6-ary-2-tree:30,lids=report", "colouring", 29, 3), "");
   EXPECT_EQ(refusal("6-ary-2-tree:30,lids=zz", "colouring", 29, 3),
             "bad_option: option topology: no rule of LIDs is called 'zz' (remedy: expected conventional or report)");
-  EXPECT_NE(refusal("6-ary-2-tree:30,lids=report", "colouring", 29, 1).find("needs a LID for every way"),
+  EXPECT_NE(refusal("6-ary-2-tree:30,lids=report", "colouring", 29, 1).find("needs a LID for every up-path"),
             std::string::npos);
   EXPECT_NE(refusal("6-ary-2-tre", "colouring", 29, 3).find("option topology"), std::string::npos);
   EXPECT_NE(refusal("no/such/file", "colouring", 29, 3).find("option topology"), std::string::npos);
@@ -138,7 +138,7 @@ double measured_us(const std::string& tree, const std::string& parameters, const
   auto world = simulation::World::create(setup);
   EXPECT_TRUE(world) << world.error().message();
   const auto measured =
-      simulation::run_job(*world, {.workload = simulation::Workload::all_to_all, .bytes = 128 << 10, .rounds = 1});
+      simulation::run_workload(*world, {.workload = simulation::Workload::all_to_all, .bytes = 128 << 10, .rounds = 1});
   EXPECT_TRUE(measured) << measured.error().message();
   return static_cast<double>(measured->time.count()) / 1e6;
 }

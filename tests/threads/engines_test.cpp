@@ -133,7 +133,7 @@ class Process {
     if (!complaint_.empty()) return;
     expect(engine_->take_completion(request)->code == ErrorCode::ok, "an operation fails");
   }
-  void finish(const Status& status) {
+  void finish(const Tracker& status) {
     wait([&status] { return status.ended(); });
     expect(status.ended() && status.code() == ErrorCode::ok, "a one-sided operation fails");
   }
@@ -206,7 +206,7 @@ class Process {
   void push(std::uint32_t to, std::uint64_t at, std::span<std::byte> data) {
     const Place place{.peer = Rank{to}, .area = kArea, .offset = at};
     if (engine_->one_sided().push_now(place, data)) return;
-    Status status;
+    Tracker status;
     engine_->one_sided().push({.place = place, .local = data}, status);
     finish(status);
   }
@@ -215,7 +215,7 @@ class Process {
   void count() {
     engine::OneSidedEngine& primitives = engine_->one_sided();
     if (!primitives.lock_now(Rank{0}, kLock)) {
-      Status status;
+      Tracker status;
       primitives.lock(Rank{0}, kLock, status);
       finish(status);
     }
@@ -223,18 +223,18 @@ class Process {
     std::uint64_t count = 0;
     const auto bytes = std::as_writable_bytes(std::span(&count, 1));
     if (!primitives.pull_now(guarded, bytes)) {
-      Status status;
+      Tracker status;
       primitives.pull({.place = guarded, .local = bytes}, status);
       finish(status);
     }
     ++count;
     push(0, kGuarded, bytes);
     if (!primitives.unlock_now(Rank{0}, kLock)) {
-      Status status;
+      Tracker status;
       primitives.unlock(Rank{0}, kLock, status);
       finish(status);
     }
-    Status status;
+    Tracker status;
     primitives.atomic({.peer = Rank{0}, .area = kArea, .offset = kCounter}, Atomic::add(1), status);
     finish(status);
   }

@@ -38,7 +38,7 @@ json option(const json& info, const std::string& name) {
 }
 
 json way_over(const json& info, const std::string& translator) {
-  for (const json& way : info.at("why").at("ways"))
+  for (const json& way : info.at("why").at("protocols"))
     if (way.at("translator") == translator) return way;
   ADD_FAILURE() << "no way over " << translator;
   return {};

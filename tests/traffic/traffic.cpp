@@ -258,9 +258,10 @@ void Traffic::arrived(const Event& event) {
     demand(!sent.arrived, "an unsolicited message arrived twice");
     sent.arrived = true;
     ++got_[sent.from];
-    demand(event.arrival.bytes == sent.bytes, "an unsolicited message has another size");
-    demand(sent.begins_with({event.arrival.data, event.arrival.bytes}), "a byte of an unsolicited message is wrong");
-    held_.push_back(event.arrival);
+    demand(event.unsolicited.bytes == sent.bytes, "an unsolicited message has another size");
+    demand(sent.begins_with({event.unsolicited.data, event.unsolicited.bytes}),
+           "a byte of an unsolicited message is wrong");
+    held_.push_back(event.unsolicited);
     if (dice_.chance(70)) release_one();
     return;
   }

@@ -86,7 +86,7 @@ class Traffic {
   std::deque<Operation> operations_;    // stays in place: layouts point into it
   std::vector<std::size_t> under_way_;  // those of operations_ that have not ended
   std::vector<Reserved> reserved_;
-  std::vector<Arrival> held_;
+  std::vector<UnsolicitedMessage> held_;
   std::size_t next_ = 0; // of outgoing_
   std::uint64_t orders_ = 0;
   std::uint64_t catch_alls_ = 0; // receives for anything under way

@@ -24,7 +24,7 @@ struct InfoArguments {
 };
 
 // Peers to whom a message of the size asked for travels alike.
-struct Way {
+struct PeersAlike {
   std::vector<std::uint32_t> peers; // none: any peer that the translator reaches, asked outside a job
   Protocol protocol;
 };
@@ -65,7 +65,7 @@ std::vector<std::string> in_words(const TranslatorReport& report) {
   return lines;
 }
 
-std::string addressee(const Way& way, const Inspection& found) {
+std::string addressee(const PeersAlike& way, const Inspection& found) {
   if (way.peers.empty()) return "to another process";
   if (way.peers == std::vector{found.rank}) return "to itself";
   return fmt::format("to rank{} {}", way.peers.size() == 1 ? "" : "s", base::print_ranks(way.peers));
@@ -99,7 +99,7 @@ void print_options(const Inspection& found) {
                option.origin, origin, option.meaning, option.unit.empty() ? "" : fmt::format(" ({})", option.unit));
 }
 
-void print_text(const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
+void print_text(const Inspection& found, const std::vector<PeersAlike>& ways, std::uint64_t bytes) {
   fmt::print("heddle {}\n", HEDDLE_VERSION);
   if (found.in_job)
     fmt::print("job: rank {} of {}\n", found.rank, found.size);
@@ -108,7 +108,7 @@ void print_text(const Inspection& found, const std::vector<Way>& ways, std::uint
   print_translators(found);
   print_options(found);
   if (!ways.empty()) fmt::print("\na message of {} bytes\n", bytes);
-  for (const Way& way : ways)
+  for (const PeersAlike& way : ways)
     fmt::print("  {}: {} over {}: {}\n", addressee(way, found), way.protocol.name, way.protocol.translator,
                way.protocol.reason);
 }
@@ -129,7 +129,7 @@ Json as_json(const TranslatorReport& report) {
           {"largest_transfer", can.largest_transfer}};
 }
 
-void print_json(const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
+void print_json(const Inspection& found, const std::vector<PeersAlike>& ways, std::uint64_t bytes) {
   Json translators = Json::array();
   for (const TranslatorReport& report : found.translators)
     translators.push_back({{"name", report.name},
@@ -151,20 +151,20 @@ void print_json(const Inspection& found, const std::vector<Way>& ways, std::uint
              {"options", std::move(options)}};
   if (!ways.empty()) {
     Json list = Json::array();
-    for (const Way& way : ways)
+    for (const PeersAlike& way : ways)
       list.push_back({{"peers", way.peers},
                       {"protocol", way.protocol.name},
                       {"translator", way.protocol.translator},
                       {"reason", way.protocol.reason}});
-    whole["why"] = {{"bytes", bytes}, {"ways", std::move(list)}};
+    whole["why"] = {{"bytes", bytes}, {"protocols", std::move(list)}};
   }
   fmt::print("{}\n", whole.dump());
 }
 
 // --- asking ---
 
-void add_way(std::vector<Way>& ways, std::uint32_t peer, const Protocol& protocol) {
-  for (Way& way : ways)
+void add_way(std::vector<PeersAlike>& ways, std::uint32_t peer, const Protocol& protocol) {
+  for (PeersAlike& way : ways)
     if (way.protocol.name == protocol.name && way.protocol.translator == protocol.translator &&
         way.protocol.reason == protocol.reason) {
       way.peers.push_back(peer);
@@ -173,8 +173,8 @@ void add_way(std::vector<Way>& ways, std::uint32_t peer, const Protocol& protoco
   ways.push_back({.peers = {peer}, .protocol = protocol});
 }
 
-Result<std::vector<Way>> ways_from(const Context& context, const Inspection& found, std::uint64_t bytes) {
-  std::vector<Way> ways;
+Result<std::vector<PeersAlike>> ways_from(const Context& context, const Inspection& found, std::uint64_t bytes) {
+  std::vector<PeersAlike> ways;
   for (std::uint32_t peer = 0; peer < context.size(); ++peer) {
     const auto protocol = context.why(Rank{peer}, bytes);
     if (!protocol) return std::unexpected(protocol.error());
@@ -190,7 +190,8 @@ Result<std::vector<Way>> ways_from(const Context& context, const Inspection& fou
 }
 
 // One line on stderr and the exit status for it: 2 where the input is wrong, 1 where this machine or job cannot do it.
-void print(const InfoArguments& arguments, const Inspection& found, const std::vector<Way>& ways, std::uint64_t bytes) {
+void print(const InfoArguments& arguments, const Inspection& found, const std::vector<PeersAlike>& ways,
+           std::uint64_t bytes) {
   if (arguments.json)
     print_json(found, ways, bytes);
   else
@@ -214,7 +215,7 @@ int run_info(const InfoArguments& arguments) {
     if (found->rank == 0) print(arguments, *found, {}, 0);
     return failed("info", context.error());
   }
-  std::vector<Way> ways;
+  std::vector<PeersAlike> ways;
   if (bytes) {
     auto asked = ways_from(*context, *found, *bytes);
     if (!asked) return failed("info", asked.error());

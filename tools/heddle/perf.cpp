@@ -139,7 +139,7 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
   if (!found) return failed("perf", found.error());
   for (const job::TranslatorReport& report : found->translators)
     if (report.standing == job::TranslatorReport::Standing::refused) return failed("perf", report.refusal);
-  launch::Job job;
+  launch::JobDescription job;
   job.processes = arguments.processes;
   job.command = {"/proc/self/exe",
                  "perf",

@@ -38,7 +38,7 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) 
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
   const auto measured =
-      simulation::run_job(*world, {.workload = simulation::Workload::all_to_all, .bytes = kMessage, .rounds = 1});
+      simulation::run_workload(*world, {.workload = simulation::Workload::all_to_all, .bytes = kMessage, .rounds = 1});
   if (!measured) return std::unexpected(measured.error());
   const double us = static_cast<double>(measured->time.count()) / 1e6;
   return static_cast<double>(kMessage) * (kRandomSetNodes - 1) * kProcesses * kProcesses / us;

@@ -50,11 +50,11 @@ void add_fabric_options(CLI::App& command, FabricArguments& arguments) {
   fabric->require_option(1);
   command.add_option("--failed", arguments.failed, "What is out of order, such as root3,leaf0-root1,host7")
       ->type_name("LIST");
-  command.add_option("--lmc", arguments.lmc, "LIDs per host: 2^L; default: one for every way, if they fit")
+  command.add_option("--lmc", arguments.lmc, "LIDs per host: 2^L; default: one for every up-path, if they fit")
       ->type_name("L");
   command
       .add_option("--lids", arguments.lids,
-                  "The way of base LIDs: conventional (host i by way i mod K), report (way 0)")
+                  "The up-path of base LIDs: conventional (host i by up-path i mod K), report (up-path 0)")
       ->capture_default_str()
       ->type_name("RULE");
 }
@@ -74,7 +74,7 @@ Result<routing::Network> open_network(const FabricArguments& arguments) {
   return routing::make_network(std::move(*fabric), arguments.lmc, *rule);
 }
 
-Result<routing::Job> open_job(const routing::Network& network, const std::string& nodes) {
+Result<routing::JobHosts> open_job(const routing::Network& network, const std::string& nodes) {
   const auto list = routing::parse_node_list(nodes);
   if (!list) return std::unexpected(list.error());
   return routing::make_job(network.fabric, *list);

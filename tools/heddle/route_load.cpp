@@ -1,8 +1,8 @@
 // heddle route load: what a method does to the links, stage by stage; with --job, of several jobs at once.
 #include "route.hpp"
 #include "route_picture.hpp"
-#include "routing/jobs.hpp"
 #include "routing/load.hpp"
+#include "routing/several_jobs.hpp"
 
 #include <fmt/core.h>
 
@@ -55,8 +55,8 @@ void print_stages(const routing::Pattern& pattern, const routing::LoadReport& re
   }
 }
 
-// What fewer LIDs than ways still promise (Galvin's theorem; src/routing/list_colouring.hpp).
-std::string guarantee(const routing::Network& network, const routing::Job& job) {
+// What fewer LIDs than up-paths still promise (Galvin's theorem; src/routing/list_colouring.hpp).
+std::string guarantee(const routing::Network& network, const routing::JobHosts& job) {
   std::map<routing::SwitchIndex, std::uint32_t> on_leaf;
   std::uint32_t most = 0;
   for (const routing::SwitchIndex leaf : job.leaves) most = std::max(most, ++on_leaf[leaf]);
@@ -65,7 +65,7 @@ std::string guarantee(const routing::Network& network, const routing::Job& job) 
       network.lids.per_host(), most);
 }
 
-void print_text(const LoadArguments& arguments, const routing::Network& network, const routing::Job& job,
+void print_text(const LoadArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
                 const routing::Pattern& pattern, const routing::LoadReport& report) {
   constexpr std::size_t kMostNamed = 40;
   fmt::print("{}, {} nodes, method {}, pattern {}: largest load {}, no choice of paths below {}\n",
@@ -83,7 +83,7 @@ void print_text(const LoadArguments& arguments, const routing::Network& network,
   if (report.hot_spots.size() > kMostNamed) fmt::print("{:>11} --json names the rest\n", "");
 }
 
-Result<void> draw(const LoadArguments& arguments, const routing::Network& network, const routing::Job& job,
+Result<void> draw(const LoadArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
                   const routing::Selection& selection, const routing::Pattern& pattern) {
   const auto loads = routing::largest_by_link(network, job, selection, pattern);
   if (!loads) return std::unexpected(loads.error());
@@ -121,11 +121,11 @@ Json as_json(const routing::JobsLoad& load) {
   return {{"in_step", load.in_step}, {"any_step", load.any_step}};
 }
 
-void print_jobs(const LoadArguments& arguments, const std::vector<routing::Job>& jobs, const routing::JobsLoad& alone,
-                const routing::JobsLoad& together, bool separate) {
+void print_jobs(const LoadArguments& arguments, const std::vector<routing::JobHosts>& jobs,
+                const routing::JobsLoad& alone, const routing::JobsLoad& together, bool separate) {
   if (arguments.json) {
     Json list = Json::array();
-    for (const routing::Job& job : jobs) list.push_back({{"nodes", job.hosts}});
+    for (const routing::JobHosts& job : jobs) list.push_back({{"nodes", job.hosts}});
     Json plan = as_json(together);
     plan["separate"] = separate;
     fmt::print("{}\n",
@@ -137,8 +137,9 @@ void print_jobs(const LoadArguments& arguments, const std::vector<routing::Job>&
   fmt::print("{:<32} {:>8} {:>10}\n", fmt::format("each planned alone ({})", arguments.job.method), alone.in_step,
              alone.any_step);
   fmt::print("{:<32} {:>8} {:>10}\n", "planned together (colouring)", together.in_step, together.any_step);
-  fmt::print("{}\n", separate ? "planned together, jobs that share a leaf have ways of their own: steps do not matter"
-                              : "the ways are too few for each job to have its own: planned for jobs that keep step");
+  fmt::print("{}\n", separate
+                         ? "planned together, jobs that share a leaf have up-paths of their own: steps do not matter"
+                         : "the up-paths are too few for each job to have its own: planned for jobs that keep step");
 }
 
 int run_jobs(const LoadArguments& arguments, const routing::Network& network) {
@@ -147,7 +148,7 @@ int run_jobs(const LoadArguments& arguments, const routing::Network& network) {
   if (!arguments.svg.empty()) return bad_usage("route load", "--svg draws one job: use --nodes");
   const auto method = routing::parse_method(arguments.job.method);
   if (!method) return failed("route load", method.error());
-  std::vector<routing::Job> jobs;
+  std::vector<routing::JobHosts> jobs;
   for (const std::string& nodes : arguments.jobs) {
     auto job = open_job(network, nodes);
     if (!job) return failed("route load", job.error());

@@ -85,7 +85,7 @@ std::string links_of(const Fabric& fabric, const Drawing& drawing, const std::ve
   return svg;
 }
 
-std::string hosts_of(const Fabric& fabric, const Drawing& drawing, const routing::Job& job) {
+std::string hosts_of(const Fabric& fabric, const Drawing& drawing, const routing::JobHosts& job) {
   std::string svg;
   for (std::uint32_t first = 0; first < fabric.hosts.size();) {
     std::uint32_t end = first;
@@ -109,7 +109,7 @@ std::string legend(double x, double y) {
   return svg;
 }
 
-Result<std::string> draw(const routing::Network& network, const routing::Job& job,
+Result<std::string> draw(const routing::Network& network, const routing::JobHosts& job,
                          const std::vector<std::uint32_t>& loads, std::string_view title) {
   const Fabric& fabric = network.fabric;
   if (fabric.hosts.size() > kMostHosts)
@@ -127,7 +127,7 @@ Result<std::string> draw(const routing::Network& network, const routing::Job& jo
 } // namespace
 } // namespace tree_picture
 
-Result<std::string> load_svg(const routing::Network& network, const routing::Job& job,
+Result<std::string> load_svg(const routing::Network& network, const routing::JobHosts& job,
                              const std::vector<std::uint32_t>& loads, std::string_view title) {
   return tree_picture::draw(network, job, loads, title);
 }

@@ -14,7 +14,7 @@ struct SelectArguments {
 };
 
 // The root that the pair's packets pass, found by following the tables; nothing where they turn below the roots.
-std::optional<std::uint32_t> root_of(const routing::Network& network, const routing::Job& job,
+std::optional<std::uint32_t> root_of(const routing::Network& network, const routing::JobHosts& job,
                                      const routing::Selection& selection, std::uint32_t s, std::uint32_t d) {
   std::optional<std::uint32_t> root;
   const routing::Lid lid = routing::lid_of(network, job, selection, s, d);
@@ -24,7 +24,7 @@ std::optional<std::uint32_t> root_of(const routing::Network& network, const rout
   return root;
 }
 
-void print_json(const SelectArguments& arguments, const routing::Network& network, const routing::Job& job,
+void print_json(const SelectArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
                 const routing::Selection& selection) {
   Json roots = Json::array();
   Json lids = Json::array();
@@ -49,7 +49,7 @@ void print_json(const SelectArguments& arguments, const routing::Network& networ
                          .dump());
 }
 
-void print_table(const SelectArguments& arguments, const routing::Network& network, const routing::Job& job,
+void print_table(const SelectArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
                  const routing::Selection& selection) {
   fmt::print("{}, method {}, lmc {}: root/LID from each node (row) to each (column)\n", name_of(arguments.fabric),
              arguments.job.method, network.lids.lmc);

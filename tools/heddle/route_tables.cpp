@@ -36,7 +36,7 @@ int run_tables(const TablesArguments& arguments) {
                             {"hosts", lids.hosts},
                             {"switches", lids.switches},
                             {"levels", network->fabric.levels},
-                            {"ways", lids.ways},
+                            {"up_paths", lids.up_paths},
                             {"lmc", lids.lmc},
                             {"lids", lids.rule.name},
                             {"largest_lid", lids.largest()},
@@ -45,12 +45,12 @@ int run_tables(const TablesArguments& arguments) {
                            .dump());
     return 0;
   }
-  fmt::print("{}: {} hosts, {} switches in {} levels, {} ways\n", name, lids.hosts, lids.switches,
-             network->fabric.levels, lids.ways);
+  fmt::print("{}: {} hosts, {} switches in {} levels, {} up-paths\n", name, lids.hosts, lids.switches,
+             network->fabric.levels, lids.up_paths);
   fmt::print("lmc {}: hosts have LIDs from {}, switches {} to {}\n", lids.lmc, lids.lid(0, 0), lids.switch_lid(0),
              lids.largest());
   fmt::print("lids {}: base LIDs go by {}\n", lids.rule.name,
-             lids.rule.spread ? "the ways in turn, as with one LID per host" : "way 0, all of them");
+             lids.rule.spread ? "the up-paths in turn, as with one LID per host" : "up-path 0, all of them");
   if (!lids.limit.empty()) fmt::print("limit: {}\n", lids.limit);
   fmt::print("written to {}: fabric.net (ibsim), lfts (opensm -R file,no_fallback -U), guid2lid (OSM_CACHE_DIR)\n",
              arguments.out);

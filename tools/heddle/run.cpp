@@ -13,7 +13,7 @@ namespace heddle::tool {
 namespace {
 
 struct RunArguments {
-  launch::Job job;
+  launch::JobDescription job;
   double grace_seconds = 5;
   std::string bind = "automatic";
 };
@@ -21,7 +21,7 @@ struct RunArguments {
 const std::map<std::string, launch::Binding> kBindings{
     {"automatic", launch::Binding::automatic}, {"always", launch::Binding::always}, {"never", launch::Binding::never}};
 
-int run_job(RunArguments& arguments, const std::vector<std::string>& command) {
+int run_workload(RunArguments& arguments, const std::vector<std::string>& command) {
   if (command.empty()) return bad_usage("run", "PROGRAM is required");
   arguments.job.command = command;
   arguments.job.bind = kBindings.at(arguments.bind);
@@ -68,7 +68,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
       "exit\n"
       "status is not 0, even after it left; the others are told. One that is slow or stopped has not.\n\n"
       "Example: heddle run -n 4 -- ./my_program --steps 100");
-  run->callback([arguments, &invocation] { invocation.exit_status = run_job(*arguments, invocation.program); });
+  run->callback([arguments, &invocation] { invocation.exit_status = run_workload(*arguments, invocation.program); });
 }
 
 } // namespace heddle::tool

@@ -3,7 +3,7 @@
 #include "base/size_text.hpp"
 #include "base/text_file.hpp"
 #include "route.hpp"
-#include "routing/job.hpp"
+#include "routing/job_hosts.hpp"
 #include "routing/methods.hpp"
 #include "seed.hpp"
 #include "sim/description.hpp"
@@ -25,9 +25,9 @@
 namespace heddle::tool {
 namespace {
 
-using simulation::Job;
 using simulation::Measured;
 using simulation::Workload;
+using simulation::WorkloadRun;
 
 struct SimArguments {
   std::string workload;
@@ -113,7 +113,7 @@ Result<void> draw(const SimArguments& arguments, const Row& row) {
   return write_whole_files({{arguments.svg, *svg}});
 }
 
-Result<Row> measure(const SimArguments& arguments, const Job& job) {
+Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
   const auto fabric = sim::parse_fabric(arguments.fabric);
   if (!fabric) return std::unexpected(fabric.error());
   const std::uint64_t processes =
@@ -136,7 +136,7 @@ Result<Row> measure(const SimArguments& arguments, const Job& job) {
   if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
-  auto measured = simulation::run_job(*world, job);
+  auto measured = simulation::run_workload(*world, job);
   if (!measured) return std::unexpected(std::move(measured.error()));
   const double us = static_cast<double>(measured->time.count()) / 1e6;
   const double ways = job.workload == Workload::ping_pong ? 2 : 1;

@@ -20,8 +20,8 @@ namespace heddle::engine {
 // Transactions that one process can have under way at once; more wait their turn.
 inline constexpr std::size_t kCommandSlots = 64;
 // What an announced command says to its target: a record is in its ring, or else which command slot is meant.
-inline constexpr std::uint64_t kRecordNotice = 0xff;
-static_assert(kCommandSlots < kRecordNotice);
+inline constexpr std::uint64_t kRecordWritten = 0xff;
+static_assert(kCommandSlots < kRecordWritten);
 // Messages that one process can receive with the sender's help at once; more are received without.
 inline constexpr std::size_t kClaimCells = 64;
 

@@ -22,48 +22,49 @@ constexpr std::ptrdiff_t kSlotsForAnswers = kCommandSlots / 2;
 
 } // namespace
 
-void Connector::feed(Link& link, Input input) {
-  const connection::Step step = connection::step(link.state, input);
-  if (step.next != link.state)
-    core_.recorder.record("connection", link.rank, static_cast<std::uint64_t>(step.next),
-                          static_cast<std::uint64_t>(input));
-  link.state = step.next;
-  carry_out(link, step.effect);
+void Connector::feed(Connection& connection, Input input) {
+  const connection::Step step = connection::step(connection.state, input);
+  if (step.next != connection.state)
+    engine_.recorder.record("connection", connection.rank, static_cast<std::uint64_t>(step.next),
+                            static_cast<std::uint64_t>(input));
+  connection.state = step.next;
+  carry_out(connection, step.effect);
 }
 
-void Connector::carry_out(Link& link, Effect effect) {
+void Connector::carry_out(Connection& connection, Effect effect) {
   switch (effect) {
     case Effect::none: return;
-    case Effect::lock: watch(link); return; // progress tries
-    case Effect::request: request(link); return;
-    case Effect::answer: answer(link); return;
+    case Effect::lock: watch(connection); return; // progress tries
+    case Effect::request: request(connection); return;
+    case Effect::answer: answer(connection); return;
     case Effect::abandon_and_answer:
-      abandon(link);
-      answer(link);
+      abandon(connection);
+      answer(connection);
       return;
-    case Effect::turn_down: turn_down(link); return;
-    case Effect::inform: inform(link); return;
-    case Effect::acknowledge: acknowledge(link); return;
+    case Effect::turn_down: turn_down(connection); return;
+    case Effect::inform: inform(connection); return;
+    case Effect::acknowledge: acknowledge(connection); return;
     case Effect::establish:
-      Introduction::free_slot(*link.port, link.slot);
-      host_.established(link);
+      Introduction::free_slot(*connection.port, connection.slot);
+      host_.established(connection);
       return;
-    case Effect::unlock: unlock(link); return;
-    case Effect::give_up: host_.lost(link, "the connection could not be made"); return;
-    case Effect::violation: host_.lost(link, "it broke the connection protocol"); return;
+    case Effect::unlock: unlock(connection); return;
+    case Effect::give_up: host_.lost(connection, "the connection could not be made"); return;
+    case Effect::violation: host_.lost(connection, "it broke the connection protocol"); return;
   }
 }
 
 std::size_t Connector::progress(Port& port) {
   std::size_t done = look_at_common_slot(port);
   for (std::size_t i = 0; i < under_way_.size();) {
-    Link& link = *under_way_[i];
-    if (link.port == &port) {
-      if (link.state == State::locking && !link.lock_asked) lock(link);
-      if (link.slot >= 0) done += look_at_slot(link, link.slot);
-      if (link.abandoned_slot >= 0) done += look_at_slot(link, link.abandoned_slot);
+    Connection& connection = *under_way_[i];
+    if (connection.port == &port) {
+      if (connection.state == State::locking && !connection.lock_asked) lock(connection);
+      if (connection.slot >= 0) done += look_at_slot(connection, connection.slot);
+      if (connection.abandoned_slot >= 0) done += look_at_slot(connection, connection.abandoned_slot);
     }
-    const bool settled = (link.connected() || link.failed() || link.state == State::idle) && link.abandoned_slot < 0;
+    const bool settled = (connection.connected() || connection.failed() || connection.state == State::idle) &&
+                         connection.abandoned_slot < 0;
     if (settled) {
       under_way_[i] = under_way_.back();
       under_way_.pop_back();
@@ -74,115 +75,117 @@ std::size_t Connector::progress(Port& port) {
   return done;
 }
 
-void Connector::watch(Link& link) {
-  if (std::find(under_way_.begin(), under_way_.end(), &link) == under_way_.end()) under_way_.push_back(&link);
+void Connector::watch(Connection& connection) {
+  if (std::find(under_way_.begin(), under_way_.end(), &connection) == under_way_.end())
+    under_way_.push_back(&connection);
 }
 
-void Connector::lock(Link& link) {
-  if (link.lock_retry > 0) {
-    --link.lock_retry;
+void Connector::lock(Connection& connection) {
+  if (connection.lock_retry > 0) {
+    --connection.lock_retry;
     return;
   }
-  if (link.slot < 0) {
-    const auto& taken = link.port->slot_taken;
+  if (connection.slot < 0) {
+    const auto& taken = connection.port->slot_taken;
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
-    link.slot = Introduction::take_slot(*link.port);
+    connection.slot = Introduction::take_slot(*connection.port);
   }
-  ir::Command command = lock_command(core_.rank);
+  ir::Command command = lock_command(engine_.rank);
   command.flags = ir::Flags::signalled;
-  command.peer = ir::Peer{link.rank};
-  command.cookie = make_cookie(CookieKind::lock, link.rank);
-  command.remote = link.peer_area.at(BootstrapArea::lock_offset());
-  link.lock_asked = true;
-  link.queue().post(command);
+  command.peer = ir::Peer{connection.rank};
+  command.cookie = make_cookie(CookieKind::lock, connection.rank);
+  command.remote = connection.peer_area.at(BootstrapArea::lock_offset());
+  connection.lock_asked = true;
+  connection.queue().post(command);
 }
 
-void Connector::lock_answered(Link& link, const ir::Event& event) {
-  link.lock_asked = false;
+void Connector::lock_answered(Connection& connection, const ir::Event& event) {
+  connection.lock_asked = false;
   if (event.status != ir::Status::ok) {
-    feed(link, Input::peer_lost);
+    feed(connection, Input::peer_lost);
   } else if (event.value == 0) {
-    feed(link, Input::lock_taken);
+    feed(connection, Input::lock_taken);
   } else {
-    link.lock_patience = std::clamp(2 * link.lock_patience, kFirstLockRetry, kLastLockRetry);
-    link.lock_retry = link.lock_patience;
-    feed(link, Input::lock_busy);
+    connection.lock_patience = std::clamp(2 * connection.lock_patience, kFirstLockRetry, kLastLockRetry);
+    connection.lock_retry = connection.lock_patience;
+    feed(connection, Input::lock_busy);
   }
 }
 
-void Connector::put_word(Link& link, std::uint64_t offset, std::uint64_t word) {
+void Connector::put_word(Connection& connection, std::uint64_t offset, std::uint64_t word) {
   ir::Command command = word_put(word);
-  command.peer = ir::Peer{link.rank};
-  command.remote = link.peer_area.at(offset);
-  link.queue().post(command);
+  command.peer = ir::Peer{connection.rank};
+  command.remote = connection.peer_area.at(offset);
+  connection.queue().post(command);
 }
 
-void Connector::unlock(Link& link) {
-  put_word(link, BootstrapArea::lock_offset(), 0);
+void Connector::unlock(Connection& connection) {
+  put_word(connection, BootstrapArea::lock_offset(), 0);
 }
 
-void Connector::request(Link& link) {
-  link.requested = true;
-  put_word(link, BootstrapArea::request_offset(), pack_request(core_.rank, static_cast<std::uint32_t>(link.slot)));
+void Connector::request(Connection& connection) {
+  connection.requested = true;
+  put_word(connection, BootstrapArea::request_offset(),
+           pack_request(engine_.rank, static_cast<std::uint32_t>(connection.slot)));
 }
 
-void Connector::answer(Link& link) {
-  Port& port = *link.port;
-  if (link.slot < 0) link.slot = Introduction::take_slot(port); // look_at_common_slot saw one free
-  watch(link);
-  const bool ready = introduction_.prepare(link);
-  write_slot(link, ready ? SlotVerb::answer : SlotVerb::refused, ready);
+void Connector::answer(Connection& connection) {
+  Port& port = *connection.port;
+  if (connection.slot < 0) connection.slot = Introduction::take_slot(port); // look_at_common_slot saw one free
+  watch(connection);
+  const bool ready = introduction_.prepare(connection);
+  write_slot(connection, ready ? SlotVerb::answer : SlotVerb::refused, ready);
   free_common_slot(port.area->common);
   if (!ready) {
-    link.state = State::failed;
-    host_.lost(link, "no memory for its ring");
+    connection.state = State::failed;
+    host_.lost(connection, "no memory for its ring");
   }
 }
 
-void Connector::abandon(Link& link) {
+void Connector::abandon(Connection& connection) {
   // A request already written keeps its slot until the peer's last word on it; a lock still asked for is given back when
   // it comes (lock_taken -> unlock), and its slot serves the answer.
-  if (!link.requested) return;
-  link.abandoned_slot = link.slot;
-  link.slot = -1;
-  link.requested = false;
+  if (!connection.requested) return;
+  connection.abandoned_slot = connection.slot;
+  connection.slot = -1;
+  connection.requested = false;
 }
 
-void Connector::turn_down(Link& link) {
-  write_slot(link, SlotVerb::superseded, false);
-  free_common_slot(link.port->area->common);
+void Connector::turn_down(Connection& connection) {
+  write_slot(connection, SlotVerb::superseded, false);
+  free_common_slot(connection.port->area->common);
 }
 
-void Connector::write_slot(Link& link, SlotVerb verb, bool with_body) {
-  link.queue().post(Introduction::slot_command(link, verb, with_body));
+void Connector::write_slot(Connection& connection, SlotVerb verb, bool with_body) {
+  connection.queue().post(Introduction::slot_command(connection, verb, with_body));
 }
 
-void Connector::inform(Link& link) {
+void Connector::inform(Connection& connection) {
   SlotBody told;
-  if (!Introduction::hear(link, told)) {
-    link.state = State::failed;
-    host_.lost(link, "its answer makes no sense");
+  if (!Introduction::hear(connection, told)) {
+    connection.state = State::failed;
+    host_.lost(connection, "its answer makes no sense");
     return;
   }
-  if (!introduction_.prepare(link) || !introduction_.adopt(link, told)) {
-    write_slot(link, SlotVerb::refused, false);
-    link.state = State::failed;
-    host_.lost(link, "no memory for its ring, or no endpoint");
+  if (!introduction_.prepare(connection) || !introduction_.adopt(connection, told)) {
+    write_slot(connection, SlotVerb::refused, false);
+    connection.state = State::failed;
+    host_.lost(connection, "no memory for its ring, or no endpoint");
     return;
   }
-  write_slot(link, SlotVerb::information, true);
+  write_slot(connection, SlotVerb::information, true);
 }
 
-void Connector::acknowledge(Link& link) {
+void Connector::acknowledge(Connection& connection) {
   SlotBody told;
-  if (!Introduction::hear(link, told) || !introduction_.adopt(link, told)) {
-    link.state = State::failed;
-    host_.lost(link, "its information makes no sense");
+  if (!Introduction::hear(connection, told) || !introduction_.adopt(connection, told)) {
+    connection.state = State::failed;
+    host_.lost(connection, "its information makes no sense");
     return;
   }
-  write_slot(link, SlotVerb::acknowledge, false);
-  Introduction::free_slot(*link.port, link.slot);
-  host_.established(link);
+  write_slot(connection, SlotVerb::acknowledge, false);
+  Introduction::free_slot(*connection.port, connection.slot);
+  host_.established(connection);
 }
 
 std::size_t Connector::look_at_common_slot(Port& port) {
@@ -190,65 +193,67 @@ std::size_t Connector::look_at_common_slot(Port& port) {
   if (word == 0) [[likely]]
     return 0;
   const ConnectionRequest request = unpack_request(word);
-  Link* link = request.valid && request.slot < kCommandSlots && request.initiator != core_.rank
-                   ? host_.link_for(request.initiator)
-                   : nullptr;
-  if (link == nullptr || link->failed() || link->absent || link->port != &port) {
-    core_.recorder.record("rubbish in the common slot", static_cast<std::int64_t>(request.initiator), word);
+  Connection* connection = request.valid && request.slot < kCommandSlots && request.initiator != engine_.rank
+                               ? host_.connection_to(request.initiator)
+                               : nullptr;
+  if (connection == nullptr || connection->failed() || connection->absent || connection->port != &port) {
+    engine_.recorder.record("invalid request in the common slot", static_cast<std::int64_t>(request.initiator), word);
     free_common_slot(port.area->common);
     return 1;
   }
-  const Input input = request.initiator < core_.rank ? Input::request_prevails : Input::request_yields;
-  const bool answered = connection::step(link->state, input).next == State::awaiting_information;
-  const bool needs_slot = answered && (link->slot < 0 || link->requested);
+  const Input input = request.initiator < engine_.rank ? Input::request_prevails : Input::request_yields;
+  const bool answered = connection::step(connection->state, input).next == State::awaiting_information;
+  const bool needs_slot = answered && (connection->slot < 0 || connection->requested);
   if (needs_slot && std::find(port.slot_taken.begin(), port.slot_taken.end(), false) == port.slot_taken.end())
     return 0; // every transaction that ends frees one
-  const std::uint32_t before = link->peer_slot;
-  link->peer_slot = request.slot;
-  feed(*link, input);
-  if (link->state != State::awaiting_information) link->peer_slot = before; // turned down: the own talk goes on
+  const std::uint32_t before = connection->peer_slot;
+  connection->peer_slot = request.slot;
+  feed(*connection, input);
+  if (connection->state != State::awaiting_information)
+    connection->peer_slot = before; // turned down: the own talk goes on
   return 1;
 }
 
-std::size_t Connector::look_at_slot(Link& link, std::int32_t index) {
-  Port& port = *link.port;
+std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) {
+  Port& port = *connection.port;
   const std::uint64_t word = take_word(port.area->slots[index]);
   if (word == 0) return 0;
-  if (index == link.abandoned_slot) {
-    Introduction::free_slot(port, link.abandoned_slot);
+  if (index == connection.abandoned_slot) {
+    Introduction::free_slot(port, connection.abandoned_slot);
     return 1;
   }
   switch (static_cast<SlotVerb>(word)) {
     case SlotVerb::answer:
-      link.requested = false;
-      feed(link, Input::answer);
+      connection.requested = false;
+      feed(connection, Input::answer);
       return 1;
-    case SlotVerb::information: feed(link, Input::information); return 1;
-    case SlotVerb::acknowledge: feed(link, Input::acknowledge); return 1;
-    case SlotVerb::refused: feed(link, Input::refused); return 1;
+    case SlotVerb::information: feed(connection, Input::information); return 1;
+    case SlotVerb::acknowledge: feed(connection, Input::acknowledge); return 1;
+    case SlotVerb::refused: feed(connection, Input::refused); return 1;
     case SlotVerb::superseded:
-      Introduction::free_slot(port, link.slot);
-      link.requested = false;
-      feed(link, Input::superseded);
+      Introduction::free_slot(port, connection.slot);
+      connection.requested = false;
+      feed(connection, Input::superseded);
       return 1;
     case SlotVerb::none: break;
   }
-  link.state = State::failed;
-  host_.lost(link, "it wrote rubbish into a command slot");
+  connection.state = State::failed;
+  host_.lost(connection, "it wrote a command slot that makes no sense");
   return 1;
 }
 
-bool Connector::connect_to_self(Link& link) {
-  if (!introduction_.prepare(link) || !introduction_.adopt(link, link.outgoing)) return false;
-  link.state = State::connected;
+bool Connector::connect_to_self(Connection& connection) {
+  if (!introduction_.prepare(connection) || !introduction_.adopt(connection, connection.outgoing)) return false;
+  connection.state = State::connected;
   return true;
 }
 
-void Connector::forget(Link& link) {
-  Port& port = *link.port;
-  if (port.area->common.lock.load(std::memory_order_relaxed) == link.rank + 1) free_common_slot(port.area->common);
-  Introduction::free_slot(port, link.slot);
-  Introduction::free_slot(port, link.abandoned_slot);
+void Connector::forget(Connection& connection) {
+  Port& port = *connection.port;
+  if (port.area->common.lock.load(std::memory_order_relaxed) == connection.rank + 1)
+    free_common_slot(port.area->common);
+  Introduction::free_slot(port, connection.slot);
+  Introduction::free_slot(port, connection.abandoned_slot);
 }
 
 } // namespace heddle::engine

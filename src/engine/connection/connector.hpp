@@ -12,64 +12,65 @@ namespace heddle::engine {
 
 class Connector {
  public:
-  Connector(Core& core, LinkHost& host) : core_(core), host_(host), introduction_(core) {}
+  Connector(EngineState& engine, ConnectionHost& host) : engine_(engine), host_(host), introduction_(engine) {}
 
   // Starts connecting, unless it is under way.
-  void start(Link& link) { feed(link, connection::Input::start); }
-  // A link of this process to itself: no protocol, its own ring at both ends. False when memory is short.
-  bool connect_to_self(Link& link);
+  void start(Connection& connection) { feed(connection, connection::Input::start); }
+  // A connection of this process to itself: no protocol, its own ring at both ends. False when memory is short.
+  bool connect_to_self(Connection& connection);
 
   // No transaction is under way here.
   [[nodiscard]] bool idle() const { return under_way_.empty(); }
   // A common slot is wanted that another initiator holds.
   [[nodiscard]] bool tries_again() const {
     return std::any_of(under_way_.begin(), under_way_.end(),
-                       [](const Link* link) { return link->state == connection::State::locking; });
+                       [](const Connection* connection) { return connection->state == connection::State::locking; });
   }
   // The same, where nothing is under way whose answer will tell.
   [[nodiscard]] bool tries_again_unasked() const {
-    return std::any_of(under_way_.begin(), under_way_.end(),
-                       [](const Link* link) { return link->state == connection::State::locking && !link->lock_asked; });
+    return std::any_of(under_way_.begin(), under_way_.end(), [](const Connection* connection) {
+      return connection->state == connection::State::locking && !connection->lock_asked;
+    });
   }
   // The caller has slept meanwhile: what calls of progress were to pass before another try have passed.
   void try_again_now() {
-    for (Link* link : under_way_) link->lock_retry = 0;
+    for (Connection* connection : under_way_) connection->lock_retry = 0;
   }
   // Looks at the common slot and at the slots of transactions under way. Returns how much was done.
   std::size_t progress(Port& port);
   // The answer to the compare-and-swap on a common slot.
-  void lock_answered(Link& link, const ir::Event& event);
+  void lock_answered(Connection& connection, const ir::Event& event);
 
   // The peer is gone: frees what it may have locked here, and what the transaction held.
-  void forget(Link& link);
+  void forget(Connection& connection);
 
  private:
-  void feed(Link& link, connection::Input input);
-  void carry_out(Link& link, connection::Effect effect);
+  void feed(Connection& connection, connection::Input input);
+  void carry_out(Connection& connection, connection::Effect effect);
 
-  // Puts the link among those looked at by progress.
-  void watch(Link& link);
+  // Puts the connection among those looked at by progress.
+  void watch(Connection& connection);
 
-  void lock(Link& link);
-  void unlock(Link& link);
-  void request(Link& link);
-  void answer(Link& link);
-  void turn_down(Link& link);
-  void abandon(Link& link);
-  void inform(Link& link);
-  void acknowledge(Link& link);
+  void lock(Connection& connection);
+  void unlock(Connection& connection);
+  void request(Connection& connection);
+  void answer(Connection& connection);
+  void turn_down(Connection& connection);
+  void abandon(Connection& connection);
+  void inform(Connection& connection);
+  void acknowledge(Connection& connection);
 
   std::size_t look_at_common_slot(Port& port);
-  std::size_t look_at_slot(Link& link, std::int32_t slot);
+  std::size_t look_at_slot(Connection& connection, std::int32_t slot);
 
-  // Writes a word into the peer's slot, with link.outgoing behind it where the word has a body.
-  void write_slot(Link& link, SlotVerb verb, bool with_body);
-  void put_word(Link& link, std::uint64_t offset, std::uint64_t word);
+  // Writes a word into the peer's slot, with connection.outgoing behind it where the word has a body.
+  void write_slot(Connection& connection, SlotVerb verb, bool with_body);
+  void put_word(Connection& connection, std::uint64_t offset, std::uint64_t word);
 
-  Core& core_;
-  LinkHost& host_;
+  EngineState& engine_;
+  ConnectionHost& host_;
   Introduction introduction_;
-  base::BackedVector<Link*> under_way_;
+  base::BackedVector<Connection*> under_way_;
 };
 
 } // namespace heddle::engine

@@ -32,76 +32,76 @@ void Introduction::free_slot(Port& port, std::int32_t& slot) {
   slot = -1;
 }
 
-bool Introduction::prepare_word(Link& link) {
-  if (!link.consumed_word.memory.empty()) return true;
-  auto word = link.queue().translator().allocate(sizeof(std::uint64_t));
-  if (word) link.consumed_word = *word;
+bool Introduction::prepare_word(Connection& connection) {
+  if (!connection.consumed_word.memory.empty()) return true;
+  auto word = connection.queue().translator().allocate(sizeof(std::uint64_t));
+  if (word) connection.consumed_word = *word;
   return word.has_value();
 }
 
-bool Introduction::prepare(Link& link) {
-  if (!prepare_word(link)) return false;
-  if (link.ring.grant.type == RingType::refused)
-    link.ring = core_.rings.take(link.queue().translator(), link.port->shared);
-  if (link.ring.grant.type == RingType::refused) return false;
-  if (link.ring.grant.type == RingType::exclusive)
-    link.reader = RingReader(link.ring.memory.memory.data(), link.ring.grant.bytes);
-  ir::Endpoints* endpoints = link.queue().facets().endpoints;
-  auto endpoint = endpoints != nullptr ? endpoints->prepare_endpoint(ir::Peer{link.rank}) : ir::Endpoint{};
+bool Introduction::prepare(Connection& connection) {
+  if (!prepare_word(connection)) return false;
+  if (connection.ring.grant.type == RingType::refused)
+    connection.ring = engine_.rings.take(connection.queue().translator(), connection.port->shared);
+  if (connection.ring.grant.type == RingType::refused) return false;
+  if (connection.ring.grant.type == RingType::exclusive)
+    connection.reader = RingReader(connection.ring.memory.memory.data(), connection.ring.grant.bytes);
+  ir::Endpoints* endpoints = connection.queue().facets().endpoints;
+  auto endpoint = endpoints != nullptr ? endpoints->prepare_endpoint(ir::Peer{connection.rank}) : ir::Endpoint{};
   if (!endpoint) return false;
-  link.outgoing = {.slot = static_cast<std::uint32_t>(std::max(link.slot, 0)),
-                   .peer = core_.rank,
-                   .endpoint = *endpoint,
-                   .grant = link.ring.grant,
-                   .consumed = link.consumed_word.place};
+  connection.outgoing = {.slot = static_cast<std::uint32_t>(std::max(connection.slot, 0)),
+                         .peer = engine_.rank,
+                         .endpoint = *endpoint,
+                         .grant = connection.ring.grant,
+                         .consumed = connection.consumed_word.place};
   return true;
 }
 
-bool Introduction::hear(Link& link, SlotBody& told) {
-  told = read_body(link.port->area->slots[link.slot]);
-  if (told.peer != link.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
-  link.peer_slot = told.slot;
+bool Introduction::hear(Connection& connection, SlotBody& told) {
+  told = read_body(connection.port->area->slots[connection.slot]);
+  if (told.peer != connection.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
+  connection.peer_slot = told.slot;
   return true;
 }
 
-bool Introduction::adopt(Link& link, const SlotBody& told) {
-  ir::Endpoints* endpoints = link.queue().facets().endpoints;
-  if (endpoints != nullptr && !endpoints->connect_endpoint(ir::Peer{link.rank}, told.endpoint)) return false;
-  link.grant = told.grant;
-  link.peer_consumed = told.consumed;
-  link.writes_shared = told.grant.type == RingType::shared;
-  if (link.writes_shared) {
-    link.cursor = SharedRingCursor(told.grant.bytes / told.grant.slot_bytes);
-    link.largest_payload = shared_payload(told.grant.slot_bytes);
+bool Introduction::adopt(Connection& connection, const SlotBody& told) {
+  ir::Endpoints* endpoints = connection.queue().facets().endpoints;
+  if (endpoints != nullptr && !endpoints->connect_endpoint(ir::Peer{connection.rank}, told.endpoint)) return false;
+  connection.grant = told.grant;
+  connection.peer_consumed = told.consumed;
+  connection.writes_shared = told.grant.type == RingType::shared;
+  if (connection.writes_shared) {
+    connection.cursor = SharedRingCursor(told.grant.bytes / told.grant.slot_bytes);
+    connection.largest_payload = shared_payload(told.grant.slot_bytes);
   } else {
-    auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(link.consumed_word.memory.data());
-    link.writer = RingWriter(told.grant.place, told.grant.bytes, word);
-    link.largest_payload = largest_record(told.grant.bytes) - kRecordHeadBytes - kLeadBytes;
+    auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(connection.consumed_word.memory.data());
+    connection.writer = RingWriter(told.grant.place, told.grant.bytes, word);
+    connection.largest_payload = largest_record(told.grant.bytes) - kRecordHeadBytes - kLeadBytes;
   }
-  stage(link);
-  link.eager_limit = std::min(core_.limits.eager_limit, link.largest_payload);
+  stage(connection);
+  connection.eager_limit = std::min(engine_.limits.eager_limit, connection.largest_payload);
   return true;
 }
 
-void Introduction::stage(Link& link) {
+void Introduction::stage(Connection& connection) {
   constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes; // claim word or terminator included
   constexpr std::uint64_t kInHead = ir::kHeadBytes - kRecordHeadBytes - kLeadBytes;
-  const std::uint64_t inline_bytes = link.queue().capabilities().inline_bytes;
+  const std::uint64_t inline_bytes = connection.queue().capabilities().inline_bytes;
   const std::uint64_t taken_at_once = inline_bytes - std::min(inline_bytes, kOverhead);
-  if (link.largest_payload <= taken_at_once) return;
-  link.holds_payloads = true;
+  if (connection.largest_payload <= taken_at_once) return;
+  connection.holds_payloads = true;
   // A mirror of the peer's ring: what is put from it is free again when the peer has read that part of its ring. For a
   // shared ring one slot is enough: the next is claimed after the last has left.
-  const std::uint64_t bytes = link.writes_shared ? link.grant.slot_bytes : link.grant.bytes;
-  link.staging = core_.rings.take_staging(link.queue().translator(), bytes);
-  if (link.staging.memory.empty())
-    link.largest_payload = std::min(link.largest_payload, std::max(taken_at_once, kInHead));
+  const std::uint64_t bytes = connection.writes_shared ? connection.grant.slot_bytes : connection.grant.bytes;
+  connection.staging = engine_.rings.take_staging(connection.queue().translator(), bytes);
+  if (connection.staging.memory.empty())
+    connection.largest_payload = std::min(connection.largest_payload, std::max(taken_at_once, kInHead));
 }
 
-ir::Command Introduction::slot_command(Link& link, SlotVerb verb, bool with_body) {
-  ir::Command command = slot_put(verb, with_body ? &link.outgoing : nullptr);
-  command.peer = ir::Peer{link.rank};
-  command.remote = link.peer_area.at(BootstrapArea::slot_offset(link.peer_slot));
+ir::Command Introduction::slot_command(Connection& connection, SlotVerb verb, bool with_body) {
+  ir::Command command = slot_put(verb, with_body ? &connection.outgoing : nullptr);
+  command.peer = ir::Peer{connection.rank};
+  command.remote = connection.peer_area.at(BootstrapArea::slot_offset(connection.peer_slot));
   return command;
 }
 

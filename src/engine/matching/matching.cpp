@@ -35,16 +35,16 @@ Operation* Matching::take_oldest(Operation* exact, std::uint32_t source, std::ui
   return oldest;
 }
 
-Arrived* Matching::find_unexpected(const Match& match) const {
+UnexpectedMessage* Matching::find_unexpected(const Match& match) const {
   const auto tag = static_cast<std::uint64_t>(match.tag);
   if (is_exact(match)) return unexpected_exact_.find({static_cast<std::uint32_t>(match.source), tag});
   if (is_tag_only(match)) return unexpected_by_tag_.find({0, tag});
-  Arrived* message = oldest_;
+  UnexpectedMessage* message = oldest_;
   while (message != nullptr && !accepts(match, message->source, message->tag)) message = message->in_order.next;
   return message;
 }
 
-void Matching::add(Arrived& message) {
+void Matching::add(UnexpectedMessage& message) {
   unexpected_exact_.push_back(message);
   unexpected_by_tag_.push_back(message);
   message.in_order = {.next = nullptr, .previous = newest_};
@@ -53,10 +53,10 @@ void Matching::add(Arrived& message) {
   ++unexpected_count_;
 }
 
-void Matching::take(Arrived& message) {
+void Matching::take(UnexpectedMessage& message) {
   unexpected_exact_.remove(message);
   unexpected_by_tag_.remove(message);
-  Hook<Arrived>& hook = message.in_order;
+  Hook<UnexpectedMessage>& hook = message.in_order;
   (hook.previous == nullptr ? oldest_ : hook.previous->in_order.next) = hook.next;
   (hook.next == nullptr ? newest_ : hook.next->in_order.previous) = hook.previous;
   hook = {};

@@ -8,7 +8,7 @@
 // Not here: what happens to a matched pair (messages/).
 #pragma once
 
-#include "engine/matching/unexpected.hpp"
+#include "engine/matching/unexpected_message.hpp"
 #include "engine/operation.hpp"
 
 namespace heddle::engine {
@@ -37,12 +37,12 @@ class Matching {
   void remove(Operation& receive);
 
   // The unexpected message that a receive with this match gets, or null. It stays.
-  [[nodiscard]] Arrived* find(const Match& match) const {
+  [[nodiscard]] UnexpectedMessage* find(const Match& match) const {
     return unexpected_count_ == 0 ? nullptr : find_unexpected(match);
   }
-  void add(Arrived& message);
+  void add(UnexpectedMessage& message);
   // Takes an unexpected message out.
-  void take(Arrived& message);
+  void take(UnexpectedMessage& message);
 
   [[nodiscard]] std::size_t posted() const { return exact_.size() + wild_count_; }
   [[nodiscard]] std::size_t unexpected() const { return unexpected_count_; }
@@ -50,8 +50,8 @@ class Matching {
   // Calls visit for every unexpected message, oldest first. It may take the one visited.
   template <typename Visit>
   void visit_unexpected(Visit&& visit) {
-    for (Arrived* message = oldest_; message != nullptr;) {
-      Arrived* next = message->in_order.next;
+    for (UnexpectedMessage* message = oldest_; message != nullptr;) {
+      UnexpectedMessage* next = message->in_order.next;
       visit(*message);
       message = next;
     }
@@ -64,12 +64,12 @@ class Matching {
     return {.source = static_cast<std::uint32_t>(receive.match.source),
             .tag = static_cast<std::uint64_t>(receive.match.tag)};
   }
-  static MatchKey full_key(const Arrived& message) { return {.source = message.source, .tag = message.tag}; }
-  static MatchKey tag_key(const Arrived& message) { return {.source = 0, .tag = message.tag}; }
+  static MatchKey full_key(const UnexpectedMessage& message) { return {.source = message.source, .tag = message.tag}; }
+  static MatchKey tag_key(const UnexpectedMessage& message) { return {.source = 0, .tag = message.tag}; }
 
   void post_wild(Operation& receive);
   Operation* take_oldest(Operation* exact, std::uint32_t source, std::uint64_t tag);
-  [[nodiscard]] Arrived* find_unexpected(const Match& match) const;
+  [[nodiscard]] UnexpectedMessage* find_unexpected(const Match& match) const;
 
   using ReceiveTable = KeyTable<Operation, &Operation::posted, &Matching::key_of>;
   ReceiveTable exact_;
@@ -78,10 +78,10 @@ class Matching {
   std::size_t wild_count_ = 0; // tag_only_ and others_ together
   std::uint64_t order_ = 0;
 
-  KeyTable<Arrived, &Arrived::by_source_and_tag, &Matching::full_key> unexpected_exact_;
-  KeyTable<Arrived, &Arrived::by_tag, &Matching::tag_key> unexpected_by_tag_;
-  Arrived* oldest_ = nullptr;
-  Arrived* newest_ = nullptr;
+  KeyTable<UnexpectedMessage, &UnexpectedMessage::by_source_and_tag, &Matching::full_key> unexpected_exact_;
+  KeyTable<UnexpectedMessage, &UnexpectedMessage::by_tag, &Matching::tag_key> unexpected_by_tag_;
+  UnexpectedMessage* oldest_ = nullptr;
+  UnexpectedMessage* newest_ = nullptr;
   std::size_t unexpected_count_ = 0;
 };
 

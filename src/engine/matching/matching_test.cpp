@@ -24,7 +24,7 @@ Match random_match(std::mt19937_64& random) {
 // The rules in their plainest form: two lists, searched from the front.
 struct Naive {
   std::list<Operation*> receives;
-  std::list<Arrived*> messages;
+  std::list<UnexpectedMessage*> messages;
 
   Operation* take_receive(std::uint32_t source, std::uint64_t tag) {
     const auto at = std::find_if(receives.begin(), receives.end(),
@@ -34,9 +34,10 @@ struct Naive {
     receives.erase(at);
     return receive;
   }
-  [[nodiscard]] Arrived* find(const Match& match) const {
-    const auto at = std::find_if(messages.begin(), messages.end(),
-                                 [&](Arrived* message) { return accepts(match, message->source, message->tag); });
+  [[nodiscard]] UnexpectedMessage* find(const Match& match) const {
+    const auto at = std::find_if(messages.begin(), messages.end(), [&](UnexpectedMessage* message) {
+      return accepts(match, message->source, message->tag);
+    });
     return at == messages.end() ? nullptr : *at;
   }
 };
@@ -50,12 +51,12 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
     Matching matching;
     Naive naive;
     std::deque<Operation> operations;
-    std::deque<Arrived> arrived;
+    std::deque<UnexpectedMessage> arrived;
     for (int step = 0; step < 5000; ++step) {
       const std::uint64_t choice = random() % 100;
       if (choice < receive_share) {
         const Match match = random_match(random);
-        Arrived* found = matching.find(match);
+        UnexpectedMessage* found = matching.find(match);
         ASSERT_EQ(found, naive.find(match));
         if (found != nullptr) {
           matching.take(*found);
@@ -72,7 +73,7 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
         Operation* receive = matching.take_receive(source, tag);
         ASSERT_EQ(receive, naive.take_receive(source, tag));
         if (receive == nullptr) {
-          Arrived& message = arrived.emplace_back();
+          UnexpectedMessage& message = arrived.emplace_back();
           message.source = source;
           message.tag = tag;
           matching.add(message);
@@ -85,7 +86,7 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
         naive.receives.erase(at);
       } else { // a matched probe
         const Match match = random_match(random);
-        Arrived* found = matching.find(match);
+        UnexpectedMessage* found = matching.find(match);
         ASSERT_EQ(found, naive.find(match));
         if (found == nullptr) continue;
         matching.take(*found);
@@ -94,20 +95,20 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
       ASSERT_EQ(matching.posted(), naive.receives.size());
       ASSERT_EQ(matching.unexpected(), naive.messages.size());
     }
-    std::vector<Arrived*> visited;
-    matching.visit_unexpected([&visited](Arrived& message) { visited.push_back(&message); });
+    std::vector<UnexpectedMessage*> visited;
+    matching.visit_unexpected([&visited](UnexpectedMessage& message) { visited.push_back(&message); });
     EXPECT_TRUE(std::equal(visited.begin(), visited.end(), naive.messages.begin(), naive.messages.end()));
   }
 }
 
 TEST(Matching, KeepsArrivalOrderForEqualTags) {
   Matching matching;
-  std::deque<Arrived> messages(1000);
-  for (Arrived& message : messages) {
+  std::deque<UnexpectedMessage> messages(1000);
+  for (UnexpectedMessage& message : messages) {
     message.tag = 7;
     matching.add(message);
   }
-  for (Arrived& message : messages) {
+  for (UnexpectedMessage& message : messages) {
     ASSERT_EQ(matching.find({.source = Rank{0}, .tag = Tag{7}}), &message);
     ASSERT_EQ(matching.find({.tag = Tag{7}}), &message);
     ASSERT_EQ(matching.find({.mask = 0}), &message);

@@ -4,19 +4,19 @@
 
 namespace heddle::engine {
 
-void Assistant::begin(Link& link, const AssistRequest& request) {
-  const Operation* send = core_.operations.find(request.sender);
-  const bool usable = send != nullptr && send->link == &link && send->stage == Stage::awaiting_answer &&
+void Assistant::begin(Connection& connection, const AssistRequest& request) {
+  const Operation* send = engine_.operations.find(request.sender);
+  const bool usable = send != nullptr && send->connection == &connection && send->stage == Stage::awaiting_answer &&
                       send->exposed && request.bytes <= send->source.bytes() && request.chunk > 0 &&
                       request.cell < kClaimCells;
   if (!usable) {
-    outbox_.write_control(link, RecordKind::assist_done, AssistDone{.cell = request.cell, .bytes = 0});
+    outbox_.write_control(connection, RecordKind::assist_done, AssistDone{.cell = request.cell, .bytes = 0});
     return;
   }
   auto unused =
-      std::find_if(assists_.begin(), assists_.end(), [](const Assist& assist) { return assist.link == nullptr; });
+      std::find_if(assists_.begin(), assists_.end(), [](const Assist& assist) { return assist.connection == nullptr; });
   if (unused == assists_.end()) unused = assists_.insert(assists_.end(), Assist{});
-  *unused = {.link = &link, .request = request, .source = send->source.data()};
+  *unused = {.connection = &connection, .request = request, .source = send->source.data()};
   claim(static_cast<std::size_t>(unused - assists_.begin()));
 }
 
@@ -25,11 +25,11 @@ void Assistant::claim(std::size_t number) {
   ir::Command command;
   command.operation = ir::Operation::fetch_and_add;
   command.flags = ir::Flags::signalled;
-  command.peer = ir::Peer{assist.link->rank};
+  command.peer = ir::Peer{assist.connection->rank};
   command.cookie = make_cookie(CookieKind::assist_claim, number);
-  command.remote = assist.link->peer_area.at(BootstrapArea::cell_offset(assist.request.cell));
+  command.remote = assist.connection->peer_area.at(BootstrapArea::cell_offset(assist.request.cell));
   command.operand = 1;
-  assist.link->queue().post(command);
+  assist.connection->queue().post(command);
 }
 
 void Assistant::claim_ended(const ir::Event& event) {
@@ -38,8 +38,8 @@ void Assistant::claim_ended(const ir::Event& event) {
   const AssistRequest& request = assist.request;
   const bool beyond = event.value >= (request.bytes + request.chunk - 1) / request.chunk;
   // The message's memory is the program's again once the send has ended: a peer that says so too early gets nothing.
-  if (event.status != ir::Status::ok || assist.link->failed() || beyond ||
-      core_.operations.find(request.sender) == nullptr) {
+  if (event.status != ir::Status::ok || assist.connection->failed() || beyond ||
+      engine_.operations.find(request.sender) == nullptr) {
     end(assist, 0);
     return;
   }
@@ -49,19 +49,19 @@ void Assistant::claim_ended(const ir::Event& event) {
   ir::Command command;
   command.operation = ir::Operation::put;
   command.flags = ir::Flags::signalled;
-  command.peer = ir::Peer{assist.link->rank};
+  command.peer = ir::Peer{assist.connection->rank};
   command.cookie = make_cookie(CookieKind::assist_copy, number);
   command.remote = ir::RemotePlace{.key = ir::MemoryKey{request.key}, .offset = request.offset}.at(offset);
   command.local = const_cast<std::byte*>(assist.source + offset); // a put only reads it
   command.bytes = assist.copying;
   command.head_bytes = 0;
-  assist.link->queue().post(command);
+  assist.connection->queue().post(command);
 }
 
 void Assistant::copy_ended(const ir::Event& event) {
   Assist& assist = assists_[cookie_number(event.cookie)];
   if (event.status != ir::Status::ok) {
-    core_.recorder.record("assist refused", assist.link->rank, static_cast<std::uint64_t>(event.vendor_code));
+    engine_.recorder.record("assist refused", assist.connection->rank, static_cast<std::uint64_t>(event.vendor_code));
     end(assist, assist.claimed + 1);
     return;
   }
@@ -70,10 +70,10 @@ void Assistant::copy_ended(const ir::Event& event) {
 }
 
 void Assistant::end(Assist& assist, std::uint64_t lost) {
-  if (!assist.link->failed())
-    outbox_.write_control(*assist.link, RecordKind::assist_done,
+  if (!assist.connection->failed())
+    outbox_.write_control(*assist.connection, RecordKind::assist_done,
                           AssistDone{.cell = assist.request.cell, .bytes = assist.copied, .lost = lost});
-  assist.link = nullptr;
+  assist.connection = nullptr;
 }
 
 } // namespace heddle::engine

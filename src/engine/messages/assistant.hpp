@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 #include "engine/messages/outbox.hpp"
 
 #include <vector>
@@ -12,10 +12,10 @@ namespace heddle::engine {
 
 class Assistant {
  public:
-  Assistant(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}
+  Assistant(EngineState& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
 
   // The receiver of a message of this process asks for help. A message that is gone already is answered with "nothing".
-  void begin(Link& link, const AssistRequest& request);
+  void begin(Connection& connection, const AssistRequest& request);
   // The receiver's counter has answered.
   void claim_ended(const ir::Event& event);
   // A chunk has been written.
@@ -23,7 +23,7 @@ class Assistant {
 
  private:
   struct Assist {
-    Link* link = nullptr; // null when unused
+    Connection* connection = nullptr; // null when unused
     AssistRequest request;
     const std::byte* source = nullptr;
     std::uint64_t copied = 0;
@@ -35,7 +35,7 @@ class Assistant {
   // `lost`: number + 1 of a chunk claimed but not copied.
   void end(Assist& assist, std::uint64_t lost);
 
-  Core& core_;
+  EngineState& engine_;
   Outbox& outbox_;
   base::BackedVector<Assist> assists_;
 };

@@ -33,7 +33,7 @@ void Fetcher::start(Operation& receive) {
   receive.cell = -1;
   receive.read_refused = false;
   // The number of a chunk has 32 bits in the cookie: enough for 2^32 chunks of any size.
-  receive.chunk = std::min(core_.limits.chunk_bytes, receive.link->queue().capabilities().largest_transfer);
+  receive.chunk = std::min(engine_.limits.chunk_bytes, receive.connection->queue().capabilities().largest_transfer);
   reads_.push_back(receive);
 }
 
@@ -41,7 +41,7 @@ std::size_t Fetcher::progress() {
   std::size_t posted = 0;
   for (Operation* receive = reads_.front(); receive != nullptr;) {
     Operation* next = receive->next;
-    const std::size_t most = receive->link->queue().capabilities().processor_copies ? 1 : kReadsUnderWay;
+    const std::size_t most = receive->connection->queue().capabilities().processor_copies ? 1 : kReadsUnderWay;
     while (under_way_ < most && post_next(*receive)) ++posted;
     if (under_way_ >= most) break;
     receive = next;
@@ -50,9 +50,9 @@ std::size_t Fetcher::progress() {
 }
 
 bool Fetcher::post_next(Operation& receive) {
-  if (receive.stage != Stage::reading || receive.read_refused || receive.link->failed()) return false;
+  if (receive.stage != Stage::reading || receive.read_refused || receive.connection->failed()) return false;
   std::uint64_t chunk_number = receive.claimed / receive.chunk;
-  if (receive.cell >= 0) chunk_number = claim_chunk(receive.link->port->area->cells[receive.cell]);
+  if (receive.cell >= 0) chunk_number = claim_chunk(receive.connection->port->area->cells[receive.cell]);
   if (chunk_number >= chunks(receive)) { // numbers are compared, not offsets: the peer can write the counter
     if (receive.cell >= 0 && receive.in_flight == 0) receive.stage = *step(receive.stage, ReceiveInput::none_left);
     return false;
@@ -69,22 +69,22 @@ void Fetcher::post_chunk(Operation& receive, std::uint64_t chunk_number) {
   ir::Command command;
   command.operation = ir::Operation::get;
   command.flags = ir::Flags::signalled;
-  command.peer = ir::Peer{receive.link->rank};
+  command.peer = ir::Peer{receive.connection->rank};
   command.cookie = make_cookie(CookieKind::read, read_number(receive.index(), chunk_number));
   command.remote = receive.place.at(offset);
   command.local = receive.target.data() + offset;
   command.bytes = std::min(receive.chunk, receive.wanted - offset);
   ++receive.in_flight;
   ++under_way_;
-  receive.link->queue().post(command);
+  receive.connection->queue().post(command);
 }
 
 void Fetcher::read_ended(const ir::Event& event) {
   const std::uint64_t number = cookie_number(event.cookie);
-  Operation* receive = core_.operations.at(static_cast<std::uint32_t>(number & ((1U << kIndexBits) - 1)));
+  Operation* receive = engine_.operations.at(static_cast<std::uint32_t>(number & ((1U << kIndexBits) - 1)));
   --under_way_;
   --receive->in_flight;
-  if (receive->link->failed()) {
+  if (receive->connection->failed()) {
     fail(*receive);
     return;
   }
@@ -99,24 +99,25 @@ void Fetcher::read_ended(const ir::Event& event) {
 }
 
 void Fetcher::ask_for_help(Operation& receive) {
-  Link& link = *receive.link;
-  const ir::Capabilities& capabilities = link.queue().capabilities();
-  if (!core_.limits.assist || !capabilities.processor_copies || !capabilities.atomics_with_processor ||
-      link.writes_shared || receive.in_flight != 0 || receive.wanted - receive.moved < kChunksWorthHelp * receive.chunk)
+  Connection& connection = *receive.connection;
+  const ir::Capabilities& capabilities = connection.queue().capabilities();
+  if (!engine_.limits.assist || !capabilities.processor_copies || !capabilities.atomics_with_processor ||
+      connection.writes_shared || receive.in_flight != 0 ||
+      receive.wanted - receive.moved < kChunksWorthHelp * receive.chunk)
     return;
-  Port& port = *link.port;
+  Port& port = *connection.port;
   const auto free = std::find(port.cell_taken.begin(), port.cell_taken.end(), false);
   if (free == port.cell_taken.end()) return;
-  auto place = link.queue().translator().expose({receive.target.data(), receive.wanted});
+  auto place = connection.queue().translator().expose({receive.target.data(), receive.wanted});
   if (!place) return;
   const auto cell = static_cast<std::size_t>(free - port.cell_taken.begin());
   *free = true;
   port.cell_owner[cell] = &receive;
-  port.cell_peer[cell] = link.rank;
+  port.cell_peer[cell] = connection.rank;
   port.cell_place[cell] = *place;
   receive.cell = static_cast<std::int32_t>(cell);
   open_cell(port.area->cells[cell], receive.claimed / receive.chunk);
-  outbox_.write_control(link, RecordKind::assist,
+  outbox_.write_control(connection, RecordKind::assist,
                         AssistRequest{.sender = receive.partner,
                                       .cell = cell,
                                       .key = static_cast<std::uint64_t>(place->key),
@@ -125,9 +126,10 @@ void Fetcher::ask_for_help(Operation& receive) {
                                       .chunk = receive.chunk});
 }
 
-bool Fetcher::assist_done(Link& link, const AssistDone& done) {
-  Port& port = *link.port;
-  if (done.cell >= kClaimCells || !port.cell_taken[done.cell] || port.cell_peer[done.cell] != link.rank) return false;
+bool Fetcher::assist_done(Connection& connection, const AssistDone& done) {
+  Port& port = *connection.port;
+  if (done.cell >= kClaimCells || !port.cell_taken[done.cell] || port.cell_peer[done.cell] != connection.rank)
+    return false;
   Operation* receive = port.cell_owner[done.cell];
   if (receive != nullptr) leave_cell(*receive);
   port.cell_taken[done.cell] = false;
@@ -158,30 +160,31 @@ void Fetcher::leave_cell(Operation& receive) {
   // The counter stays taken until the sender has said that it will not touch it any more.
   if (receive.cell < 0) return;
   const auto cell = static_cast<std::size_t>(receive.cell);
-  receive.link->queue().translator().withdraw(receive.link->port->cell_place[cell]);
-  receive.link->port->cell_owner[cell] = nullptr;
+  receive.connection->queue().translator().withdraw(receive.connection->port->cell_place[cell]);
+  receive.connection->port->cell_owner[cell] = nullptr;
   receive.cell = -1;
 }
 
 void Fetcher::finish(Operation& receive) {
-  outbox_.write_control(*receive.link, RecordKind::finish, Finish::of(receive.partner, receive.wanted));
+  outbox_.write_control(*receive.connection, RecordKind::finish, Finish::of(receive.partner, receive.wanted));
   const bool cut = receive.completion.message_bytes > receive.completion.bytes;
-  core_.complete(receive, cut ? ErrorCode::truncated : ErrorCode::ok);
+  engine_.complete(receive, cut ? ErrorCode::truncated : ErrorCode::ok);
 }
 
 void Fetcher::refused(Operation& receive) {
-  core_.recorder.record("read refused", receive.link->rank, receive.wanted);
+  engine_.recorder.record("read refused", receive.connection->rank, receive.wanted);
   receive.read_refused = true;
   if (receive.in_flight > 0) return; // the last of its reads decides
   if (receive.moved > 0 || receive.cell >= 0) {
     // Some of it could be read, so the rest is not there, or no longer. The sender's part ends here too.
-    outbox_.write_control(*receive.link, RecordKind::finish, Finish::of(receive.partner, 0, ErrorCode::system_failed));
+    outbox_.write_control(*receive.connection, RecordKind::finish,
+                          Finish::of(receive.partner, 0, ErrorCode::system_failed));
     fail(receive);
     return;
   }
   reads_.remove(receive);
   receive.stage = *step(receive.stage, ReceiveInput::read_refused);
-  outbox_.write_control(*receive.link, RecordKind::clear_to_send,
+  outbox_.write_control(*receive.connection, RecordKind::clear_to_send,
                         ClearToSend{.sender = receive.partner, .receiver = receive.name, .bytes = receive.wanted});
 }
 
@@ -191,13 +194,13 @@ void Fetcher::fail(Operation& receive) {
   reads_.remove(receive);
   receive.completion.bytes = 0;
   // Of a peer that is still connected: the system refuses to read what it gave, and the connection lives.
-  core_.complete(receive, receive.link->failed() ? receive.link->fate : ErrorCode::system_failed);
+  engine_.complete(receive, receive.connection->failed() ? receive.connection->fate : ErrorCode::system_failed);
 }
 
-void Fetcher::peer_lost(Link& link) {
+void Fetcher::peer_lost(Connection& connection) {
   for (Operation* receive = reads_.front(); receive != nullptr;) {
     Operation* next = receive->next;
-    if (receive->link == &link) fail(*receive);
+    if (receive->connection == &connection) fail(*receive);
     receive = next;
   }
 }

@@ -4,16 +4,16 @@
 // Not here: the sender's half of that help (assistant.hpp).
 #pragma once
 
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 #include "engine/messages/outbox.hpp"
 
 namespace heddle::engine {
 
 class Fetcher {
  public:
-  Fetcher(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}
+  Fetcher(EngineState& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
 
-  // Takes over a matched receive in Stage::reading. Its link, place, partner and wanted are set.
+  // Takes over a matched receive in Stage::reading. Its connection, place, partner and wanted are set.
   void start(Operation& receive);
   [[nodiscard]] bool idle() const { return reads_.empty(); }
   // Posts further reads. Returns how many.
@@ -21,9 +21,9 @@ class Fetcher {
   // A read has ended.
   void read_ended(const ir::Event& event);
   // The sender has copied what it had claimed. False: the record makes no sense.
-  bool assist_done(Link& link, const AssistDone& done);
+  bool assist_done(Connection& connection, const AssistDone& done);
   // The peer is gone: its receives end, those with reads under way when these have.
-  void peer_lost(Link& link);
+  void peer_lost(Connection& connection);
 
   // Ends a receive whose message is in place, and tells the sender.
   void finish(Operation& receive);
@@ -37,7 +37,7 @@ class Fetcher {
   void check_all_here(Operation& receive);
   void leave_cell(Operation& receive);
 
-  Core& core_;
+  EngineState& engine_;
   Outbox& outbox_;
   OperationList reads_;
   std::size_t under_way_ = 0; // commands

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/copy.hpp"
-#include "engine/core.hpp"
-#include "engine/link.hpp"
+#include "engine/connection/connection.hpp"
+#include "engine/engine_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +24,14 @@ struct Outgoing {
 
 class Outbox {
  public:
-  explicit Outbox(Core& core) : core_(core) {}
+  explicit Outbox(EngineState& engine) : engine_(engine) {}
 
   // The quick way of a whole message: stores its record if there is direct access to the peer's ring, and room right here.
   // False says only that write is to be asked.
-  [[nodiscard, gnu::always_inline]] static bool store_message(Link& link, Channel channel, std::uint64_t tag,
-                                                              std::span<const std::byte> data) {
+  [[nodiscard, gnu::always_inline]] static bool store_message(Connection& connection, Channel channel,
+                                                              std::uint64_t tag, std::span<const std::byte> data) {
     const std::uint64_t span = record_span(data.size());
-    if (!link.direct.exists() || !link.writer.has_room_here(span)) [[unlikely]]
+    if (!connection.direct.exists() || !connection.writer.has_room_here(span)) [[unlikely]]
       return false;
     const Outgoing record{.kind = RecordKind::eager,
                           .channel = channel,
@@ -39,40 +39,41 @@ class Outbox {
                           .body = {},
                           .payload = data.data(),
                           .payload_bytes = data.size()};
-    if (!link.queue().try_store(link.direct, link.writer.next_offset(), stored(record))) [[unlikely]]
+    if (!connection.queue().try_store(connection.direct, connection.writer.next_offset(), stored(record))) [[unlikely]]
       return false;
-    link.writer.advance(span);
+    connection.writer.advance(span);
     return true;
   }
 
   // Writes the record if there is room now. The payload's memory is free again when this returns true.
   // On a shared ring a false may also mean that a slot has just been asked for.
-  [[nodiscard]] bool write(Link& link, const Outgoing& record) {
-    return link.writes_shared ? write_shared(link, record) : write_exclusive(link, record);
+  [[nodiscard]] bool write(Connection& connection, const Outgoing& record) {
+    return connection.writes_shared ? write_shared(connection, record) : write_exclusive(connection, record);
   }
 
   // Writes a control record now or as soon as there is room, in order with other control records.
   template <typename Body>
-  void write_control(Link& link, RecordKind kind, const Body& body) {
+  void write_control(Connection& connection, RecordKind kind, const Body& body) {
     static_assert(sizeof(Body) <= sizeof(ControlRecord::body));
     const auto bytes = std::as_bytes(std::span(&body, 1));
-    if (link.connected() && link.control.empty() && write(link, {.kind = kind, .body = bytes})) return;
+    if (connection.connected() && connection.control.empty() && write(connection, {.kind = kind, .body = bytes}))
+      return;
     ControlRecord waiting{.kind = kind, .bytes = sizeof(Body)};
     std::memcpy(waiting.body.data(), bytes.data(), sizeof(Body));
-    link.control.push_back(waiting);
+    connection.control.push_back(waiting);
   }
   // Tries the control records that wait. True when none is left.
-  bool flush_control(Link& link);
+  bool flush_control(Connection& connection);
 
   // Tells the writer of the ring read here how far it was read.
-  void report_consumed(Link& link);
+  void report_consumed(Connection& connection);
 
   // The answer to the compare-and-swap on a slot of the peer's shared ring. True when the slot is now held.
-  bool claim_answered(Link& link, const ir::Event& event);
+  bool claim_answered(Connection& connection, const ir::Event& event);
 
-  // The link has failed while its peer may live: tells the peer. True when that is done or under way; false: the ring is full. On
+  // The connection has failed while its peer may live: tells the peer. True when that is done or under way; false: the ring is full. On
   // a shared ring it also frees a slot that is held, which would block it for all others.
-  bool break_off(Link& link);
+  bool break_off(Connection& connection);
 
  private:
   static std::uint64_t lead_of(const Outgoing& record) {
@@ -95,31 +96,31 @@ class Outbox {
     command.local = const_cast<std::byte*>(record.payload); // a put only reads it
     command.bytes = record.payload_bytes;
   }
-  bool write_exclusive(Link& link, const Outgoing& record);
-  static bool put(Link& link, const Outgoing& record);
+  bool write_exclusive(Connection& connection, const Outgoing& record);
+  static bool put(Connection& connection, const Outgoing& record);
   // Sees to it that the payload may change as soon as the command is taken, where the network does not: it goes into the
   // command's head, or is put from memory that stays as it is until the peer has read the record.
-  static void hold_payload(Link& link, ir::Command& command, std::uint64_t at) {
+  static void hold_payload(Connection& connection, ir::Command& command, std::uint64_t at) {
     if (command.bytes == 0) return;
     if (command.head_bytes + command.bytes <= ir::kHeadBytes) {
       std::memcpy(command.head.data() + command.head_bytes, command.local, command.bytes);
       command.head_bytes += static_cast<std::uint32_t>(command.bytes);
       command.bytes = 0;
-    } else if (!link.staging.memory.empty()) {
-      std::byte* staged = link.staging.memory.data() + at + command.head_bytes;
+    } else if (!connection.staging.memory.empty()) {
+      std::byte* staged = connection.staging.memory.data() + at + command.head_bytes;
       base::copy_bytes(staged, command.local, command.bytes);
       command.local = staged;
     }
   }
   static void announce(ir::Command& command) {
     command.flags = command.flags | ir::Flags::announced;
-    command.operand = kRecordNotice;
+    command.operand = kRecordWritten;
   }
-  bool write_wrap(Link& link);
-  bool write_shared(Link& link, const Outgoing& record);
-  void ask_claim(Link& link);
+  bool write_wrap(Connection& connection);
+  bool write_shared(Connection& connection, const Outgoing& record);
+  void ask_claim(Connection& connection);
 
-  Core& core_;
+  EngineState& engine_;
 };
 
 } // namespace heddle::engine

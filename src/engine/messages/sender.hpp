@@ -1,7 +1,7 @@
 // Sends: whole in one ring record, or by a request to send, and then fetched by the receiver or streamed.
 #pragma once
 
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 #include "engine/messages/outbox.hpp"
 
 #include <vector>
@@ -9,30 +9,30 @@
 namespace heddle::engine {
 
 // How a message travels to a connected peer. A pure function of the sizes, so that it can be asked for.
-enum class Path : std::uint8_t { eager, rendezvous_by_read, rendezvous_by_fragments };
-Path path_for(const Link& link, std::uint64_t bytes, bool contiguous, bool synchronous);
+enum class MessageProtocol : std::uint8_t { eager, rendezvous_by_read, rendezvous_by_fragments };
+MessageProtocol protocol_for(const Connection& connection, std::uint64_t bytes, bool contiguous, bool synchronous);
 
 // The same for a contiguous message to a peer that is not connected yet, as it will be on a ring of its own.
-struct Expected {
-  Path path{};
+struct ExpectedProtocol {
+  MessageProtocol protocol{};
   std::uint64_t eager_limit = 0; // as far as the ring and the network let the option be used
 };
-Expected expected_path(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes);
+ExpectedProtocol expected_protocol(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes);
 
 class Sender {
  public:
-  Sender(Core& core, Outbox& outbox) : core_(core), outbox_(outbox) {}
+  Sender(EngineState& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
 
   // Takes over a queued send; it is written now if its turn has come, otherwise by pump.
   void submit(Operation& send);
   // Writes what waits for the peer, as far as there is room; `done` grows by what that was. True when nothing is left.
-  bool pump(Link& link, std::size_t& done);
+  bool pump(Connection& connection, std::size_t& done);
 
-  void finished(Link& link, const Finish& record);
+  void finished(Connection& connection, const Finish& record);
   // False: the record makes no sense.
-  bool clear_to_send(Link& link, const ClearToSend& record);
-  // Every send on the link ends.
-  void peer_lost(Link& link);
+  bool clear_to_send(Connection& connection, const ClearToSend& record);
+  // Every send on the connection ends.
+  void peer_lost(Connection& connection);
 
  private:
   bool write(Operation& send);
@@ -43,7 +43,7 @@ class Sender {
   const std::byte* contiguous(const Operation& send, std::uint64_t from, std::uint64_t bytes);
   void end(Operation& send, ErrorCode code);
 
-  Core& core_;
+  EngineState& engine_;
   Outbox& outbox_;
   std::vector<std::byte> scratch_;
 };

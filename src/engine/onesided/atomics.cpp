@@ -82,7 +82,7 @@ void Transfers::do_atomic(Transfer& transfer) {
     transfer.key = static_cast<std::uint64_t>(area.place.key);
     post_atomic(transfer);
   } else if (area.direct.enter()) {
-    transfer.status->set_value(apply_here(transfer.atomic, area.direct.memory + transfer.offset));
+    transfer.tracker->set_value(apply_here(transfer.atomic, area.direct.memory + transfer.offset));
     area.direct.leave();
     finish(transfer, ErrorCode::ok);
   } else {
@@ -115,7 +115,7 @@ void Transfers::post_atomic(Transfer& transfer) {
     command.expected = transfer.word;
     command.operand = part.put(transfer.word, apply(operation, part.of(transfer.word)));
   }
-  area.link->queue().post(command);
+  area.connection->queue().post(command);
 }
 
 void Transfers::atomic_ended(Transfer& transfer, const ir::Event& event) {
@@ -126,7 +126,7 @@ void Transfers::atomic_ended(Transfer& transfer, const ir::Event& event) {
   const Part part(transfer.atomic, transfer.offset);
   const bool swapped = transfer.word_known && event.value == transfer.word;
   if (is_one_command(transfer.atomic) || swapped) {
-    transfer.status->set_value(part.of(event.value));
+    transfer.tracker->set_value(part.of(event.value));
     finish(transfer, ErrorCode::ok);
     return;
   }

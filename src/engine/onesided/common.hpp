@@ -1,7 +1,7 @@
 // What the parts of one-sided operations share.
 #pragma once
 
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 #include "engine/messages/outbox.hpp"
 #include "engine/onesided/known_area.hpp"
 
@@ -14,12 +14,12 @@ namespace heddle::engine {
 class OneSidedHost {
  public:
   virtual ~OneSidedHost() = default;
-  // As LinkHost::link_for.
-  virtual Link* link_for(std::uint32_t rank) = 0;
-  // Makes the link ready to be written to, unless it is or that is under way.
-  virtual void connect(Link& link) = 0;
-  // Control records wait on the link: sees to it that they leave.
-  virtual void pump_later(Link& link) = 0;
+  // As ConnectionHost::connection_to.
+  virtual Connection* connection_to(std::uint32_t rank) = 0;
+  // Makes the connection ready to be written to, unless it is or that is under way.
+  virtual void connect(Connection& connection) = 0;
+  // Control records wait on the connection: sees to it that they leave.
+  virtual void pump_later(Connection& connection) = 0;
   // It has died or left: nothing that it began will go on.
   [[nodiscard]] virtual bool has_ended(std::uint32_t rank) const = 0;
   [[nodiscard]] virtual std::uint64_t cut_off() const = 0; // peers that may live, with the connection to them lost
@@ -28,15 +28,15 @@ class OneSidedHost {
 };
 
 struct OneSidedCommon {
-  Core& core;
+  EngineState& engine;
   Outbox& outbox;
   OneSidedHost& host;
   KnownAreas known{};
 
   template <typename Body>
-  void tell(Link& link, RecordKind kind, const Body& body) {
-    outbox.write_control(link, kind, body);
-    host.pump_later(link);
+  void tell(Connection& connection, RecordKind kind, const Body& body) {
+    outbox.write_control(connection, kind, body);
+    host.pump_later(connection);
   }
 };
 

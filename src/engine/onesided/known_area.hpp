@@ -1,7 +1,7 @@
 // What this process knows of an area of a peer's (or of its own): the key it was given, and what waits for that.
 #pragma once
 
-#include "engine/link.hpp"
+#include "engine/connection/connection.hpp"
 #include "engine/onesided/lock_memory.hpp"
 #include "ir/direct_area.hpp"
 #include "ir/event.hpp"
@@ -36,10 +36,10 @@ struct KnownArea {
   State state = State::unknown;
   AreaKind kind{}; // while open
   bool atomics = false;
-  bool everyone = false;   // its owner has opened it to all: others may pass its key on
-  std::uint64_t bytes = 0; // 0 while not open
-  ir::DirectArea direct;   // none while not open, or of a lock: which has its own, in the seat
-  Link* link = nullptr;    // once asked
+  bool everyone = false;            // its owner has opened it to all: others may pass its key on
+  std::uint64_t bytes = 0;          // 0 while not open
+  ir::DirectArea direct;            // none while not open, or of a lock: which has its own, in the seat
+  Connection* connection = nullptr; // once asked
   ir::RemotePlace place;
   TransferList waiting;             // for the key
   LockSeat seat;                    // where it is a lock
@@ -53,7 +53,7 @@ struct KnownArea {
   void open_direct(const ir::DirectArea& onto) { (kind == AreaKind::lock ? seat.direct : direct) = onto; }
   // What an operation ends with that finds it closed.
   [[nodiscard]] ErrorCode code_of_closed() const {
-    return link != nullptr && link->failed() ? link->fate : ErrorCode::revoked_area;
+    return connection != nullptr && connection->failed() ? connection->fate : ErrorCode::revoked_area;
   }
   void shut() {
     state = State::unknown;
@@ -65,7 +65,7 @@ struct KnownArea {
 
 // What a command on an area ends with; `area` is null where it went to several.
 inline ErrorCode code_of(const ir::Event& event, const KnownArea* area) {
-  if (event.status != ir::Status::ok && area != nullptr && area->link->failed()) return area->link->fate;
+  if (event.status != ir::Status::ok && area != nullptr && area->connection->failed()) return area->connection->fate;
   switch (event.status) {
     case ir::Status::ok: return ErrorCode::ok;
     case ir::Status::refused: return ErrorCode::revoked_area; // range and permission were checked before

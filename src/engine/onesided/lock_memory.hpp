@@ -124,7 +124,7 @@ struct LockSeat {
   bool inspecting = false; // a reading or what follows from it is under way
   std::uint32_t ticket = 0;
   std::uint32_t generation = 0; // of its use: answers to an earlier one are ignored
-  Status* status = nullptr;
+  Tracker* tracker = nullptr;
   ir::DirectArea direct;                     // onto an open lock's memory, where there is one
   std::uint64_t word = 0;                    // what a read brings; the state that try_lock or pass_over expects
   base::BackedVector<std::uint64_t> reading; // of the whole lock

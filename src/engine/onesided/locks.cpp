@@ -59,7 +59,7 @@ bool BasicLocks<Memory>::add(KnownArea& area, std::uint64_t offset, std::uint64_
   ir::Command command = this->command(area, offset, Step::main);
   command.operation = ir::Operation::fetch_and_add;
   command.operand = value;
-  area.link->queue().post(command);
+  area.connection->queue().post(command);
   return false;
 }
 
@@ -75,7 +75,7 @@ bool BasicLocks<Memory>::swap(KnownArea& area, std::uint64_t offset, std::uint64
   command.operation = ir::Operation::compare_and_swap;
   command.expected = expected;
   command.operand = value;
-  area.link->queue().post(command);
+  area.connection->queue().post(command);
   return false;
 }
 
@@ -90,7 +90,7 @@ void BasicLocks<Memory>::store(KnownArea& area, std::uint64_t offset, std::uint6
   command.flags = ir::Flags::none;
   std::memcpy(command.head.data(), &value, sizeof value);
   command.head_bytes = sizeof value;
-  area.link->queue().post(command);
+  area.connection->queue().post(command);
 }
 
 template <typename Memory>
@@ -103,22 +103,22 @@ bool BasicLocks<Memory>::read_claim(KnownArea& area, std::uint32_t ticket) {
   command.operation = ir::Operation::get;
   command.local = reinterpret_cast<std::byte*>(&area.seat.word);
   command.bytes = sizeof area.seat.word;
-  area.link->queue().post(command);
+  area.connection->queue().post(command);
   return false;
 }
 
 // --- beginning and ending ---
 
 template <typename Memory>
-bool BasicLocks<Memory>::usable(KnownArea& area, Status& status, SeatState wanted) {
+bool BasicLocks<Memory>::usable(KnownArea& area, Tracker& tracker, SeatState wanted) {
   const bool sound = fits(area) && area.seat.state == wanted;
-  if (!sound) status.end(ErrorCode::bad_argument);
+  if (!sound) tracker.end(ErrorCode::bad_argument);
   return sound;
 }
 
 template <typename Memory>
-void BasicLocks<Memory>::begin(KnownArea& area, Status& status, SeatState state) {
-  area.seat.status = &status;
+void BasicLocks<Memory>::begin(KnownArea& area, Tracker& tracker, SeatState state) {
+  area.seat.tracker = &tracker;
   area.seat.state = state;
   area.seat.told = false;
   ++area.seat.generation;
@@ -126,11 +126,11 @@ void BasicLocks<Memory>::begin(KnownArea& area, Status& status, SeatState state)
 
 template <typename Memory>
 void BasicLocks<Memory>::end(KnownArea& area, SeatState state, ErrorCode code) {
-  Status* status = area.seat.status;
+  Tracker* tracker = area.seat.tracker;
   area.seat.state = state;
-  area.seat.status = nullptr;
+  area.seat.tracker = nullptr;
   area.seat.alert = false;
-  if (status != nullptr) status->end(code);
+  if (tracker != nullptr) tracker->end(code);
 }
 
 template <typename Memory>
@@ -145,12 +145,12 @@ void BasicLocks<Memory>::lost(KnownArea& area, ErrorCode code) {
 // --- the steps ---
 
 template <typename Memory>
-void BasicLocks<Memory>::lock(KnownArea& area, Status& status) {
-  if (!usable(area, status, SeatState::away)) return;
-  begin(area, status, SeatState::taking);
+void BasicLocks<Memory>::lock(KnownArea& area, Tracker& tracker) {
+  if (!usable(area, tracker, SeatState::away)) return;
+  begin(area, tracker, SeatState::taking);
   std::uint64_t old = 0;
   if (!area.seat.direct.exists()) {
-    store(area, layout_.trying(common_.core.rank), 1);
+    store(area, layout_.trying(common_.engine.rank), 1);
     add(area, LockLayout::kState, LockState::kTakeTicket, old);
     return;
   }
@@ -159,7 +159,7 @@ void BasicLocks<Memory>::lock(KnownArea& area, Status& status) {
     closed_.push_back(&area);
     return;
   }
-  store(area, layout_.trying(common_.core.rank), 1);
+  store(area, layout_.trying(common_.engine.rank), 1);
   add(area, LockLayout::kState, LockState::kTakeTicket, old);
   got_ticket(area, old);
 }
@@ -169,8 +169,8 @@ void BasicLocks<Memory>::got_ticket(KnownArea& area, std::uint64_t old) {
   const LockState state = LockState::unpack(old);
   area.seat.ticket = state.next;
   const bool is_served = state.serving == state.next;
-  store(area, layout_.claim(state.next), LockClaim::pack(state.next, common_.core.rank, is_served));
-  store(area, layout_.trying(common_.core.rank), 0);
+  store(area, layout_.claim(state.next), LockClaim::pack(state.next, common_.engine.rank, is_served));
+  store(area, layout_.trying(common_.engine.rank), 0);
   if (is_served) {
     end(area, SeatState::held, ErrorCode::ok);
     return;
@@ -187,12 +187,12 @@ void BasicLocks<Memory>::got_ticket(KnownArea& area, std::uint64_t old) {
 }
 
 template <typename Memory>
-void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
-  if (!usable(area, status, SeatState::away)) return;
-  begin(area, status, SeatState::trying);
+void BasicLocks<Memory>::try_lock(KnownArea& area, Tracker& tracker) {
+  if (!usable(area, tracker, SeatState::away)) return;
+  begin(area, tracker, SeatState::trying);
   area.seat.forget_readings();
   if (!area.seat.direct.exists()) {
-    if (common_.host.gone() > 0) { // `trying` is set only where a ticket is to be had: others who probe would wonder
+    if (common_.host.gone() > 0) { // `trying` is set only where a ticket is free: others who probe would wonder
       probe(area);
       return;
     }
@@ -220,7 +220,7 @@ void BasicLocks<Memory>::try_lock(KnownArea& area, Status& status) {
 template <typename Memory>
 void BasicLocks<Memory>::try_free(KnownArea& area) {
   area.seat.state = SeatState::trying;
-  store(area, layout_.trying(common_.core.rank), 1);
+  store(area, layout_.trying(common_.engine.rank), 1);
   if (std::uint64_t old = 0;
       swap(area, LockLayout::kState, area.seat.word, area.seat.word + LockState::kTakeTicket, Step::main, old))
     tried(area, old);
@@ -239,7 +239,7 @@ void BasicLocks<Memory>::tried(KnownArea& area, std::uint64_t old) {
       tried(area, again);
     return;
   }
-  store(area, layout_.trying(common_.core.rank), 0);
+  store(area, layout_.trying(common_.engine.rank), 0);
   found_busy(area);
 }
 
@@ -271,7 +271,7 @@ template <typename Memory>
 void BasicLocks<Memory>::served(KnownArea& area) {
   std::erase(waiting_, &area);
   area.seat.state = SeatState::asking;
-  store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, common_.core.rank, true));
+  store(area, layout_.claim(area.seat.ticket), LockClaim::pack(area.seat.ticket, common_.engine.rank, true));
   if (std::uint64_t deaths = 0; add(area, LockLayout::kDeaths, 0, deaths)) learned_deaths(area, deaths);
 }
 
@@ -282,9 +282,9 @@ void BasicLocks<Memory>::learned_deaths(KnownArea& area, std::uint64_t deaths) {
 }
 
 template <typename Memory>
-void BasicLocks<Memory>::unlock(KnownArea& area, Status& status) {
-  if (!usable(area, status, SeatState::held)) return;
-  begin(area, status, SeatState::leaving);
+void BasicLocks<Memory>::unlock(KnownArea& area, Tracker& tracker) {
+  if (!usable(area, tracker, SeatState::held)) return;
+  begin(area, tracker, SeatState::leaving);
   std::uint64_t old = 0;
   if (!area.seat.direct.exists()) {
     add(area, LockLayout::kState, LockState::serve_next(area.seat.ticket), old);
@@ -316,10 +316,10 @@ template <typename Memory>
 void BasicLocks<Memory>::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
   const LockClaim claim = LockClaim::unpack(claim_word);
   if (!claim.valid || claim.ticket != ticket) return; // its owner will look at the state itself
-  if (claim.rank == common_.core.rank || claim.rank >= common_.core.size) return;
-  Link* link = common_.host.link_for(claim.rank);
-  if (link == nullptr || link->failed()) return; // those behind it pass it over
-  common_.tell(*link, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});
+  if (claim.rank == common_.engine.rank || claim.rank >= common_.engine.size) return;
+  Connection* connection = common_.host.connection_to(claim.rank);
+  if (connection == nullptr || connection->failed()) return; // those behind it pass it over
+  common_.tell(*connection, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});
 }
 
 template <typename Memory>
@@ -432,7 +432,7 @@ void BasicLocks<Memory>::inspect(KnownArea& area) {
     command.operation = ir::Operation::get;
     command.local = reinterpret_cast<std::byte*>(seat.reading.data());
     command.bytes = layout_.bytes();
-    area.link->queue().post(command);
+    area.connection->queue().post(command);
     return;
   }
   {
@@ -457,7 +457,7 @@ void BasicLocks<Memory>::judge(KnownArea& area) {
   const LockReading now = reading_of(seat.reading);
   const LockReading before = reading_of(seat.before);
   LockVerdict verdict = judge_lock(before, now, probes ? now.state().next : seat.ticket, [this](std::uint32_t rank) {
-    return rank < common_.core.size && common_.host.has_ended(rank);
+    return rank < common_.engine.size && common_.host.has_ended(rank);
   });
   // In direct memory words are read one after the other. A command reads them in any order: that one word was read before another
   // is known only of two commands.
@@ -518,7 +518,7 @@ void BasicLocks<Memory>::start_passing(KnownArea& area, bool held) {
   LockSeat& seat = area.seat;
   seat.inspecting = true;
   seat.word = reading_of(seat.reading).at(LockLayout::kState);
-  common_.core.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
+  common_.engine.recorder.record("lock passes over the dead", area.rank, area.id, LockState::unpack(seat.word).serving);
   if (held)
     raise_deaths(area);
   else
@@ -562,7 +562,7 @@ void BasicLocks<Memory>::pass_over(KnownArea& area) {
   // Only if nothing has changed since the reading.
   std::uint64_t after = seat.word + LockState::serve_next(LockState::unpack(seat.word).serving);
   if (takes_over(seat)) { // in one step with the next ticket, so that nobody finds the lock free and hears of no death
-    store(area, layout_.trying(common_.core.rank), 1);
+    store(area, layout_.trying(common_.engine.rank), 1);
     after += LockState::kTakeTicket;
   }
   if (std::uint64_t old = 0; swap(area, LockLayout::kState, seat.word, after, Step::pass, old))
@@ -600,7 +600,7 @@ void BasicLocks<Memory>::took_over(KnownArea& area, bool done) {
     area.seat.ticket = LockState::unpack(area.seat.word).next;
     served(area);
   }
-  store(area, layout_.trying(common_.core.rank), 0);
+  store(area, layout_.trying(common_.engine.rank), 0);
   if (!done) look_again(area);
 }
 

@@ -21,7 +21,7 @@ namespace heddle::engine {
 template <typename Memory>
 class BasicLocks {
  public:
-  explicit BasicLocks(OneSidedCommon& common) : common_(common), layout_{.size = common.core.size} {}
+  explicit BasicLocks(OneSidedCommon& common) : common_(common), layout_{.size = common.engine.size} {}
 
   [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
   // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
@@ -32,10 +32,10 @@ class BasicLocks {
   [[nodiscard]] bool lock_now(KnownArea& area);
   [[nodiscard]] bool unlock_now(KnownArea& area);
 
-  // The area is open. The status has begun, and is ended here.
-  void lock(KnownArea& area, Status& status);
-  void try_lock(KnownArea& area, Status& status);
-  void unlock(KnownArea& area, Status& status);
+  // The area is open. The tracker has begun, and is ended here.
+  void lock(KnownArea& area, Tracker& tracker);
+  void try_lock(KnownArea& area, Tracker& tracker);
+  void unlock(KnownArea& area, Tracker& tracker);
 
   void command_ended(const ir::Event& event);
   // A record says that a ticket is served.
@@ -56,8 +56,8 @@ class BasicLocks {
  private:
   enum class Step : std::uint8_t { main, read, raise, pass };
 
-  bool usable(KnownArea& area, Status& status, LockSeat::State wanted);
-  void begin(KnownArea& area, Status& status, LockSeat::State state);
+  bool usable(KnownArea& area, Tracker& tracker, LockSeat::State wanted);
+  void begin(KnownArea& area, Tracker& tracker, LockSeat::State state);
   void end(KnownArea& area, LockSeat::State state, ErrorCode code);
 
   // The steps.
@@ -120,13 +120,13 @@ inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
   std::uint64_t& state = word(area, LockLayout::kState);
   std::uint64_t seen = Memory::load(state, std::memory_order_relaxed);
   const LockState now = LockState::unpack(seen);
-  std::uint64_t& trying = word(area, layout_.trying(common_.core.rank));
+  std::uint64_t& trying = word(area, layout_.trying(common_.engine.rank));
   bool taken = now.next == now.serving;
   if (taken) {
     Memory::store(trying, 1, std::memory_order_relaxed);
     taken = Memory::compare_exchange(state, seen, seen + LockState::kTakeTicket, std::memory_order_acq_rel);
     if (taken) {
-      Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, common_.core.rank, true),
+      Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, common_.engine.rank, true),
                     std::memory_order_relaxed); // released with `trying`
       seat.ticket = now.next;
       seat.state = LockSeat::State::held;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostGroups = 16;
 
 bool copied_by_processor(const KnownArea& area) {
-  return area.direct.exists() || area.link->queue().capabilities().processor_copies;
+  return area.direct.exists() || area.connection->queue().capabilities().processor_copies;
 }
 
 } // namespace
@@ -77,12 +77,12 @@ void Multicasts::launch(base::BackedVector<Transfer*>& receivers) {
 // --- groups ---
 
 void Multicasts::put_to_group(base::BackedVector<Transfer*>& receivers) {
-  const auto copying = [](const Transfer* each) { return each->area->link->queue().facets().groups != nullptr; };
+  const auto copying = [](const Transfer* each) { return each->area->connection->queue().facets().groups != nullptr; };
   const auto first = std::ranges::find_if(receivers, copying);
   if (first == receivers.end() || Transfers::better_scattered(**first)) return;
-  const Port* port = (*first)->area->link->port;
-  const auto others =
-      std::ranges::stable_partition(receivers, [port](const Transfer* each) { return each->area->link->port != port; });
+  const Port* port = (*first)->area->connection->port;
+  const auto others = std::ranges::stable_partition(
+      receivers, [port](const Transfer* each) { return each->area->connection->port != port; });
   if (others.size() < 2) return;
   Group* group = group_of({others.begin(), others.end()});
   if (group == nullptr) return;
@@ -104,7 +104,7 @@ Multicasts::Group* Multicasts::group_of(std::span<Transfer* const> receivers) {
   base::BackedVector<ir::GroupMember> members;
   for (const Transfer* receiver : receivers)
     members.push_back({.peer = ir::Peer{receiver->area->rank}, .place = receiver->area->place});
-  schedule::Queue& queue = receivers.front()->area->link->queue();
+  schedule::Queue& queue = receivers.front()->area->connection->queue();
   const auto same = [](const ir::GroupMember& a, const ir::GroupMember& b) {
     return a.peer == b.peer && a.place.key == b.place.key && a.place.offset == b.place.offset;
   };
@@ -159,7 +159,7 @@ void Multicasts::command_ended(const ir::Event& event) {
 void Multicasts::end(GroupPut& put) {
   const auto own_code = [](const Transfer& receiver) {
     const KnownArea& area = *receiver.area;
-    if (area.link->failed()) return area.link->fate;
+    if (area.connection->failed()) return area.connection->fate;
     const bool same =
         area.state == KnownArea::State::open && static_cast<std::uint64_t>(area.place.key) == receiver.key;
     return same ? ErrorCode::ok : ErrorCode::revoked_area;

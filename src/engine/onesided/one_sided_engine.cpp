@@ -33,7 +33,7 @@ constexpr std::uint64_t kOwnKey = 1; // of direct access to memory of this proce
 
 Result<void> OneSidedEngine::close(AreaId id) {
   const auto number = static_cast<std::uint64_t>(id);
-  if (KnownArea* area = common_.known.find(common_.core.rank, number)) {
+  if (KnownArea* area = common_.known.find(common_.engine.rank, number)) {
     area->own_live.store(0, std::memory_order_relaxed);
     transfers_.forget(*area);
     follow_up();
@@ -48,28 +48,28 @@ Result<void> OneSidedEngine::create_lock(AreaId id) {
 }
 
 template <typename Fill>
-void OneSidedEngine::begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill) {
-  status.begin();
+void OneSidedEngine::begin(Transfer::Kind kind, Rank rank, AreaId id, Tracker& tracker, const Fill& fill) {
+  tracker.begin();
   if (!base::Reserve::may_begin()) {
-    status.end(ErrorCode::out_of_memory);
+    tracker.end(ErrorCode::out_of_memory);
     return;
   }
   Transfer* transfer = nullptr;
   try {
-    transfer = &transfers_.take(kind, status);
+    transfer = &transfers_.take(kind, tracker);
     fill(*transfer);
     admit(*transfer, static_cast<std::uint32_t>(rank), static_cast<std::uint64_t>(id));
   } catch (const std::bad_alloc&) { // before anything was begun
     if (transfer != nullptr)
       transfers_.finish(*transfer, ErrorCode::out_of_memory);
     else
-      status.end(ErrorCode::out_of_memory);
+      tracker.end(ErrorCode::out_of_memory);
   }
 }
 
-void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering) {
+void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Tracker& tracker, Gathering* gathering) {
   if (gathering != nullptr) ++gathering->awaited;
-  begin(kind, move.place.peer, move.place.area, status, [&](Transfer& transfer) {
+  begin(kind, move.place.peer, move.place.area, tracker, [&](Transfer& transfer) {
     transfer.offset = move.place.offset;
     transfer.local = move.local;
     transfer.selection = move.selection;
@@ -80,44 +80,44 @@ void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Status& status
   if (gathering != nullptr) --gathering->awaited; // there was no memory for it
 }
 
-void OneSidedEngine::mcast(std::span<const Rank> peers, const Move& move, Status& status) {
+void OneSidedEngine::mcast(std::span<const Rank> peers, const Move& move, Tracker& tracker) {
   const bool plain = move.selection.kind == Selection::Kind::all && !move.signal.wanted;
-  status.begin(); // so that it does not end between two receivers
+  tracker.begin(); // so that it does not end between two receivers
   if (peers.data() == nullptr && !peers.empty()) {
-    status.end(ErrorCode::bad_argument);
+    tracker.end(ErrorCode::bad_argument);
     return;
   }
   Gathering* gathered = nullptr;
   try {
     gathered = &multicasts_.gather(peers.size());
   } catch (const std::bad_alloc&) {
-    status.end(ErrorCode::out_of_memory);
+    tracker.end(ErrorCode::out_of_memory);
     return;
   }
   Gathering& gathering = *gathered;
   for (const Rank peer : peers) {
     Move one = move;
     one.place.peer = peer;
-    if (!plain || !push_now(one.place, one.local)) start(Transfer::Kind::push, one, status, &gathering);
+    if (!plain || !push_now(one.place, one.local)) start(Transfer::Kind::push, one, tracker, &gathering);
   }
   --gathering.awaited; // all have been named
   follow_up();
-  status.end(ErrorCode::ok);
+  tracker.end(ErrorCode::ok);
 }
 
-void OneSidedEngine::atomic(const Place& at, const Atomic& operation, Status& status) {
-  begin(Transfer::Kind::atomic, at.peer, at.area, status, [&](Transfer& transfer) {
+void OneSidedEngine::atomic(const Place& at, const Atomic& operation, Tracker& tracker) {
+  begin(Transfer::Kind::atomic, at.peer, at.area, tracker, [&](Transfer& transfer) {
     transfer.offset = at.offset;
     transfer.atomic = operation;
   });
 }
 
-void OneSidedEngine::start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status) {
-  begin(kind, home, id, status, [](Transfer&) {});
+void OneSidedEngine::start_lock(Transfer::Kind kind, Rank home, AreaId id, Tracker& tracker) {
+  begin(kind, home, id, tracker, [](Transfer&) {});
 }
 
 void OneSidedEngine::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
-  if (rank >= common_.core.size) {
+  if (rank >= common_.engine.size) {
     transfers_.finish(transfer, ErrorCode::bad_argument);
     return;
   }
@@ -153,16 +153,16 @@ void OneSidedEngine::run(Transfer& transfer) {
     case Transfer::Kind::try_lock:
     case Transfer::Kind::unlock: {
       KnownArea& area = *transfer.area;
-      Status& status = *transfer.status;
-      status.begin(); // the lock's, beside the transfer's, which has done its part
+      Tracker& tracker = *transfer.tracker;
+      tracker.begin(); // the lock's, beside the transfer's, which has done its part
       const Transfer::Kind kind = transfer.kind;
       transfers_.finish(transfer, ErrorCode::ok);
       if (kind == Transfer::Kind::lock)
-        locks_.lock(area, status);
+        locks_.lock(area, tracker);
       else if (kind == Transfer::Kind::try_lock)
-        locks_.try_lock(area, status);
+        locks_.try_lock(area, tracker);
       else
-        locks_.unlock(area, status);
+        locks_.unlock(area, tracker);
       break;
     }
   }
@@ -181,11 +181,11 @@ void OneSidedEngine::follow_up() {
 }
 
 ErrorCode OneSidedEngine::ask(KnownArea& area) {
-  Link* link = common_.host.link_for(area.rank);
-  if (link->failed()) return link->fate;
-  area.link = link;
-  if (area.rank == common_.core.rank) return open_own(area);
-  common_.tell(*link, RecordKind::area_ask, AreaAsk{.id = area.id});
+  Connection* connection = common_.host.connection_to(area.rank);
+  if (connection->failed()) return connection->fate;
+  area.connection = connection;
+  if (area.rank == common_.engine.rank) return open_own(area);
+  common_.tell(*connection, RecordKind::area_ask, AreaAsk{.id = area.id});
   area.state = KnownArea::State::asked;
   return ErrorCode::ok;
 }
@@ -204,43 +204,43 @@ ErrorCode OneSidedEngine::open_own(KnownArea& area) {
   return ErrorCode::ok;
 }
 
-bool OneSidedEngine::record(Link& link, Lead lead, const std::byte* content) {
+bool OneSidedEngine::record(Connection& connection, Lead lead, const std::byte* content) {
   if (lead.kind == RecordKind::area_ask) {
     AreaAsk body;
     if (!load(body, lead, content)) return false;
-    own_.asked(link, body);
+    own_.asked(connection, body);
     return true;
   }
   if (lead.kind == RecordKind::area_grant) {
     AreaGrant body;
     if (!load(body, lead, content) || body.code > static_cast<std::uint32_t>(ErrorCode::system_failed)) return false;
-    granted(link, body);
+    granted(connection, body);
     follow_up();
     return true;
   }
   if (lead.kind == RecordKind::area_revoked) {
     AreaRevoked body;
     if (!load(body, lead, content)) return false;
-    revoked(link, body);
+    revoked(connection, body);
     return true;
   }
   if (lead.kind == RecordKind::area_signal) {
     AreaSignal body;
     if (!load(body, lead, content)) return false;
-    own_.signalled(link, body);
+    own_.signalled(connection, body);
     return true;
   }
-  if (lead.kind == RecordKind::area_scatter) return scatter(link, {content, lead.bytes});
+  if (lead.kind == RecordKind::area_scatter) return scatter(connection, {content, lead.bytes});
   if (lead.kind == RecordKind::area_scattered) {
     AreaScattered body;
     if (!load(body, lead, content) || body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
-    transfers_.scatter_answered(link, body);
+    transfers_.scatter_answered(connection, body);
     return true;
   }
   if (lead.kind == RecordKind::area_relay) return relays_.record({content, lead.bytes});
   if (lead.kind == RecordKind::area_relayed) {
     AreaRelayed body;
-    if (!load(body, lead, content) || !relays_.answered(link, body)) return false;
+    if (!load(body, lead, content) || !relays_.answered(connection, body)) return false;
     follow_up();
     return true;
   }
@@ -251,19 +251,19 @@ bool OneSidedEngine::record(Link& link, Lead lead, const std::byte* content) {
   return true;
 }
 
-bool OneSidedEngine::scatter(Link& link, std::span<const std::byte> content) {
+bool OneSidedEngine::scatter(Connection& connection, std::span<const std::byte> content) {
   AreaScatter head;
   if (content.size() < sizeof head) return false;
   std::memcpy(&head, content.data(), sizeof head);
-  const auto code = own_.scatter(link, head, content.subspan(sizeof head));
+  const auto code = own_.scatter(connection, head, content.subspan(sizeof head));
   if (!code) return false;
-  common_.tell(link, RecordKind::area_scattered,
+  common_.tell(connection, RecordKind::area_scattered,
                AreaScattered{.transfer = head.transfer, .code = static_cast<std::uint64_t>(*code)});
   return true;
 }
 
-void OneSidedEngine::granted(Link& link, const AreaGrant& grant) {
-  KnownArea* area = common_.known.find(link.rank, grant.id);
+void OneSidedEngine::granted(Connection& connection, const AreaGrant& grant) {
+  KnownArea* area = common_.known.find(connection.rank, grant.id);
   if (area == nullptr || area->state != KnownArea::State::asked) return;
   const auto code = static_cast<ErrorCode>(grant.code);
   if (code != ErrorCode::ok) {
@@ -278,8 +278,8 @@ void OneSidedEngine::granted(Link& link, const AreaGrant& grant) {
   area->atomics = (grant.traits & AreaGrant::kAtomics) != 0;
   area->everyone = (grant.traits & AreaGrant::kEveryone) != 0;
   if (area->kind == AreaKind::plain || locks_.fits(*area))
-    if (ir::DirectMemory* memory = link.queue().facets().direct_memory)
-      area->open_direct(memory->direct_area(ir::Peer{link.rank}, area->place, grant.bytes));
+    if (ir::DirectMemory* memory = connection.queue().facets().direct_memory)
+      area->open_direct(memory->direct_area(ir::Peer{connection.rank}, area->place, grant.bytes));
   Transfer* waiting = area->waiting.head;
   area->waiting = {};
   while (waiting != nullptr) {
@@ -293,8 +293,8 @@ void OneSidedEngine::granted(Link& link, const AreaGrant& grant) {
   }
 }
 
-void OneSidedEngine::revoked(Link& link, const AreaRevoked& record) {
-  KnownArea* area = common_.known.find(link.rank, record.id);
+void OneSidedEngine::revoked(Connection& connection, const AreaRevoked& record) {
+  KnownArea* area = common_.known.find(connection.rank, record.id);
   if (area == nullptr || area->state != KnownArea::State::open || area->place.key != ir::MemoryKey{record.key}) return;
   transfers_.forget(*area);
   follow_up();
@@ -325,15 +325,15 @@ void OneSidedEngine::lock_step_ended(const ir::Event& event) {
   follow_up();
 }
 
-void OneSidedEngine::peer_lost(Link& link) {
+void OneSidedEngine::peer_lost(Connection& connection) {
   for (KnownArea& area : common_.known.all()) {
-    if (area.rank != link.rank) continue;
+    if (area.rank != connection.rank) continue;
     area.shut();
-    locks_.lost(area, link.fate);
-    end_waiting(area, link.fate);
+    locks_.lost(area, connection.fate);
+    end_waiting(area, connection.fate);
   }
-  transfers_.peer_lost(link);
-  relays_.peer_lost(link);
+  transfers_.peer_lost(connection);
+  relays_.peer_lost(connection);
   peer_died();
 }
 
@@ -354,7 +354,7 @@ std::string OneSidedEngine::waiting_for() {
   for (KnownArea& area : common_.known.all()) {
     const std::string where = "area " + std::to_string(area.id) + " of rank " + std::to_string(area.rank);
     if (area.waiting.head != nullptr) text += "one-sided operation on " + where + ": waits for the owner's key\n";
-    if (area.seat.status != nullptr)
+    if (area.seat.tracker != nullptr)
       text += "lock in " + where + ": ticket " + std::to_string(area.seat.ticket) +
               (area.seat.state == LockSeat::State::waiting ? " waits for its turn\n" : " is under way\n");
   }

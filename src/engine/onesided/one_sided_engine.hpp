@@ -17,8 +17,8 @@ namespace heddle::engine {
 
 class OneSidedEngine {
  public:
-  OneSidedEngine(Core& core, Outbox& outbox, OneSidedHost& host)
-      : common_{.core = core, .outbox = outbox, .host = host},
+  OneSidedEngine(EngineState& engine, Outbox& outbox, OneSidedHost& host)
+      : common_{.engine = engine, .outbox = outbox, .host = host},
         own_(common_),
         transfers_(common_),
         relays_(common_, transfers_, own_),
@@ -79,22 +79,22 @@ class OneSidedEngine {
     Signal signal{};
     std::span<std::byte> twin{};
   };
-  void push(const Move& move, Status& status) { start(Transfer::Kind::push, move, status); }
-  void pull(const Move& move, Status& status) { start(Transfer::Kind::pull, move, status); }
-  void mcast(std::span<const Rank> peers, const Move& move, Status& status);
-  void atomic(const Place& at, const Atomic& operation, Status& status);
+  void push(const Move& move, Tracker& tracker) { start(Transfer::Kind::push, move, tracker); }
+  void pull(const Move& move, Tracker& tracker) { start(Transfer::Kind::pull, move, tracker); }
+  void mcast(std::span<const Rank> peers, const Move& move, Tracker& tracker);
+  void atomic(const Place& at, const Atomic& operation, Tracker& tracker);
 
   Result<void> create_lock(AreaId id);
-  void lock(Rank home, AreaId id, Status& status) { start_lock(Transfer::Kind::lock, home, id, status); }
-  void try_lock(Rank home, AreaId id, Status& status) { start_lock(Transfer::Kind::try_lock, home, id, status); }
-  void unlock(Rank home, AreaId id, Status& status) { start_lock(Transfer::Kind::unlock, home, id, status); }
+  void lock(Rank home, AreaId id, Tracker& tracker) { start_lock(Transfer::Kind::lock, home, id, tracker); }
+  void try_lock(Rank home, AreaId id, Tracker& tracker) { start_lock(Transfer::Kind::try_lock, home, id, tracker); }
+  void unlock(Rank home, AreaId id, Tracker& tracker) { start_lock(Transfer::Kind::unlock, home, id, tracker); }
 
   // For the engine: what has arrived. False: a record that makes no sense.
-  bool record(Link& link, Lead lead, const std::byte* content);
+  bool record(Connection& connection, Lead lead, const std::byte* content);
   void transfer_ended(const ir::Event& event);
   void group_put_ended(const ir::Event& event);
   void lock_step_ended(const ir::Event& event);
-  void peer_lost(Link& link);
+  void peer_lost(Connection& connection);
   // The peer was lost before, and is now known to be dead: what it had locked is free.
   void peer_died();
 
@@ -115,18 +115,18 @@ class OneSidedEngine {
   }
   // Ends with out_of_memory where there is none to begin it.
   template <typename Fill>
-  void begin(Transfer::Kind kind, Rank rank, AreaId id, Status& status, const Fill& fill);
-  void start(Transfer::Kind kind, const Move& move, Status& status, Gathering* gathering = nullptr);
-  void start_lock(Transfer::Kind kind, Rank home, AreaId id, Status& status);
+  void begin(Transfer::Kind kind, Rank rank, AreaId id, Tracker& tracker, const Fill& fill);
+  void start(Transfer::Kind kind, const Move& move, Tracker& tracker, Gathering* gathering = nullptr);
+  void start_lock(Transfer::Kind kind, Rank home, AreaId id, Tracker& tracker);
   // Finds the area, and runs the transfer or lets it wait for the key.
   void admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id);
   void run(Transfer& transfer);
   // ok: the area is open or has been asked for.
   ErrorCode ask(KnownArea& area);
   ErrorCode open_own(KnownArea& area);
-  void granted(Link& link, const AreaGrant& grant);
-  void revoked(Link& link, const AreaRevoked& record);
-  bool scatter(Link& link, std::span<const std::byte> content);
+  void granted(Connection& connection, const AreaGrant& grant);
+  void revoked(Connection& connection, const AreaRevoked& record);
+  bool scatter(Connection& connection, std::span<const std::byte> content);
   void end_waiting(KnownArea& area, ErrorCode code);
   // After anything that may have ended or admitted operations: multicasts that have all their keys begin, and locks of areas
   // that have turned out to be closed end too.

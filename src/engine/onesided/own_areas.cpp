@@ -29,11 +29,11 @@ Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) con
                                  .fact = "area " + std::to_string(id) + " is open here already",
                                  .remedy = "close it first, or use another id"});
   for (const Rank peer : access.peers)
-    if (static_cast<std::uint32_t>(peer) >= common_.core.size)
+    if (static_cast<std::uint32_t>(peer) >= common_.engine.size)
       return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                    .fact = "area " + std::to_string(id) + " is to be opened to rank " +
                                            std::to_string(static_cast<std::uint32_t>(peer)) + ", outside the job of " +
-                                           std::to_string(common_.core.size) + " processes"});
+                                           std::to_string(common_.engine.size) + " processes"});
   return {};
 }
 
@@ -118,56 +118,56 @@ Result<void> OwnAreaTable::close(std::uint64_t id) {
         Error{.code = ErrorCode::bad_argument, .fact = "area " + std::to_string(id) + " is not open here"});
   OwnArea& area = found->second;
   for (const std::uint32_t rank : area.granted) {
-    Link* link = common_.host.link_for(rank);
-    if (link == nullptr || link->failed()) continue;
-    common_.tell(*link, RecordKind::area_revoked,
-                 AreaRevoked{.id = id, .key = static_cast<std::uint64_t>(area.places[port_of(*link)].key)});
+    Connection* connection = common_.host.connection_to(rank);
+    if (connection == nullptr || connection->failed()) continue;
+    common_.tell(*connection, RecordKind::area_revoked,
+                 AreaRevoked{.id = id, .key = static_cast<std::uint64_t>(area.places[port_of(*connection)].key)});
   }
   shut(area);
   areas_.erase(found);
   return {};
 }
 
-std::size_t OwnAreaTable::port_of(const Link& link) const {
+std::size_t OwnAreaTable::port_of(const Connection& connection) const {
   const auto ports = common_.host.ports();
   return static_cast<std::size_t>(
-      std::find_if(ports.begin(), ports.end(), [&](const auto& port) { return port.get() == link.port; }) -
+      std::find_if(ports.begin(), ports.end(), [&](const auto& port) { return port.get() == connection.port; }) -
       ports.begin());
 }
 
-void OwnAreaTable::asked(Link& link, const AreaAsk& ask) {
+void OwnAreaTable::asked(Connection& connection, const AreaAsk& ask) {
   AreaGrant grant{.id = ask.id, .code = static_cast<std::uint32_t>(ErrorCode::ok)};
   OwnArea* area = find(ask.id);
   const auto& peers = area == nullptr ? std::vector<Rank>{} : area->access.peers;
   if (area == nullptr) {
     grant.code = static_cast<std::uint32_t>(ErrorCode::unknown_area);
-  } else if (!area->access.everyone && std::find(peers.begin(), peers.end(), Rank{link.rank}) == peers.end()) {
+  } else if (!area->access.everyone && std::find(peers.begin(), peers.end(), Rank{connection.rank}) == peers.end()) {
     grant.code = static_cast<std::uint32_t>(ErrorCode::closed_area);
   } else {
-    const std::size_t port = port_of(link);
+    const std::size_t port = port_of(connection);
     grant.key = static_cast<std::uint64_t>(area->places[port].key);
     grant.offset = area->places[port].offset;
     grant.bytes = area->memory.size();
     grant.traits = (area->atomics[port] ? AreaGrant::kAtomics : 0U) |
                    (area->access.everyone ? AreaGrant::kEveryone : 0U) |
                    (area->kind == AreaKind::lock ? AreaGrant::kLock : 0U);
-    area->granted.insert(link.rank);
+    area->granted.insert(connection.rank);
   }
-  common_.core.recorder.record("area asked for", link.rank, ask.id, grant.code);
-  common_.tell(link, RecordKind::area_grant, grant);
+  common_.engine.recorder.record("area asked for", connection.rank, ask.id, grant.code);
+  common_.tell(connection, RecordKind::area_grant, grant);
 }
 
-const OwnArea* OwnAreaTable::opened_by(const Link& link, std::uint64_t id, std::uint64_t key) {
+const OwnArea* OwnAreaTable::opened_by(const Connection& connection, std::uint64_t id, std::uint64_t key) {
   const OwnArea* area = find(id);
   const bool opened = area != nullptr && area->kind == AreaKind::plain &&
-                      (link.rank == common_.core.rank || area->granted.contains(link.rank)) &&
-                      static_cast<std::uint64_t>(area->places[port_of(link)].key) == key;
+                      (connection.rank == common_.engine.rank || area->granted.contains(connection.rank)) &&
+                      static_cast<std::uint64_t>(area->places[port_of(connection)].key) == key;
   return opened ? area : nullptr;
 }
 
-std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatter& head,
+std::optional<ErrorCode> OwnAreaTable::scatter(const Connection& connection, const AreaScatter& head,
                                                std::span<const std::byte> runs) {
-  const OwnArea* area = opened_by(link, head.id, head.key);
+  const OwnArea* area = opened_by(connection, head.id, head.key);
   if (area == nullptr) return ErrorCode::revoked_area;
   if (head.offset > area->memory.size()) return ErrorCode::out_of_range;
   const std::span<std::byte> memory = area->memory.subspan(head.offset);
@@ -187,18 +187,18 @@ std::optional<ErrorCode> OwnAreaTable::scatter(const Link& link, const AreaScatt
   return ErrorCode::ok;
 }
 
-void OwnAreaTable::signalled(Link& link, const AreaSignal& signal) {
-  if (opened_by(link, signal.id, signal.key) == nullptr) return;
+void OwnAreaTable::signalled(Connection& connection, const AreaSignal& signal) {
+  if (opened_by(connection, signal.id, signal.key) == nullptr) return;
   const Event event{.kind = Event::Kind::pushed,
                     .cookie = signal.id,
                     .completion = {.code = ErrorCode::ok,
-                                   .peer = Rank{link.rank},
+                                   .peer = Rank{connection.rank},
                                    .tag = Tag{signal.label},
                                    .bytes = signal.bytes,
                                    .message_bytes = signal.bytes},
-                    .arrival = {}};
-  if (!common_.core.may_deliver()) throw std::bad_alloc(); // the record stays in its ring
-  common_.core.events.push_now(event);
+                    .unsolicited = {}};
+  if (!common_.engine.may_deliver()) throw std::bad_alloc(); // the record stays in its ring
+  common_.engine.events.push_now(event);
 }
 
 } // namespace heddle::engine

@@ -40,11 +40,12 @@ class OwnAreaTable {
   }
 
   // A peer wants a key.
-  void asked(Link& link, const AreaAsk& ask);
+  void asked(Connection& connection, const AreaAsk& ask);
   // A peer sends pieces of a push. ok: they are in place; otherwise nothing has changed. None: it makes no sense.
-  std::optional<ErrorCode> scatter(const Link& link, const AreaScatter& head, std::span<const std::byte> runs);
+  std::optional<ErrorCode> scatter(const Connection& connection, const AreaScatter& head,
+                                   std::span<const std::byte> runs);
   // A peer says that a push of its has landed.
-  void signalled(Link& link, const AreaSignal& signal);
+  void signalled(Connection& connection, const AreaSignal& signal);
 
  private:
   [[nodiscard]] Result<void> check_new(std::uint64_t id, const Access& access) const;
@@ -52,8 +53,8 @@ class OwnAreaTable {
   Result<void> open_on_ports(OwnArea& area, std::size_t except);
   void shut(OwnArea& area);
   // The area that a peer writes to with a key; null: it is closed, the key is another one's, or it is no area to be written to.
-  [[nodiscard]] const OwnArea* opened_by(const Link& link, std::uint64_t id, std::uint64_t key);
-  [[nodiscard]] std::size_t port_of(const Link& link) const;
+  [[nodiscard]] const OwnArea* opened_by(const Connection& connection, std::uint64_t id, std::uint64_t key);
+  [[nodiscard]] std::size_t port_of(const Connection& connection) const;
 
   OneSidedCommon& common_;
   std::map<std::uint64_t, OwnArea> areas_;

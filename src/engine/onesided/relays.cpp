@@ -49,7 +49,7 @@ struct Parsed {
 bool Relays::suits(const Transfer& receiver, std::size_t receivers) {
   const auto reach = extent(receiver.selection, receiver.local.size());
   const std::uint64_t least = sizeof(AreaRelay) + list_bytes(receivers) + sizeof(ScatterRun) + kPutWorth;
-  return receiver.area->everyone && receiver.area->link->largest_payload >= least && reach &&
+  return receiver.area->everyone && receiver.area->connection->largest_payload >= least && reach &&
          *reach <= std::numeric_limits<std::uint32_t>::max();
 }
 
@@ -67,14 +67,14 @@ bool Relays::worthwhile(const Transfer& like, std::size_t receivers) {
 void Relays::start(std::span<Transfer* const> receivers) {
   const Transfer& any = *receivers.front();
   Relay& relay = under_way_.emplace_back();
-  relay.head = {.id = any.area->id, .offset = any.offset, .origin = common_.core.rank};
+  relay.head = {.id = any.area->id, .offset = any.offset, .origin = common_.engine.rank};
   relay.local = any.local;
   relay.cursor = any.cursor;
   relay.signal = any.signal;
   std::uint64_t smallest = kMostRelayed;
   for (Transfer* receiver : receivers) {
-    smallest =
-        std::min(smallest, receiver->area->link->largest_payload - sizeof(AreaRelay) - list_bytes(receivers.size()));
+    smallest = std::min(smallest,
+                        receiver->area->connection->largest_payload - sizeof(AreaRelay) - list_bytes(receivers.size()));
     relay.targets.push_back({.transfer = receiver, .receiver = {.key = receiver->key, .rank = receiver->area->rank}});
   }
   relay.most = smallest;
@@ -113,7 +113,7 @@ base::BackedList<Relays::Relay>::iterator Relays::find(std::uint64_t number) {
   return std::ranges::find(under_way_, number, [](const Relay& relay) { return relay.head.number; });
 }
 
-bool Relays::answered(const Link& link, const AreaRelayed& body) {
+bool Relays::answered(const Connection& connection, const AreaRelayed& body) {
   if (body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
   if (body.missed != 0) {
     missed_.push_back({.number = body.number, .rank = body.rank});
@@ -122,7 +122,7 @@ bool Relays::answered(const Link& link, const AreaRelayed& body) {
   const auto relay = find(body.number);
   if (relay == under_way_.end()) return true;
   for (Target& target : relay->targets)
-    if (target.receiver.rank == link.rank && body.rank == link.rank && !target.answered) {
+    if (target.receiver.rank == connection.rank && body.rank == connection.rank && !target.answered) {
       answer(relay, target, static_cast<ErrorCode>(body.code));
       break;
     }
@@ -150,10 +150,10 @@ void Relays::batch_ended(base::BackedList<Relay>::iterator relay) {
   under_way_.erase(relay);
 }
 
-void Relays::peer_lost(const Link& link) {
+void Relays::peer_lost(const Connection& connection) {
   for (const Relay& relay : under_way_)
     for (std::size_t i = 0; i < relay.targets.size(); ++i) {
-      if (relay.targets[i].receiver.rank != link.rank) continue;
+      if (relay.targets[i].receiver.rank != connection.rank) continue;
       const TreePart lost = behind(relay.targets.size(), relay.head.fanout, i);
       for (std::size_t at = i; at < lost.first + lost.count; ++at)
         missed_.push_back({.number = relay.head.number, .rank = relay.targets[at].receiver.rank});
@@ -166,8 +166,8 @@ void Relays::make_up_for(const Missed& missed) {
   const auto target =
       std::ranges::find(relay->targets, missed.rank, [](const Target& each) { return each.receiver.rank; });
   if (target == relay->targets.end() || target->answered) return;
-  if (const Link& link = *target->transfer->area->link; link.failed()) {
-    answer(relay, *target, link.fate);
+  if (const Connection& connection = *target->transfer->area->connection; connection.failed()) {
+    answer(relay, *target, connection.fate);
   } else if (!target->directly) {
     target->directly = true;
     for (std::size_t i = 0; i < relay->records.size(); ++i) {
@@ -199,22 +199,22 @@ void Relays::hand(const AreaRelay& head, std::span<const RelayReceiver> receiver
 bool Relays::write(const base::BackedVector<std::byte>& message) {
   Parsed parsed;
   parsed.parse(message);
-  Link& link = *common_.host.link_for(static_cast<std::uint32_t>(parsed.receivers.front().rank));
-  if (!link.failed()) common_.host.connect(link);
-  if (link.failed() || (link.connected() && message.size() > link.largest_payload)) {
+  Connection& connection = *common_.host.connection_to(static_cast<std::uint32_t>(parsed.receivers.front().rank));
+  if (!connection.failed()) common_.host.connect(connection);
+  if (connection.failed() || (connection.connected() && message.size() > connection.largest_payload)) {
     miss(parsed.head, parsed.receivers);
     return true;
   }
-  return link.connected() &&
+  return connection.connected() &&
          common_.outbox.write(
-             link,
+             connection,
              {.kind = RecordKind::area_relay, .body = {}, .payload = message.data(), .payload_bytes = message.size()});
 }
 
 void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receivers) {
-  Link& origin = *common_.host.link_for(head.origin);
+  Connection& origin = *common_.host.connection_to(head.origin);
   for (const RelayReceiver& receiver : receivers) {
-    if (head.origin == common_.core.rank)
+    if (head.origin == common_.engine.rank)
       missed_.push_back({.number = head.number, .rank = receiver.rank});
     else if (!origin.failed())
       common_.tell(origin, RecordKind::area_relayed,
@@ -222,7 +222,7 @@ void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receiver
   }
 }
 
-// Both lists may grow while they are worked off: by what is missed again, and by relays that begin when a peer turns out to be lost.
+// Both lists may grow while they are gone through: by what is missed again, and by relays that begin when a peer turns out to be lost.
 std::size_t Relays::progress() {
   std::size_t done = 0;
   for (base::BackedVector<std::byte>& message : std::exchange(to_write_, {})) {
@@ -244,10 +244,10 @@ bool Relays::record(std::span<const std::byte> content) {
   Parsed message;
   if (!message.parse(content)) return false;
   const AreaRelay& head = message.head;
-  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= common_.core.size; };
-  if (head.origin >= common_.core.size || head.origin == common_.core.rank || head.fanout == 0 ||
+  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= common_.engine.size; };
+  if (head.origin >= common_.engine.size || head.origin == common_.engine.rank || head.fanout == 0 ||
       head.record >= head.records || head.records > AreaRelay::kMostRecords ||
-      message.receivers.front().rank != common_.core.rank || std::ranges::any_of(message.receivers, outside))
+      message.receivers.front().rank != common_.engine.rank || std::ranges::any_of(message.receivers, outside))
     return false;
   put_into_place(head, message.receivers.front(), message.runs);
   hand_on(head, std::span(message.receivers).subspan(1), message.runs);
@@ -265,7 +265,7 @@ void Relays::put_into_place(const AreaRelay& head, const RelayReceiver& self, st
   const std::uint64_t bit = std::uint64_t{1} << head.record;
   if ((found->seen & bit) != 0) return;
   found->seen |= bit;
-  Link& origin = *common_.host.link_for(head.origin);
+  Connection& origin = *common_.host.connection_to(head.origin);
   const auto code = own_.scatter(origin, {.id = head.id, .key = self.key, .offset = head.offset, .transfer = 0}, runs);
   if (found->code == ErrorCode::ok) found->code = code.value_or(ErrorCode::system_failed);
   const std::uint64_t all = ~std::uint64_t{0} >> (AreaRelay::kMostRecords - head.records);
@@ -274,7 +274,7 @@ void Relays::put_into_place(const AreaRelay& head, const RelayReceiver& self, st
     own_.signalled(origin, {.id = head.id, .key = self.key, .label = head.label, .bytes = head.bytes});
   common_.tell(origin, RecordKind::area_relayed,
                AreaRelayed{.number = head.number,
-                           .rank = common_.core.rank,
+                           .rank = common_.engine.rank,
                            .code = static_cast<std::uint64_t>(found->code),
                            .missed = 0});
 }

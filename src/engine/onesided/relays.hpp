@@ -34,8 +34,8 @@ class Relays {
 
   // What has arrived. False: it makes no sense.
   bool record(std::span<const std::byte> content);
-  bool answered(const Link& link, const AreaRelayed& answer);
-  void peer_lost(const Link& link);
+  bool answered(const Connection& connection, const AreaRelayed& answer);
+  void peer_lost(const Connection& connection);
 
   [[nodiscard]] bool idle() const { return to_write_.empty() && missed_.empty(); }
   std::size_t progress();

@@ -15,12 +15,12 @@ constexpr std::uint64_t kFewestPieces = 4;
 } // namespace
 
 bool Transfers::better_scattered(const Transfer& transfer) {
-  const Link& link = *transfer.area->link;
-  if (transfer.kind != Transfer::Kind::push || link.queue().capabilities().processor_copies) return false;
+  const Connection& connection = *transfer.area->connection;
+  if (transfer.kind != Transfer::Kind::push || connection.queue().capabilities().processor_copies) return false;
   const auto reach = extent(transfer.selection, transfer.local.size());
   if (transfer.selection.kind == Selection::Kind::all || *reach > std::numeric_limits<std::uint32_t>::max())
     return false;
-  if (link.largest_payload < sizeof(AreaScatter) + sizeof(ScatterRun) + kPutWorth) return false;
+  if (connection.largest_payload < sizeof(AreaScatter) + sizeof(ScatterRun) + kPutWorth) return false;
   PieceCursor cursor(transfer.selection, transfer.local);
   std::uint64_t pieces = 0;
   for (Piece piece; cursor.next(piece, std::numeric_limits<std::uint64_t>::max());) ++pieces;
@@ -30,14 +30,14 @@ bool Transfers::better_scattered(const Transfer& transfer) {
 bool Transfers::scatter(Transfer& transfer) {
   KnownArea& area = *transfer.area;
   const AreaScatter head{.id = area.id, .key = transfer.key, .offset = transfer.offset, .transfer = transfer.index};
-  const std::uint64_t most = std::min(area.link->largest_payload - sizeof head, kMostPacked);
+  const std::uint64_t most = std::min(area.connection->largest_payload - sizeof head, kMostPacked);
   while (transfer.code == ErrorCode::ok) {
     if (transfer.packed.empty()) transfer.more = pack_runs(transfer.cursor, transfer.local, most, transfer.packed);
     if (!transfer.more) break;
-    if (!common_.outbox.write(*area.link, {.kind = RecordKind::area_scatter,
-                                           .body = std::as_bytes(std::span(&head, 1)),
-                                           .payload = transfer.packed.data(),
-                                           .payload_bytes = transfer.packed.size()}))
+    if (!common_.outbox.write(*area.connection, {.kind = RecordKind::area_scatter,
+                                                 .body = std::as_bytes(std::span(&head, 1)),
+                                                 .payload = transfer.packed.data(),
+                                                 .payload_bytes = transfer.packed.size()}))
       return false;
     transfer.packed.clear();
     ++transfer.in_flight;
@@ -53,10 +53,10 @@ std::size_t Transfers::progress() {
   });
 }
 
-void Transfers::scatter_answered(const Link& link, const AreaScattered& answer) {
+void Transfers::scatter_answered(const Connection& connection, const AreaScattered& answer) {
   if (answer.transfer >= pool_.size()) return;
   Transfer& transfer = pool_[answer.transfer];
-  if (!transfer.scattered || transfer.in_flight == 0 || transfer.area->link != &link) return;
+  if (!transfer.scattered || transfer.in_flight == 0 || transfer.area->connection != &connection) return;
   --transfer.in_flight;
   const auto code = static_cast<ErrorCode>(answer.code);
   if (code != ErrorCode::ok) transfer.code = code;
@@ -64,12 +64,13 @@ void Transfers::scatter_answered(const Link& link, const AreaScattered& answer) 
   if (all_written) end_if_done(transfer);
 }
 
-void Transfers::peer_lost(const Link& link) {
-  std::erase_if(to_scatter_, [&link](const Transfer* transfer) { return transfer->area->link == &link; });
+void Transfers::peer_lost(const Connection& connection) {
+  std::erase_if(to_scatter_,
+                [&connection](const Transfer* transfer) { return transfer->area->connection == &connection; });
   for (Transfer& transfer : pool_) {
-    if (!transfer.scattered || transfer.area->link != &link) continue;
+    if (!transfer.scattered || transfer.area->connection != &connection) continue;
     transfer.in_flight = 0;
-    transfer.code = link.fate;
+    transfer.code = connection.fate;
     end_if_done(transfer);
   }
 }

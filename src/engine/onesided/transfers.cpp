@@ -23,7 +23,7 @@ bool is_null(std::span<Item> memory) {
 
 } // namespace
 
-Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
+Transfer& Transfers::take(Transfer::Kind kind, Tracker& tracker) {
   if (free_.empty()) {
     const auto index = static_cast<std::uint32_t>(pool_.size());
     if (free_.capacity() <= pool_.size()) free_.reserve(2 * pool_.size() + 8); // so that giving back needs no memory
@@ -34,7 +34,7 @@ Transfer& Transfers::take(Transfer::Kind kind, Status& status) {
   free_.pop_back();
   base::BackedVector<std::byte> buffer = std::move(transfer.packed);
   buffer.clear();
-  transfer = {.index = transfer.index, .kind = kind, .status = &status};
+  transfer = {.index = transfer.index, .kind = kind, .tracker = &tracker};
   transfer.packed = std::move(buffer);
   return transfer;
 }
@@ -43,15 +43,15 @@ void Transfers::finish(Transfer& transfer, ErrorCode code) {
   transfer.scattered = false;
   if (transfer.gathering != nullptr) --transfer.gathering->awaited; // it does not take part
   transfer.gathering = nullptr;
-  transfer.status->end(code);
+  transfer.tracker->end(code);
   free_.push_back(&transfer);
 }
 
 void Transfers::forget(KnownArea& area) {
   if (area.state != KnownArea::State::open) return;
   area.shut();
-  if (area.rank != common_.core.rank && !area.link->failed())
-    if (ir::DirectMemory* memory = area.link->queue().facets().direct_memory)
+  if (area.rank != common_.engine.rank && !area.connection->failed())
+    if (ir::DirectMemory* memory = area.connection->queue().facets().direct_memory)
       memory->leave_area(ir::Peer{area.rank}, area.place);
   revoked_.push_back(&area);
 }
@@ -94,8 +94,8 @@ void Transfers::move(Transfer& transfer) {
     if (!scatter(transfer)) to_scatter_.push_back(&transfer);
     return;
   }
-  transfer.more = transfer.cursor.next(transfer.piece, area.link->queue().capabilities().largest_transfer);
-  if (!transfer.more && area.link->queue().capabilities().orders_puts) give_notice(transfer); // of nothing
+  transfer.more = transfer.cursor.next(transfer.piece, area.connection->queue().capabilities().largest_transfer);
+  if (!transfer.more && area.connection->queue().capabilities().orders_puts) give_notice(transfer); // of nothing
   post_pieces(transfer);
   end_if_done(transfer);
 }
@@ -129,7 +129,7 @@ void Transfers::post_pieces(Transfer& transfer) {
 
 void Transfers::post_piece(Transfer& transfer) {
   KnownArea& area = *transfer.area;
-  schedule::Queue& queue = area.link->queue();
+  schedule::Queue& queue = area.connection->queue();
   const ir::Capabilities& capabilities = queue.capabilities();
   const Piece piece = transfer.piece;
   transfer.more = transfer.cursor.next(transfer.piece, capabilities.largest_transfer);
@@ -165,7 +165,7 @@ void Transfers::give_notice(const Transfer& transfer) {
                           .key = transfer.key,
                           .label = static_cast<std::uint64_t>(transfer.signal.label),
                           .bytes = transfer.cursor.selected()};
-  if (transfer.area->link != nullptr) common_.tell(*transfer.area->link, RecordKind::area_signal, signal);
+  if (transfer.area->connection != nullptr) common_.tell(*transfer.area->connection, RecordKind::area_signal, signal);
 }
 
 void Transfers::keep_twin(const Transfer& transfer) {
@@ -180,7 +180,7 @@ void Transfers::end_if_done(Transfer& transfer) {
   if (!stopped || transfer.in_flight > 0) return;
   if (transfer.code == ErrorCode::ok) {
     if (transfer.kind == Transfer::Kind::pull) keep_twin(transfer);
-    const bool told = transfer.area->link->queue().capabilities().orders_puts && !transfer.scattered;
+    const bool told = transfer.area->connection->queue().capabilities().orders_puts && !transfer.scattered;
     if (transfer.kind == Transfer::Kind::push && !told) give_notice(transfer);
   }
   finish(transfer, transfer.code);

@@ -27,7 +27,7 @@ struct Transfer {
   bool more = false; // `piece` is still to be posted
   ErrorCode code{};
   KnownArea* area = nullptr;
-  Status* status = nullptr;
+  Tracker* tracker = nullptr;
   Transfer* next = nullptr;       // in the list it waits in
   Gathering* gathering = nullptr; // until its key is here, where it is part of an mcast
   std::uint64_t key = 0;          // that its commands carry
@@ -52,7 +52,7 @@ class Transfers {
   explicit Transfers(OneSidedCommon& common) : common_(common) {}
 
   // The members that every kind has are set, the others are as new.
-  Transfer& take(Transfer::Kind kind, Status& status);
+  Transfer& take(Transfer::Kind kind, Tracker& tracker);
   // The area is open: carries it out, or starts to.
   void run(Transfer& transfer);
   // What has to be known before its first piece; ok, or why there is none.
@@ -64,9 +64,9 @@ class Transfers {
   // An event of one of its commands.
   void command_ended(const ir::Event& event);
   // The owner has put a record's pieces into place, or has not.
-  void scatter_answered(const Link& link, const AreaScattered& answer);
+  void scatter_answered(const Connection& connection, const AreaScattered& answer);
   // The peer is gone: what only it could answer ends.
-  void peer_lost(const Link& link);
+  void peer_lost(const Connection& connection);
   // Records that wait for room.
   [[nodiscard]] bool idle() const { return to_scatter_.empty(); }
   std::size_t progress();

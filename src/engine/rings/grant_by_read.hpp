@@ -41,31 +41,31 @@ inline bool grants_by_read(const schedule::Queue& queue) {
 
 class GrantByRead {
  public:
-  GrantByRead(Core& core, LinkHost& host) : core_(core), host_(host), introduction_(core) {}
+  GrantByRead(EngineState& engine, ConnectionHost& host) : engine_(engine), host_(host), introduction_(engine) {}
 
   // Asks for a ring, unless that was done.
-  void start(Link& link) { feed(link, grant_by_read::Input::start); }
+  void start(Connection& connection) { feed(connection, grant_by_read::Input::start); }
   [[nodiscard]] bool idle() const { return wanting_.empty(); }
   // Asks for those that had no free command slot before.
   std::size_t progress();
 
   // The answer to the read of a directory.
-  void directory_read(Link& link, const ir::Event& event);
+  void directory_read(Connection& connection, const ir::Event& event);
   // The peer has read its entry here, and waits for a ring.
-  void asked(Link& link, std::uint64_t slot);
+  void asked(Connection& connection, std::uint64_t slot);
   // The peer has written a command slot here.
-  void answered(Link& link, std::uint64_t slot);
+  void answered(Connection& connection, std::uint64_t slot);
 
  private:
-  void feed(Link& link, grant_by_read::Input input);
+  void feed(Connection& connection, grant_by_read::Input input);
   // I1; false while there is no command slot.
-  bool ask(Link& link);
-  void establish(Link& link);
+  bool ask(Connection& connection);
+  void establish(Connection& connection);
 
-  Core& core_;
-  LinkHost& host_;
+  EngineState& engine_;
+  ConnectionHost& host_;
   Introduction introduction_;
-  base::BackedVector<Link*> wanting_;
+  base::BackedVector<Connection*> wanting_;
 };
 
 } // namespace heddle::engine

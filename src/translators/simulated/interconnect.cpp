@@ -159,7 +159,7 @@ void Interconnect::hand_over(std::uint32_t index) {
 
 void Interconnect::send(std::uint32_t index, Simulated& from, ir::Peer to, std::uint64_t bytes, sim::Payload payload) {
   const Flight& flight = flights_[index];
-  const Way way = from.way_to(to, flight.command, flight.leg == Leg::back);
+  const Steering way = from.way_to(to, flight.command, flight.leg == Leg::back);
   const auto submitted = network_.submit({.source = node_of(from.self_),
                                           .target = node_of(to),
                                           .bytes = bytes,

@@ -21,7 +21,7 @@ namespace heddle::translators::simulated {
 class Simulated;
 
 // How a packet is to travel, as the initiating interface chooses: what a network does not know stays as it is.
-struct Way {
+struct Steering {
   std::uint32_t lid = 0;
   std::uint16_t send_engine = 0;
   std::uint16_t receive_engine = sim::kAnyEngine;

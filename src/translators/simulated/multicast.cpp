@@ -53,7 +53,7 @@ void Interconnect::carry_to_group(Simulated& from, const ir::Command& command,
   std::vector<std::uint32_t> nodes;
   for (const ir::GroupMember& member : members) nodes.push_back(node_of(member.peer));
   const auto group = network_.add_group(std::move(nodes));
-  const Way way = from.way_to(members.front().peer, command, false);
+  const Steering way = from.way_to(members.front().peer, command, false);
   const bool sent =
       group && network_.submit({.source = node_of(from.self_),
                                 .bytes = put_extent(command),

@@ -63,7 +63,7 @@ class Simulated : public ir::Translator, public ir::Areas, public ir::Groups, pu
   // Learns what a peer's address says; the key of its bootstrap memory. Error: it makes no sense.
   virtual Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) = 0;
   // The way to a peer of a command of this process, or of the answer to one of the peer's.
-  [[nodiscard]] virtual Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const = 0;
+  [[nodiscard]] virtual Steering way_to(ir::Peer peer, const ir::Command& command, bool answer) const = 0;
   // Where a packet on that path heads for.
   [[nodiscard]] virtual sim::Heading heading_to(ir::Peer peer, std::uint32_t path) const;
   // Whether the peer's commands may reach that memory here.

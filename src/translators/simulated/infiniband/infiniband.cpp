@@ -89,7 +89,7 @@ sim::Heading Infiniband::heading_to(ir::Peer peer, std::uint32_t path) const {
   return {.node = interconnect().node_of(peer), .lid = known_[static_cast<std::uint32_t>(peer)].lid + path};
 }
 
-Way Infiniband::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
+Steering Infiniband::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
   const Known& known = known_[static_cast<std::uint32_t>(peer)];
   // Each process has a send queue of its own. A peer that is only answered is known by its node. What comes before the
   // connection goes to the first LID, as on a real subnet, where the path chosen is a property of the queue pair; a planned

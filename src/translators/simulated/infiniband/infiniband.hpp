@@ -34,7 +34,7 @@ class Infiniband final : public Simulated, public ir::Endpoints {
  protected:
   [[nodiscard]] ir::MemoryKey key_for(std::uint64_t serial) const override;
   Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) override;
-  [[nodiscard]] Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
+  [[nodiscard]] Steering way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
   [[nodiscard]] bool admits(ir::Peer from, ir::MemoryKey key) const override;
   [[nodiscard]] sim::Heading heading_to(ir::Peer peer, std::uint32_t path) const override;
 

@@ -39,7 +39,7 @@ Result<ir::MemoryKey> Rhinet::learn(ir::Peer peer, const ir::Address& address) {
   return card.bootstrap;
 }
 
-Way Rhinet::way_to(ir::Peer, const ir::Command&, bool answer) const {
+Steering Rhinet::way_to(ir::Peer, const ir::Command&, bool answer) const {
   const bool apart = interconnect().network().fabric().packets.lanes > 1;
   return {.lane = static_cast<std::uint16_t>(answer && apart ? 1 : 0)};
 }

@@ -17,7 +17,7 @@ class Rhinet final : public Simulated {
  protected:
   [[nodiscard]] ir::MemoryKey key_for(std::uint64_t serial) const override;
   Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) override;
-  [[nodiscard]] Way way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
+  [[nodiscard]] Steering way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
 
  private:
   struct Card { // what an address holds

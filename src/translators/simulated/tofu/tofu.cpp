@@ -30,7 +30,7 @@ Result<ir::MemoryKey> Tofu::learn(ir::Peer, const ir::Address&) {
   return ir::MemoryKey{kBootstrapTag};
 }
 
-Way Tofu::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
+Steering Tofu::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
   // Where the command leaves it open, all between two peers take the same engines: so they stay in order.
   const auto engine = [this](std::uint8_t named, ir::Peer of) {
     return static_cast<std::uint16_t>(

@@ -1,4 +1,4 @@
-#include "routing/jobs.hpp"
+#include "routing/several_jobs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,23 +6,23 @@
 #include <optional>
 #include <set>
 
-#include "routing/way_classes.hpp"
+#include "routing/up_path_classes.hpp"
 
 namespace heddle::routing {
 namespace {
 
 // All jobs as one: its nodes, and for each job the local nodes that its own become.
 struct Union {
-  Job job;
+  JobHosts job;
   std::vector<std::vector<std::uint32_t>> node; // [job][local node of that job]
 };
 
-Union unite(const Network& network, const std::vector<Job>& jobs) {
+Union unite(const Network& network, const std::vector<JobHosts>& jobs) {
   Union all;
-  for (const Job& job : jobs) all.job.hosts.insert(all.job.hosts.end(), job.hosts.begin(), job.hosts.end());
+  for (const JobHosts& job : jobs) all.job.hosts.insert(all.job.hosts.end(), job.hosts.begin(), job.hosts.end());
   std::ranges::sort(all.job.hosts);
   for (const HostIndex host : all.job.hosts) all.job.leaves.push_back(network.fabric.hosts[host].leaf);
-  for (const Job& job : jobs) {
+  for (const JobHosts& job : jobs) {
     auto& nodes = all.node.emplace_back();
     for (const HostIndex host : job.hosts)
       nodes.push_back(
@@ -31,9 +31,9 @@ Union unite(const Network& network, const std::vector<Job>& jobs) {
   return all;
 }
 
-Pattern shifts_in_step(const std::vector<Job>& jobs, const Union& all) {
+Pattern shifts_in_step(const std::vector<JobHosts>& jobs, const Union& all) {
   std::size_t most = 0;
-  for (const Job& job : jobs) most = std::max(most, Pattern::shift(job.nodes()).stages());
+  for (const JobHosts& job : jobs) most = std::max(most, Pattern::shift(job.nodes()).stages());
   std::vector<Stage> stages(most);
   Stage own;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -46,34 +46,36 @@ Pattern shifts_in_step(const std::vector<Job>& jobs, const Union& all) {
   return Pattern::of("shifts in step", all.job.nodes(), std::move(stages));
 }
 
-std::uint32_t most_on_a_leaf(const Job& job) {
+std::uint32_t most_on_a_leaf(const JobHosts& job) {
   std::map<SwitchIndex, std::uint32_t> count;
   std::uint32_t most = 0;
   for (const SwitchIndex leaf : job.leaves) most = std::max(most, ++count[leaf]);
   return most;
 }
 
-bool share_a_leaf(const Job& one, const Job& other) {
+bool share_a_leaf(const JobHosts& one, const JobHosts& other) {
   const std::set<SwitchIndex> leaves(one.leaves.begin(), one.leaves.end());
   return std::ranges::any_of(other.leaves, [&](SwitchIndex leaf) { return leaves.contains(leaf); });
 }
 
-// As many ways for each job as it has nodes on one leaf, different ones for jobs that share a leaf; the largest job first.
-std::optional<std::vector<std::vector<bool>>> share_out_ways(const std::vector<Job>& jobs, std::uint32_t ways) {
-  std::vector<std::vector<bool>> shares(jobs.size(), std::vector<bool>(ways));
+// As many up-paths for each job as it has nodes on one leaf, different ones for jobs that share a leaf; the largest job first.
+std::optional<std::vector<std::vector<bool>>> share_out_up_paths(const std::vector<JobHosts>& jobs,
+                                                                 std::uint32_t up_paths) {
+  std::vector<std::vector<bool>> shares(jobs.size(), std::vector<bool>(up_paths));
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t j) { return most_on_a_leaf(jobs[j]); });
   for (std::size_t position = 0; position < order.size(); ++position) {
-    const Job& job = jobs[order[position]];
-    std::vector<bool> taken(ways);
+    const JobHosts& job = jobs[order[position]];
+    std::vector<bool> taken(up_paths);
     for (std::size_t before = 0; before < position; ++before)
       if (share_a_leaf(job, jobs[order[before]]))
-        for (Way way = 0; way < ways; ++way) taken[way] = taken[way] || shares[order[before]][way];
+        for (UpPath up_path = 0; up_path < up_paths; ++up_path)
+          taken[up_path] = taken[up_path] || shares[order[before]][up_path];
     std::uint32_t wanted = most_on_a_leaf(job);
-    for (Way way = 0; way < ways && wanted > 0; ++way) {
-      if (taken[way]) continue;
-      shares[order[position]][way] = true;
+    for (UpPath up_path = 0; up_path < up_paths && wanted > 0; ++up_path) {
+      if (taken[up_path]) continue;
+      shares[order[position]][up_path] = true;
       --wanted;
     }
     if (wanted > 0) return {};
@@ -99,7 +101,7 @@ Selection whole_of(const std::vector<Selection>& parts, const Union& all) {
 
 } // namespace
 
-Result<void> check_disjoint(const std::vector<Job>& jobs) {
+Result<void> check_disjoint(const std::vector<JobHosts>& jobs) {
   std::map<HostIndex, std::size_t> owner;
   for (std::size_t j = 0; j < jobs.size(); ++j)
     for (const HostIndex host : jobs[j].hosts) {
@@ -113,9 +115,9 @@ Result<void> check_disjoint(const std::vector<Job>& jobs) {
   return {};
 }
 
-Result<JobsPlan> plan_alone(const Network& network, const std::vector<Job>& jobs, Method method) {
+Result<JobsPlan> plan_alone(const Network& network, const std::vector<JobHosts>& jobs, Method method) {
   JobsPlan plan;
-  for (const Job& job : jobs) {
+  for (const JobHosts& job : jobs) {
     auto selection = select(network, job, method, Pattern::shift(job.nodes()));
     if (!selection) return std::unexpected(std::move(selection).error());
     plan.selections.push_back(std::move(*selection));
@@ -123,19 +125,19 @@ Result<JobsPlan> plan_alone(const Network& network, const std::vector<Job>& jobs
   return plan;
 }
 
-JobsPlan plan_together(const Network& network, const std::vector<Job>& jobs) {
+JobsPlan plan_together(const Network& network, const std::vector<JobHosts>& jobs) {
   JobsPlan plan;
   const Union all = unite(network, jobs);
   const bool simple =
-      network.fabric.levels == 2 && network.lids.complete() && WayClasses(network, all.job, {}).regular();
-  std::vector<Way> open; // a failed root is no way to share out
-  for (Way way = 0; simple && way < network.ways.count(); ++way)
-    if (network.ways.open(all.job.leaves.front(), way)) open.push_back(way);
-  const auto shares = simple ? share_out_ways(jobs, static_cast<std::uint32_t>(open.size())) : std::nullopt;
+      network.fabric.levels == 2 && network.lids.complete() && UpPathClasses(network, all.job, {}).regular();
+  std::vector<UpPath> open; // a failed root is no up-path to share out
+  for (UpPath up_path = 0; simple && up_path < network.up_paths.count(); ++up_path)
+    if (network.up_paths.open(all.job.leaves.front(), up_path)) open.push_back(up_path);
+  const auto shares = simple ? share_out_up_paths(jobs, static_cast<std::uint32_t>(open.size())) : std::nullopt;
   if (shares) {
     plan.separate = true;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      std::vector<bool> allowed(network.ways.count());
+      std::vector<bool> allowed(network.up_paths.count());
       for (std::size_t i = 0; i < open.size(); ++i) allowed[open[i]] = (*shares)[j][i];
       plan.selections.push_back(select_colouring(network, jobs[j], Pattern::shift(jobs[j].nodes()), allowed));
     }
@@ -146,7 +148,7 @@ JobsPlan plan_together(const Network& network, const std::vector<Job>& jobs) {
   return plan;
 }
 
-Result<JobsLoad> load_of_jobs(const Network& network, const std::vector<Job>& jobs, const JobsPlan& plan) {
+Result<JobsLoad> load_of_jobs(const Network& network, const std::vector<JobHosts>& jobs, const JobsPlan& plan) {
   const Union all = unite(network, jobs);
   const auto together = check_load(network, all.job, whole_of(plan.selections, all), shifts_in_step(jobs, all));
   if (!together) return std::unexpected(together.error());

@@ -1,4 +1,4 @@
-#include "job/paths.hpp"
+#include "job/path_plan.hpp"
 
 #include "base/text_file.hpp"
 #include "routing/ibnetdiscover.hpp"
@@ -75,14 +75,14 @@ Result<std::vector<routing::HostIndex>> find_hosts(const routing::Network& netwo
 
 } // namespace
 
-Result<std::shared_ptr<const Paths>> Paths::plan(const std::string& topology, const std::string& method,
-                                                 std::span<const routing::Location> locations) {
+Result<std::shared_ptr<const PathPlan>> PathPlan::plan(const std::string& topology, const std::string& method,
+                                                       std::span<const routing::Location> locations) {
   struct Last {
     std::mutex lock;
     std::string topology;
     std::string method;
     std::vector<routing::Location> locations;
-    std::weak_ptr<const Paths> paths;
+    std::weak_ptr<const PathPlan> paths;
   };
   static Last last;
   const std::lock_guard guard(last.lock);
@@ -91,7 +91,7 @@ Result<std::shared_ptr<const Paths>> Paths::plan(const std::string& topology, co
     return paths;
   auto made = plan_anew(topology, method, locations);
   if (!made) return std::unexpected(std::move(made.error()));
-  const auto paths = std::make_shared<const Paths>(std::move(*made));
+  const auto paths = std::make_shared<const PathPlan>(std::move(*made));
   last.topology = topology;
   last.method = method;
   last.locations.assign(locations.begin(), locations.end());
@@ -99,8 +99,8 @@ Result<std::shared_ptr<const Paths>> Paths::plan(const std::string& topology, co
   return paths;
 }
 
-Result<Paths> Paths::plan_anew(const std::string& topology, const std::string& method,
-                               std::span<const routing::Location> locations) {
+Result<PathPlan> PathPlan::plan_anew(const std::string& topology, const std::string& method,
+                                     std::span<const routing::Location> locations) {
   const auto way = routing::parse_method(method);
   if (!way) return std::unexpected(of_option("paths", way.error()));
   const auto network = open_network(topology, locations.empty() ? 0 : locations.front().lmc);
@@ -115,7 +115,7 @@ Result<Paths> Paths::plan_anew(const std::string& topology, const std::string& m
   const auto selection = routing::select(*network, *job, *way, routing::Pattern::shift(job->nodes()));
   if (!selection) return std::unexpected(of_option("paths", selection.error()));
 
-  Paths paths;
+  PathPlan paths;
   paths.nodes_ = job->nodes();
   for (const routing::HostIndex host : *host_of)
     paths.node_of_.push_back(

@@ -6,7 +6,7 @@
 
 namespace heddle::routing {
 
-struct Job {
+struct JobHosts {
   std::vector<HostIndex> hosts;    // [local node], ascending
   std::vector<SwitchIndex> leaves; // [local node]
 
@@ -18,9 +18,9 @@ struct Job {
 Result<std::vector<HostIndex>> parse_node_list(std::string_view text);
 
 // bad_argument: a host outside the fabric, named twice, or failed.
-Result<Job> make_job(const Fabric& fabric, std::vector<HostIndex> hosts);
+Result<JobHosts> make_job(const Fabric& fabric, std::vector<HostIndex> hosts);
 
 // All hosts that are present.
-Job whole_job(const Fabric& fabric);
+JobHosts whole_job(const Fabric& fabric);
 
 } // namespace heddle::routing

@@ -1,6 +1,6 @@
 // Any text as a tree, what has failed of it, a list of nodes, a method and a pattern: an error, or paths and their load. Together
 // they are all that `heddle route` is told.
-#include "routing/job.hpp"
+#include "routing/job_hosts.hpp"
 
 #include "base/fuzz_input.hpp"
 #include "routing/load.hpp"

@@ -11,7 +11,7 @@
 
 namespace heddle::engine {
 
-struct Arrived {
+struct UnexpectedMessage {
   std::uint32_t source = 0;
   Channel channel{};
   std::uint64_t tag = 0;
@@ -25,9 +25,9 @@ struct Arrived {
   std::uint64_t generation = 0; // names it outside, once reserved by a matched probe
   bool reserved = false;
 
-  Hook<Arrived> by_source_and_tag;
-  Hook<Arrived> by_tag;
-  Hook<Arrived> in_order; // all of them; also links free ones
+  Hook<UnexpectedMessage> by_source_and_tag;
+  Hook<UnexpectedMessage> by_tag;
+  Hook<UnexpectedMessage> in_order; // all of them; also links free ones
 };
 
 } // namespace heddle::engine

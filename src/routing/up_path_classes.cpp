@@ -1,4 +1,4 @@
-#include "routing/way_classes.hpp"
+#include "routing/up_path_classes.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,19 +6,20 @@
 namespace heddle::routing {
 namespace {
 
-constexpr Way kNoWay = UINT32_MAX;
+constexpr UpPath kNoUpPath = UINT32_MAX;
 
-// The ways that the job may use: open from all its leaves. `even` turns false where one is open from some leaves only.
-std::vector<Way> open_ways(const Network& network, const std::vector<SwitchIndex>& leaves,
-                           const std::vector<bool>& allowed, bool& even) {
-  std::vector<Way> ways;
-  for (Way way = 0; way < network.ways.count(); ++way) {
-    if (!allowed.empty() && !allowed[way]) continue;
-    const auto open = std::ranges::count_if(leaves, [&](SwitchIndex leaf) { return network.ways.open(leaf, way); });
-    if (open == std::ssize(leaves)) ways.push_back(way);
+// The up-paths that the job may use: open from all its leaves. `even` turns false where one is open from some leaves only.
+std::vector<UpPath> open_up_paths(const Network& network, const std::vector<SwitchIndex>& leaves,
+                                  const std::vector<bool>& allowed, bool& even) {
+  std::vector<UpPath> up_paths;
+  for (UpPath up_path = 0; up_path < network.up_paths.count(); ++up_path) {
+    if (!allowed.empty() && !allowed[up_path]) continue;
+    const auto open =
+        std::ranges::count_if(leaves, [&](SwitchIndex leaf) { return network.up_paths.open(leaf, up_path); });
+    if (open == std::ssize(leaves)) up_paths.push_back(up_path);
     even = even && (open == 0 || open == std::ssize(leaves));
   }
-  return ways;
+  return up_paths;
 }
 
 // Numbers different values in order of appearance.
@@ -33,7 +34,7 @@ std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
 
 } // namespace
 
-WayClasses::WayClasses(const Network& network, const Job& job, const std::vector<bool>& allowed)
+UpPathClasses::UpPathClasses(const Network& network, const JobHosts& job, const std::vector<bool>& allowed)
     : leaf_(numbered(job.leaves)), claimed_(network.fabric.switches.size()) {
   for (std::size_t node = 0; node < job.leaves.size(); ++node)
     if (leaf_[node] == switches_.size()) switches_.push_back(job.leaves[node]);
@@ -41,21 +42,21 @@ WayClasses::WayClasses(const Network& network, const Job& job, const std::vector
     regular_ = false;
     return;
   }
-  const std::vector<Way> ways = open_ways(network, switches_, allowed, regular_);
-  regular_ = regular_ && !ways.empty();
+  const std::vector<UpPath> up_paths = open_up_paths(network, switches_, allowed, regular_);
+  regular_ = regular_ && !up_paths.empty();
   if (regular_) {
     Standing start{.at = switches_, .combinations = 1};
-    for (const Way way : ways) start.ways.push_back({way, 0});
+    for (const UpPath up_path : up_paths) start.up_paths.push_back({up_path, 0});
     add(network, start);
   }
-  regular_ = regular_ && mirrored(network, ways);
+  regular_ = regular_ && mirrored(network, up_paths);
 }
 
-std::vector<std::uint32_t> WayClasses::uplinks(const Network& network, const Standing& standing) {
+std::vector<std::uint32_t> UpPathClasses::uplinks(const Network& network, const Standing& standing) {
   std::vector<std::uint32_t> result;
   for (const SwitchIndex here : standing.at) {
     std::vector<Port> ports;
-    for (const Traveller& one : standing.ways) ports.push_back(network.ways.up_port(here, one.way));
+    for (const Traveller& one : standing.up_paths) ports.push_back(network.up_paths.up_port(here, one.up_path));
     std::vector<std::uint32_t> seen = numbered(ports);
     if (result.empty())
       result = std::move(seen);
@@ -65,13 +66,14 @@ std::vector<std::uint32_t> WayClasses::uplinks(const Network& network, const Sta
   return result;
 }
 
-std::uint32_t WayClasses::add(const Network& network, const Standing& standing) {
+std::uint32_t UpPathClasses::add(const Network& network, const Standing& standing) {
   const auto index = static_cast<std::uint32_t>(places_.size());
-  Place place{
-      .unit = numbered(standing.at), .weight = standing.keys, .way_by_key = std::vector<Way>(standing.keys, kNoWay)};
+  Place place{.unit = numbered(standing.at),
+              .weight = standing.keys,
+              .up_path_by_key = std::vector<UpPath>(standing.keys, kNoUpPath)};
   place.units = *std::ranges::max_element(place.unit) + 1;
-  for (const Traveller& one : standing.ways) place.way_by_key[one.key] = one.way;
-  const auto begun = std::ranges::count_if(place.way_by_key, [](Way way) { return way != kNoWay; });
+  for (const Traveller& one : standing.up_paths) place.up_path_by_key[one.key] = one.up_path;
+  const auto begun = std::ranges::count_if(place.up_path_by_key, [](UpPath up_path) { return up_path != kNoUpPath; });
   if (begun != standing.combinations || !claim(standing.at)) regular_ = false;
   places_.push_back(std::move(place));
   if (!regular_ || network.fabric.switches[standing.at.front()].level + 1 == network.fabric.levels) return index;
@@ -80,15 +82,15 @@ std::uint32_t WayClasses::add(const Network& network, const Standing& standing) 
   const std::uint32_t count = *std::ranges::max_element(uplink) + 1;
   std::map<std::vector<SwitchIndex>, Standing> above; // the places that the uplinks lead to
   std::vector<const Standing*> leads_to(count);
-  for (std::size_t i = 0; i < standing.ways.size(); ++i) {
-    const Traveller& one = standing.ways[i];
+  for (std::size_t i = 0; i < standing.up_paths.size(); ++i) {
+    const Traveller& one = standing.up_paths[i];
     std::vector<SwitchIndex> there;
     for (const SwitchIndex here : standing.at)
-      there.push_back(network.fabric.switches[here].ports[network.ways.up_port(here, one.way)].index);
+      there.push_back(network.fabric.switches[here].ports[network.up_paths.up_port(here, one.up_path)].index);
     Standing& next = above[there];
     next.at = std::move(there);
     next.keys = standing.keys * count;
-    next.ways.push_back({one.way, one.key + standing.keys * uplink[i]});
+    next.up_paths.push_back({one.up_path, one.key + standing.keys * uplink[i]});
     if (leads_to[uplink[i]] == nullptr) next.combinations += begun;
     leads_to[uplink[i]] = &next;
   }
@@ -100,7 +102,7 @@ std::uint32_t WayClasses::add(const Network& network, const Standing& standing) 
 }
 
 // Two places with one switch would compete for its uplinks.
-bool WayClasses::claim(const std::vector<SwitchIndex>& at) {
+bool UpPathClasses::claim(const std::vector<SwitchIndex>& at) {
   std::vector<SwitchIndex> switches = at;
   std::ranges::sort(switches);
   const auto repeated = std::ranges::unique(switches);
@@ -114,16 +116,16 @@ bool WayClasses::claim(const std::vector<SwitchIndex>& at) {
 }
 
 // Every cable up is also the cable down to all hosts below: checked at each switch on the way from each leaf.
-bool WayClasses::mirrored(const Network& network, const std::vector<Way>& ways) const {
+bool UpPathClasses::mirrored(const Network& network, const std::vector<UpPath>& up_paths) const {
   for (const SwitchIndex leaf : switches_) {
     HostIndex host = 0;
     for (const Peer& peer : network.fabric.switches[leaf].ports)
       if (peer.kind == Peer::Kind::host) host = peer.index;
-    for (const Way way : ways) {
-      const auto offset = network.lids.offset(host, way);
+    for (const UpPath up_path : up_paths) {
+      const auto offset = network.lids.offset(host, up_path);
       if (!offset) continue; // nobody can take it to this host
       SwitchIndex at = leaf;
-      for (Port up = network.ways.up_port(at, way); up != 0; up = network.ways.up_port(at, way)) {
+      for (Port up = network.up_paths.up_port(at, up_path); up != 0; up = network.up_paths.up_port(at, up_path)) {
         const Peer& above = network.fabric.switches[at].ports[up];
         if (network.tables.port(above.index, network.lids.lid(host, *offset)) != above.port) return false;
         at = above.index;

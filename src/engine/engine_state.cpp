@@ -1,4 +1,4 @@
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
 
 #include <new>
 
@@ -29,16 +29,17 @@ constexpr std::uint32_t high(std::uint64_t word) {
 
 } // namespace
 
-Core::~Core() {
-  for (const Arrived& message : unexpected_) buffers.give_back({.data = message.data, .capacity = message.capacity});
-  for (const ArrivalSlot& slot : arrivals_) buffers.give_back(slot.buffer);
+EngineState::~EngineState() {
+  for (const UnexpectedMessage& message : unexpected_)
+    buffers.give_back({.data = message.data, .capacity = message.capacity});
+  for (const UnsolicitedSlot& slot : slots_) buffers.give_back(slot.buffer);
   operations.visit_all([this](const Operation& operation) {
     if (operation.kind == OperationKind::unsolicited_receive)
       buffers.give_back({.data = operation.buffer, .capacity = operation.buffer_bytes});
   });
 }
 
-void Core::deliver_event(Operation& operation) {
+void EngineState::deliver_event(Operation& operation) {
   const bool unsolicited_end = operation.kind == OperationKind::unsolicited_receive;
   if (unsolicited_end && operation.completion.code != ErrorCode::ok) { // the sender failed midway: there is no message
     --promised_;
@@ -56,18 +57,18 @@ void Core::deliver_event(Operation& operation) {
   operations.give_back(operation);
 }
 
-Event Core::event_of(const Operation& operation) {
+Event EngineState::event_of(const Operation& operation) {
   if (operation.kind == OperationKind::unsolicited_receive)
-    return arrival_event(static_cast<std::uint32_t>(operation.completion.peer),
-                         static_cast<std::uint64_t>(operation.completion.tag),
-                         {.data = operation.buffer, .capacity = operation.buffer_bytes}, operation.completion.bytes);
+    return unsolicited_event(
+        static_cast<std::uint32_t>(operation.completion.peer), static_cast<std::uint64_t>(operation.completion.tag),
+        {.data = operation.buffer, .capacity = operation.buffer_bytes}, operation.completion.bytes);
   return {.kind = event_kind(operation.kind),
           .cookie = operation.cookie,
           .completion = operation.completion,
-          .arrival = {}};
+          .unsolicited = {}};
 }
 
-std::size_t Core::take_events(std::span<Event> to) {
+std::size_t EngineState::take_events(std::span<Event> to) {
   std::size_t count = events.pop(to);
   while (count < to.size() && !undelivered_.empty()) {
     Operation& operation = *undelivered_.pop_front();
@@ -77,55 +78,56 @@ std::size_t Core::take_events(std::span<Event> to) {
   return count;
 }
 
-Arrived& Core::take_unexpected() {
+UnexpectedMessage& EngineState::take_unexpected() {
   if (free_unexpected_ == nullptr) {
-    Arrived& fresh = unexpected_.emplace_back();
+    UnexpectedMessage& fresh = unexpected_.emplace_back();
     fresh.generation = (std::uint64_t{1} << 32U) | (unexpected_.size() - 1);
     return fresh;
   }
-  Arrived& message = *free_unexpected_;
+  UnexpectedMessage& message = *free_unexpected_;
   free_unexpected_ = message.in_order.next;
   message.in_order = {};
   return message;
 }
 
-void Core::give_back(Arrived& message) {
+void EngineState::give_back(UnexpectedMessage& message) {
   buffers.give_back({.data = message.data, .capacity = message.capacity});
   message = {.generation = message.generation + (std::uint64_t{1} << 32U)};
   message.in_order.next = free_unexpected_;
   free_unexpected_ = &message;
 }
 
-Arrived* Core::find_reserved(std::uint64_t handle) {
+UnexpectedMessage* EngineState::find_reserved(std::uint64_t handle) {
   if (low(handle) >= unexpected_.size()) return nullptr;
-  Arrived& message = unexpected_[low(handle)];
+  UnexpectedMessage& message = unexpected_[low(handle)];
   return message.reserved && message.generation == handle ? &message : nullptr;
 }
 
-bool Core::promise_arrival() {
-  if (free_arrivals_.size() <= promised_) {
+bool EngineState::promise_unsolicited() {
+  if (free_slots_.size() <= promised_) {
     try {
-      arrivals_.emplace_back();
+      slots_.emplace_back();
       try {
-        if (free_arrivals_.capacity() < arrivals_.size()) free_arrivals_.reserve(2 * arrivals_.size());
+        if (free_slots_.capacity() < slots_.size()) free_slots_.reserve(2 * slots_.size());
       } catch (const std::bad_alloc&) {
-        arrivals_.pop_back();
+        slots_.pop_back();
         throw;
       }
     } catch (const std::bad_alloc&) {
       return false;
     }
-    free_arrivals_.push_back(static_cast<std::uint32_t>(arrivals_.size() - 1));
+    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
   }
   ++promised_;
   return true;
 }
 
-Event Core::arrival_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes) {
+Event EngineState::unsolicited_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer,
+                                     std::uint64_t bytes) {
   --promised_;
-  const std::uint32_t index = free_arrivals_.back();
-  free_arrivals_.pop_back();
-  ArrivalSlot& slot = arrivals_[index];
+  const std::uint32_t index = free_slots_.back();
+  free_slots_.pop_back();
+  UnsolicitedSlot& slot = slots_[index];
   slot.buffer = buffer;
   slot.taken = true;
   const std::uint64_t handle = (static_cast<std::uint64_t>(slot.generation) << 32U) | index;
@@ -133,23 +135,24 @@ Event Core::arrival_event(std::uint32_t source, std::uint64_t label, BufferPool:
           .cookie = 0,
           .completion =
               {.code = ErrorCode::ok, .peer = Rank{source}, .tag = Tag{label}, .bytes = bytes, .message_bytes = bytes},
-          .arrival = {.data = buffer.data, .bytes = bytes, .handle = handle}};
+          .unsolicited = {.data = buffer.data, .bytes = bytes, .handle = handle}};
 }
 
-void Core::deliver_arrival(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes) {
-  events.push_now(arrival_event(source, label, buffer, bytes));
+void EngineState::deliver_unsolicited(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer,
+                                      std::uint64_t bytes) {
+  events.push_now(unsolicited_event(source, label, buffer, bytes));
 }
 
-void Core::release(std::uint64_t handle) {
-  if (low(handle) >= arrivals_.size()) return;
-  ArrivalSlot& slot = arrivals_[low(handle)];
+void EngineState::release(std::uint64_t handle) {
+  if (low(handle) >= slots_.size()) return;
+  UnsolicitedSlot& slot = slots_[low(handle)];
   if (!slot.taken || slot.generation != high(handle)) return;
   unsolicited.give_back(slot.buffer.capacity);
   buffers.give_back(slot.buffer);
   slot.buffer = {};
   slot.taken = false;
   ++slot.generation;
-  free_arrivals_.push_back(low(handle));
+  free_slots_.push_back(low(handle));
 }
 
 } // namespace heddle::engine

@@ -1,22 +1,22 @@
-#include "collective/transfers.hpp"
+#include "collective/plan_messages.hpp"
 
 namespace heddle::collective {
 
-void Transfers::send(std::uint32_t to, std::span<const std::byte> data) {
+void PlanMessages::send(std::uint32_t to, std::span<const std::byte> data) {
   add({.peer = to, .memory = {const_cast<std::byte*>(data.data()), data.size()}}); // a send only reads it
 }
 
-void Transfers::receive(std::uint32_t from, std::span<std::byte> into) {
+void PlanMessages::receive(std::uint32_t from, std::span<std::byte> into) {
   add({.peer = from, .receives = true, .memory = into});
 }
 
-void Transfers::add(const Message& message) {
+void PlanMessages::add(const Message& message) {
   under_way_.push_back(message);
   bytes_under_way_ += message.memory.size();
   begin(under_way_.back());
 }
 
-void Transfers::begin(Message& message) {
+void PlanMessages::begin(Message& message) {
   const auto request =
       message.receives ? engine_.receive({.source = Rank{message.peer}, .tag = tag_}, Layout(message.memory), {},
                                          engine::Channel::collective)
@@ -29,11 +29,11 @@ void Transfers::begin(Message& message) {
     note(request.error().code);
 }
 
-bool Transfers::room() const {
+bool PlanMessages::room() const {
   return under_way_.empty() || (under_way_.size() < kMostMessages && bytes_under_way_ < kMostBytes);
 }
 
-std::size_t Transfers::settle() {
+std::size_t PlanMessages::settle() {
   std::size_t ended = 0;
   for (std::size_t i = 0; i < under_way_.size();) {
     Message& message = under_way_[i];
@@ -58,7 +58,7 @@ std::size_t Transfers::settle() {
   return ended;
 }
 
-void Transfers::give_up() {
+void PlanMessages::give_up() {
   for (Message& message : under_way_) {
     message.begun = true;
     if (message.receives) engine_.cancel(message.request);

@@ -1,10 +1,10 @@
-#include "routing/ways.hpp"
+#include "routing/up_paths.hpp"
 
 #include <algorithm>
 
 namespace heddle::routing {
 
-Ways::Ways(const Fabric& fabric)
+UpPaths::UpPaths(const Fabric& fabric)
     : first_root_(fabric.first_root()),
       roots_(fabric.roots()),
       radix_(fabric.levels, 1),
@@ -25,7 +25,7 @@ Ways::Ways(const Fabric& fabric)
 }
 
 // From the top down, since switches are ordered by level: a root is above whatever has a cable up to something below it.
-void Ways::find_roots_above(const Fabric& fabric) {
+void UpPaths::find_roots_above(const Fabric& fabric) {
   for (std::uint32_t root = 0; root < roots_; ++root) above_[(std::size_t{first_root_} + root) * roots_ + root] = true;
   for (SwitchIndex from = first_root_; from-- > 0;)
     for (const Peer& peer : fabric.switches[from].ports)
@@ -34,7 +34,7 @@ void Ways::find_roots_above(const Fabric& fabric) {
           if (above(peer.index, root)) above_[std::size_t{from} * roots_ + root] = true;
 }
 
-std::vector<Port> Ways::ports_towards(const Fabric& fabric, SwitchIndex from, std::uint32_t root) const {
+std::vector<Port> UpPaths::ports_towards(const Fabric& fabric, SwitchIndex from, std::uint32_t root) const {
   std::vector<Port> found;
   const Switch& one = fabric.switches[from];
   for (std::size_t port = 1; port < one.ports.size(); ++port)
@@ -43,15 +43,15 @@ std::vector<Port> Ways::ports_towards(const Fabric& fabric, SwitchIndex from, st
   return found;
 }
 
-void Ways::choose_ports(const Fabric& fabric) {
+void UpPaths::choose_ports(const Fabric& fabric) {
   up_.assign(fabric.switches.size() * count(), 0);
   for (SwitchIndex from = 0; from < first_root_; ++from)
     for (std::uint32_t root = 0; root < roots_; ++root) {
       const std::vector<Port> ports = ports_towards(fabric, from, root);
       if (ports.empty()) continue;
       for (std::uint32_t variant = 0; variant < variants_; ++variant) {
-        const Way way = root * variants_ + variant;
-        up_[std::size_t{from} * count() + way] = ports[cable(fabric.switches[from].level, way) % ports.size()];
+        const UpPath up_path = root * variants_ + variant;
+        up_[std::size_t{from} * count() + up_path] = ports[cable(fabric.switches[from].level, up_path) % ports.size()];
       }
     }
 }

@@ -1,4 +1,4 @@
-#include "routing/job.hpp"
+#include "routing/job_hosts.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -43,9 +43,9 @@ Result<std::vector<HostIndex>> parse_node_list(std::string_view text) {
   }
 }
 
-Result<Job> make_job(const Fabric& fabric, std::vector<HostIndex> hosts) {
+Result<JobHosts> make_job(const Fabric& fabric, std::vector<HostIndex> hosts) {
   std::ranges::sort(hosts);
-  Job job;
+  JobHosts job;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostIndex host = hosts[i];
     if (host >= fabric.hosts.size())
@@ -61,8 +61,8 @@ Result<Job> make_job(const Fabric& fabric, std::vector<HostIndex> hosts) {
   return job;
 }
 
-Job whole_job(const Fabric& fabric) {
-  Job job;
+JobHosts whole_job(const Fabric& fabric) {
+  JobHosts job;
   for (HostIndex host = 0; host < fabric.hosts.size(); ++host) {
     if (!fabric.hosts[host].present) continue;
     job.hosts.push_back(host);

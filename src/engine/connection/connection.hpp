@@ -25,7 +25,7 @@ struct ControlRecord {
   std::array<std::byte, 48> body{};
 };
 
-// Control records in order. Owns no memory while none has ever waited: most links never have any, and there may be many links.
+// Control records in order. Owns no memory while none has ever waited: most connections never have any, and there may be many connections.
 class ControlQueue {
  public:
   [[nodiscard]] bool empty() const { return first_ == records_.size(); }
@@ -64,7 +64,7 @@ struct Port {
   std::array<ir::RemotePlace, kClaimCells> cell_place{}; // the receive's memory as exposed to the helper
 };
 
-struct Link {
+struct Connection {
   std::uint32_t rank = 0;
   Port* port = nullptr;
   connection::State state = connection::State::idle;
@@ -102,7 +102,7 @@ struct Link {
   ControlQueue control;
   OperationList waiting;       // sends, in order
   OperationList streams;       // sends whose fragments are being written
-  bool pumped = false;         // stands among the links that have something to write, or are held back
+  bool pumped = false;         // stands among the connections that have something to write, or are held back
   bool must_break_off = false; // the connection is lost here, and its peer is to be told
 
   // Reading.

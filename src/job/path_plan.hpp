@@ -14,14 +14,14 @@
 
 namespace heddle::job {
 
-class Paths {
+class PathPlan {
  public:
   // `topology` is a tree's name or the path of a file as ibnetdiscover prints it; hosts have the LIDs that `heddle route tables`
   // gives them, with its --lids RULE where ",lids=RULE" follows. Error bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read,
   // processes whose LIDs are not the topology's.
   // Processes that plan from the same, as those of a simulated job do, share the plan.
-  static Result<std::shared_ptr<const Paths>> plan(const std::string& topology, const std::string& method,
-                                                   std::span<const routing::Location> locations);
+  static Result<std::shared_ptr<const PathPlan>> plan(const std::string& topology, const std::string& method,
+                                                      std::span<const routing::Location> locations);
 
   // Of the destination's LID.
   [[nodiscard]] std::uint32_t offset(std::uint32_t from, std::uint32_t to) const {
@@ -29,8 +29,8 @@ class Paths {
   }
 
  private:
-  static Result<Paths> plan_anew(const std::string& topology, const std::string& method,
-                                 std::span<const routing::Location> locations);
+  static Result<PathPlan> plan_anew(const std::string& topology, const std::string& method,
+                                    std::span<const routing::Location> locations);
 
   std::uint32_t nodes_ = 0;
   std::vector<std::uint32_t> node_of_; // [rank] -> node of the job, in the order of the network

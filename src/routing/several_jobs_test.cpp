@@ -1,4 +1,4 @@
-#include "routing/jobs.hpp"
+#include "routing/several_jobs.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,11 +10,11 @@ namespace {
 using ::testing::HasSubstr;
 
 // Cuts a random set of hosts into jobs.
-std::vector<Job> random_jobs(const Network& network, std::size_t count, std::size_t nodes, std::mt19937& dice) {
-  const Job all = testing::random_job(network, count * nodes, dice);
+std::vector<JobHosts> random_jobs(const Network& network, std::size_t count, std::size_t nodes, std::mt19937& dice) {
+  const JobHosts all = testing::random_job(network, count * nodes, dice);
   std::vector<HostIndex> hosts = all.hosts;
   std::ranges::shuffle(hosts, dice);
-  std::vector<Job> jobs;
+  std::vector<JobHosts> jobs;
   for (std::size_t j = 0; j < count; ++j)
     jobs.push_back(make_job(network.fabric, {hosts.begin() + static_cast<std::ptrdiff_t>(j * nodes),
                                              hosts.begin() + static_cast<std::ptrdiff_t>((j + 1) * nodes)})
@@ -27,7 +27,7 @@ TEST(Jobs, PlannedTogetherHaveNoHotSpotInStep) {
   std::mt19937 dice(1);
   int alone_collides = 0;
   for (int round = 0; round < 40; ++round) {
-    const std::vector<Job> jobs = random_jobs(network, 2 + static_cast<std::size_t>(round % 3), 7, dice);
+    const std::vector<JobHosts> jobs = random_jobs(network, 2 + static_cast<std::size_t>(round % 3), 7, dice);
     const JobsLoad together = load_of_jobs(network, jobs, plan_together(network, jobs)).value();
     EXPECT_EQ(together.in_step, 1U);
     const JobsLoad alone = load_of_jobs(network, jobs, plan_alone(network, jobs, Method::colouring).value()).value();
@@ -39,8 +39,8 @@ TEST(Jobs, PlannedTogetherHaveNoHotSpotInStep) {
 
 TEST(Jobs, WithWaysOfTheirOwnNeedNotKeepStep) {
   const Network network = testing::network_of("6-ary-2-tree:30");
-  const std::vector<Job> jobs{testing::job_of(network, "0-2,6-8,12"), testing::job_of(network, "3-5,9-11,18-20"),
-                              testing::job_of(network, "24-29")};
+  const std::vector<JobHosts> jobs{testing::job_of(network, "0-2,6-8,12"), testing::job_of(network, "3-5,9-11,18-20"),
+                                   testing::job_of(network, "24-29")};
   const JobsPlan plan = plan_together(network, jobs);
   EXPECT_TRUE(plan.separate);
   const JobsLoad load = load_of_jobs(network, jobs, plan).value();
@@ -49,7 +49,7 @@ TEST(Jobs, WithWaysOfTheirOwnNeedNotKeepStep) {
 
 TEST(Jobs, KeepClearOfAFailedRoot) {
   const Network network = testing::network_of("6-ary-2-tree:30", {}, "root0");
-  const std::vector<Job> jobs{testing::job_of(network, "0-1,6-8"), testing::job_of(network, "3-4,9-10")};
+  const std::vector<JobHosts> jobs{testing::job_of(network, "0-1,6-8"), testing::job_of(network, "3-4,9-10")};
   const JobsPlan plan = plan_together(network, jobs);
   EXPECT_TRUE(plan.separate);
   EXPECT_EQ(load_of_jobs(network, jobs, plan).value().any_step, 1U);

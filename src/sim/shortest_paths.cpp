@@ -17,9 +17,9 @@ struct Step {
   bool up = false;
 };
 
-class Ways {
+class ShortestPaths {
  public:
-  explicit Ways(const Fabric& fabric) : out_(fabric.switches.size()), in_(fabric.switches.size()) {
+  explicit ShortestPaths(const Fabric& fabric) : out_(fabric.switches.size()), in_(fabric.switches.size()) {
     for (const Link& link : fabric.links) {
       if (link.from.kind == End::Kind::switch_ && link.to.kind == End::Kind::switch_) {
         out_[link.from.index].push_back({link.to.index, static_cast<std::uint16_t>(link.from.port), false});
@@ -118,7 +118,7 @@ Tables shortest_ways(const Fabric& fabric, bool up_then_down) {
       nodes_of[link.from.index].push_back(&link);
     }
   }
-  Ways ways(fabric);
+  ShortestPaths ways(fabric);
   for (std::uint32_t target = 0; target < fabric.switches.size(); ++target) {
     if (nodes_of[target].empty()) continue;
     ways.search(target, up_then_down);

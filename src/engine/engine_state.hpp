@@ -4,8 +4,8 @@
 #include "base/flight_recorder.hpp"
 #include "base/log.hpp"
 #include "engine/buffer_pool.hpp"
+#include "engine/connection/connection.hpp"
 #include "engine/event_queue.hpp"
-#include "engine/link.hpp"
 #include "engine/matching/matching.hpp"
 #include "engine/operation.hpp"
 
@@ -55,10 +55,10 @@ class CommandOwner {
   virtual void command_ended(std::uint64_t number, ir::Status status) = 0;
 };
 
-class Core {
+class EngineState {
  public:
-  Core(std::uint32_t own_rank, std::uint32_t job_size, const Limits& limit_values,
-       base::FlightRecorder& flight_recorder)
+  EngineState(std::uint32_t own_rank, std::uint32_t job_size, const Limits& limit_values,
+              base::FlightRecorder& flight_recorder)
       : rank(own_rank),
         size(job_size),
         limits(limit_values),
@@ -67,9 +67,9 @@ class Core {
         events(kEndsOfAPeer * std::size_t{job_size}),
         unsolicited(limits.unsolicited_memory) {}
   // Messages that were never received or released go with it.
-  ~Core();
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
+  ~EngineState();
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
 
   const std::uint32_t rank;
   const std::uint32_t size;
@@ -105,7 +105,7 @@ class Core {
   void complete(Operation& operation, ErrorCode code) {
     operation.completion.code = code;
     operation.stage = Stage::done;
-    operation.link = nullptr;
+    operation.connection = nullptr;
     if (operation.by_event || operation.kind == OperationKind::unsolicited_receive) [[unlikely]]
       deliver_event(operation);
   }
@@ -142,23 +142,23 @@ class Core {
     }
   }
 
-  Arrived& take_unexpected();
-  void give_back(Arrived& message);
-  [[nodiscard]] Arrived* find_reserved(std::uint64_t handle);
-  static std::uint64_t handle_of(const Arrived& message) { return message.generation; }
+  UnexpectedMessage& take_unexpected();
+  void give_back(UnexpectedMessage& message);
+  [[nodiscard]] UnexpectedMessage* find_reserved(std::uint64_t handle);
+  static std::uint64_t handle_of(const UnexpectedMessage& message) { return message.generation; }
 
   // Makes sure that one more unsolicited message can be delivered, whenever that is. False: there is no memory for it.
-  [[nodiscard]] bool promise_arrival();
+  [[nodiscard]] bool promise_unsolicited();
   // Whether an event would be told at once, and in its turn.
   [[nodiscard]] bool may_deliver() { return undelivered_.empty() && events.make_room(); }
   // Hands an unsolicited message that was promised to the caller. The buffer is the pool's until released.
-  void deliver_arrival(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
+  void deliver_unsolicited(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
 
   std::size_t take_events(std::span<Event> to);
   [[nodiscard]] bool has_events() const { return !events.empty() || !undelivered_.empty(); }
   void release(std::uint64_t handle);
   // Unsolicited messages that the program has, or has only to ask for.
-  [[nodiscard]] std::size_t arrivals_held() const { return arrivals_.size() - free_arrivals_.size(); }
+  [[nodiscard]] std::size_t unsolicited_held() const { return slots_.size() - free_slots_.size(); }
 
   // What unsolicited messages cost: those that have arrived and are not released, and those that are being fetched.
   class Unsolicited {
@@ -192,7 +192,7 @@ class Core {
  private:
   void deliver_event(Operation& operation);
 
-  struct ArrivalSlot {
+  struct UnsolicitedSlot {
     BufferPool::Buffer buffer;
     std::uint32_t generation = 1;
     bool taken = false;
@@ -201,14 +201,14 @@ class Core {
   // At most, for each peer: lost, and then dead or gone.
   static constexpr std::size_t kEndsOfAPeer = 2;
   Event event_of(const Operation& operation);
-  Event arrival_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
+  Event unsolicited_event(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
 
-  std::deque<Arrived> unexpected_;
-  Arrived* free_unexpected_ = nullptr; // chained by in_order.next
-  OperationList undelivered_;          // ended, with an event that there was no memory for
-  std::size_t promised_ = 0;           // arrivals
-  std::vector<ArrivalSlot> arrivals_;
-  std::vector<std::uint32_t> free_arrivals_;
+  std::deque<UnexpectedMessage> unexpected_;
+  UnexpectedMessage* free_unexpected_ = nullptr; // chained by in_order.next
+  OperationList undelivered_;                    // ended, with an event that there was no memory for
+  std::size_t promised_ = 0;                     // arrivals
+  std::vector<UnsolicitedSlot> slots_;
+  std::vector<std::uint32_t> free_slots_;
   base::Log log_{LogLevel::silent}; // of what happens seldom: connections and their ends
 };
 

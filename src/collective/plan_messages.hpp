@@ -9,9 +9,9 @@
 
 namespace heddle::collective {
 
-class Transfers {
+class PlanMessages {
  public:
-  Transfers(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) { under_way_.reserve(kMostMessages + 2); }
+  PlanMessages(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) { under_way_.reserve(kMostMessages + 2); }
 
   // A partner that is known to have failed is an outcome like any other: the plan goes on with those that live. What there is no
   // memory for now is tried again by settle: the others wait for it.

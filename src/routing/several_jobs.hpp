@@ -14,19 +14,19 @@ struct JobsLoad {
 
 struct JobsPlan {
   std::vector<Selection> selections; // [job]
-  bool separate = false;             // jobs that share a leaf use different ways, so that steps do not matter
+  bool separate = false;             // jobs that share a leaf use different up-paths, so that steps do not matter
 };
 
 // bad_argument: a node in two jobs.
-Result<void> check_disjoint(const std::vector<Job>& jobs);
+Result<void> check_disjoint(const std::vector<JobHosts>& jobs);
 
 // Each as if it were alone.
-Result<JobsPlan> plan_alone(const Network& network, const std::vector<Job>& jobs, Method method);
+Result<JobsPlan> plan_alone(const Network& network, const std::vector<JobHosts>& jobs, Method method);
 
-// By colouring, all in one. Jobs that share leaves get ways of their own where there are enough: then there is no hot spot
+// By colouring, all in one. Jobs that share leaves get up-paths of their own where there are enough: then there is no hot spot
 // whatever stages they are at. Else all are coloured as one job, stage by stage: no hot spot while they keep step.
-JobsPlan plan_together(const Network& network, const std::vector<Job>& jobs);
+JobsPlan plan_together(const Network& network, const std::vector<JobHosts>& jobs);
 
-Result<JobsLoad> load_of_jobs(const Network& network, const std::vector<Job>& jobs, const JobsPlan& plan);
+Result<JobsLoad> load_of_jobs(const Network& network, const std::vector<JobHosts>& jobs, const JobsPlan& plan);
 
 } // namespace heddle::routing
