@@ -106,9 +106,9 @@ Result<void> Context::State::build() {
   const std::uint32_t size = store_->size();
   self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
   to_self_ = std::make_unique<translators::Loopback>(*self_fabric_, ir::Peer{rank});
-  std::vector<schedule::Queue*> queues;
+  std::vector<engine::ScheduleQueue*> queues;
   const auto add = [&](ir::Translator& network) {
-    queues.push_back(queues_.emplace_back(std::make_unique<schedule::Queue>(network)).get());
+    queues.push_back(queues_.emplace_back(std::make_unique<engine::ScheduleQueue>(network)).get());
   };
   add(*to_self_);
   for (ir::Translator* network : networks_) add(*network);

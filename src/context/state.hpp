@@ -15,11 +15,11 @@
 #include "context/unfinished.hpp"
 #include "context/waiter.hpp"
 #include "engine/engine.hpp"
+#include "engine/schedule_queue.hpp"
 #include "ir/translator.hpp"
 #include "job/hosts.hpp"
 #include "job/join.hpp"
 #include "pattern/patterns.hpp"
-#include "schedule/queue.hpp"
 #include "store/store.hpp"
 #include "translators/loopback/loopback.hpp"
 
@@ -230,7 +230,7 @@ class HEDDLE_HIDDEN Context::State {
   std::vector<std::unique_ptr<ir::Translator>> owned_networks_;
   std::unique_ptr<ir::Translator> to_self_;
   std::vector<ir::Translator*> networks_; // to the others, in order of preference
-  std::vector<std::unique_ptr<schedule::Queue>> queues_;
+  std::vector<std::unique_ptr<engine::ScheduleQueue>> queues_;
   context::ForkMark fork_mark_; // beside what every call looks at, too
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<collective::Barriers> barriers_;

@@ -27,12 +27,11 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
 Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t size, const Limits& limits,
-                                               std::span<schedule::Queue* const> queues,
-                                               base::FlightRecorder& recorder) {
+                                               std::span<ScheduleQueue* const> queues, base::FlightRecorder& recorder) {
   if (!base::Reserve::keep()) return std::unexpected(no_memory());
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->state_.rings.share_between(queues.size());
-  for (schedule::Queue* queue : queues) {
+  for (ScheduleQueue* queue : queues) {
     const bool by_reading = grants_by_read(*queue);
     auto memory = queue->translator().allocate(sizeof(BootstrapArea) + (by_reading ? size * kDirectoryEntryBytes : 0));
     if (!memory) return std::unexpected(memory.error());

@@ -13,8 +13,8 @@
 #include "engine/messages/sender.hpp"
 #include "engine/onesided/one_sided_engine.hpp"
 #include "engine/rings/grant_by_read.hpp"
+#include "engine/schedule_queue.hpp"
 #include "ir/translator.hpp"
-#include "schedule/queue.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -42,8 +42,7 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
   // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
   static Result<std::unique_ptr<Engine>> create(std::uint32_t rank, std::uint32_t size, const Limits& limits,
-                                                std::span<schedule::Queue* const> queues,
-                                                base::FlightRecorder& recorder);
+                                                std::span<ScheduleQueue* const> queues, base::FlightRecorder& recorder);
   ~Engine() override;
 
   // One contact per rank, this process's own included.
@@ -129,7 +128,7 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   void finish_collective(Request request, ErrorCode code, std::uint64_t bytes = 0);
 
   // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
-  [[nodiscard]] schedule::Queue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
+  [[nodiscard]] ScheduleQueue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
   void set_prepared_host(CommandOwner* host) { command_owner_ = host; }
   [[nodiscard]] bool has_failed(std::uint32_t rank) const {
     return connections_[rank] != nullptr && connections_[rank]->failed();

@@ -1,6 +1,6 @@
 // A peer's memory as plain memory of this process. Where a translator offers it, the commonest command, the put of a message's
 // record, becomes a few stores: nothing is filled that somebody else would have to read again.
-// Not here: who may store when (schedule::Queue), and what a record means (src/engine).
+// Not here: who may store when (engine::ScheduleQueue), and what a record means (src/engine).
 #pragma once
 
 #include "base/shared_words.hpp"

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/reserve.hpp"
+#include "engine/schedule_queue.hpp"
 #include "ir/translator.hpp"
 #include "pattern/wire.hpp"
-#include "schedule/queue.hpp"
 
 #include <heddle/pattern.hpp>
 
@@ -43,7 +43,7 @@ struct Declared {
 // A process that this one exchanges something with, other than itself.
 struct Partner {
   std::uint32_t rank = 0;
-  schedule::Queue* queue = nullptr;
+  engine::ScheduleQueue* queue = nullptr;
   ir::ExposedMemory memory; // of `line`
   Line* line = nullptr;     // written by the partner
   ir::RemotePlace remote_line;
@@ -109,7 +109,7 @@ struct Plan {
   base::BackedVector<Within> within;
   struct Exposure { // of an area, to be withdrawn
     std::uint32_t item = 0;
-    schedule::Queue* queue = nullptr;
+    engine::ScheduleQueue* queue = nullptr;
     ir::RemotePlace place;
   };
   base::BackedVector<Exposure> exposures; // each area once by each network

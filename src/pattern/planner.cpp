@@ -88,7 +88,7 @@ std::string line_of(const Out& out, const Partner& partner, const schedule::Plac
 Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bool in_order) {
   // In the order in which the program named them: what every algorithm starts from.
   std::ranges::stable_sort(plan.outs, {}, &Out::item);
-  std::map<schedule::Queue*, std::vector<std::size_t>> by_network;
+  std::map<engine::ScheduleQueue*, std::vector<std::size_t>> by_network;
   for (std::size_t i = 0; i < plan.outs.size(); ++i) by_network[plan.partners[plan.outs[i].partner].queue].push_back(i);
   base::BackedVector<Out> ordered;
   ordered.reserve(plan.outs.size());

@@ -180,7 +180,7 @@ void Runner::put_word(const Partner& partner, std::uint64_t at, std::uint64_t wo
            direct, word);
 }
 
-void Runner::put_word(schedule::Queue& queue, const ir::Command& command, const ir::DirectRing& direct,
+void Runner::put_word(engine::ScheduleQueue& queue, const ir::Command& command, const ir::DirectRing& direct,
                       std::uint64_t word) {
   if (direct.exists() && queue.try_store_word(direct, 0, word)) return;
   ir::Command put = command;

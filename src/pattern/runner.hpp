@@ -68,7 +68,7 @@ class Runner {
   bool take(In& in);
   void copy_within();
   void put_word(const Partner& partner, std::uint64_t at, std::uint64_t word);
-  static void put_word(schedule::Queue& queue, const ir::Command& command, const ir::DirectRing& direct,
+  static void put_word(engine::ScheduleQueue& queue, const ir::Command& command, const ir::DirectRing& direct,
                        std::uint64_t word);
   void drop_the_lost();
   void listen();

@@ -1,5 +1,5 @@
 // Whose turn it is, by the words that partners write to each other while a pattern runs, and in which order they are looked at
-// (docs/memory-order.md). They are written by schedule::Queue::try_store_word, or as puts.
+// (docs/memory-order.md). They are written by engine::ScheduleQueue::try_store_word, or as puts.
 #pragma once
 
 #include "base/shared_words.hpp"

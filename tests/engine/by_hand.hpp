@@ -4,7 +4,7 @@
 
 #include "base/flight_recorder.hpp"
 #include "engine/engine.hpp"
-#include "schedule/queue.hpp"
+#include "engine/schedule_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ class ByHand : public testing::Test {
  protected:
   void SetUp() override { make(kSelf); }
   void make(std::uint32_t rank) {
-    schedule::Queue* queue = &queue_;
+    engine::ScheduleQueue* queue = &queue_;
     engine_ = *engine::Engine::create(
         rank, 4,
         {.eager_limit = 1024, .ring_bytes = kRingBytes, .ring_memory = 1U << 20U, .chunk_bytes = 4096, .assist = true},
@@ -226,7 +226,7 @@ class ByHand : public testing::Test {
 
   base::FlightRecorder recorder_{64};
   FakeTranslator translator_;
-  schedule::Queue queue_{translator_};
+  engine::ScheduleQueue queue_{translator_};
   std::unique_ptr<engine::Engine> engine_;
   BootstrapArea* area_ = nullptr;
 };

@@ -3,7 +3,7 @@
 
 #include "base/flight_recorder.hpp"
 #include "engine/engine.hpp"
-#include "schedule/queue.hpp"
+#include "engine/schedule_queue.hpp"
 #include "tests/engine/shaped.hpp"
 #include "tests/traffic/slowdown.hpp"
 #include "translators/loopback/loopback.hpp"
@@ -33,7 +33,7 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t count) {
 struct Node {
   base::FlightRecorder recorder{64};
   std::unique_ptr<Shaped> translator;
-  std::unique_ptr<schedule::Queue> queue;
+  std::unique_ptr<engine::ScheduleQueue> queue;
   std::unique_ptr<engine::Engine> engine;
 
   [[nodiscard]] std::uint64_t figure(std::string_view name) const {
@@ -53,8 +53,8 @@ class Cluster {
       Node& node = nodes_[rank];
       node.translator = std::make_unique<Shaped>(std::make_unique<translators::Loopback>(fabric_, ir::Peer{rank}),
                                                  shape, seed * 1000 + rank);
-      node.queue = std::make_unique<schedule::Queue>(*node.translator);
-      schedule::Queue* queue = node.queue.get();
+      node.queue = std::make_unique<engine::ScheduleQueue>(*node.translator);
+      engine::ScheduleQueue* queue = node.queue.get();
       node.engine = *engine::Engine::create(rank, size, limits, {&queue, 1}, node.recorder);
       node.engine->set_contacts(std::vector<engine::Contact>(size));
     }

@@ -107,8 +107,8 @@ HostileJob::HostileJob(Input& input) : input_(input) {
   const auto shape = shape_of(bits);
   announces_ = shape.capabilities.announces_writes;
   network_ = std::make_unique<HostileNetwork>(shape, kSize);
-  queue_ = std::make_unique<schedule::Queue>(*network_);
-  self_queue_ = std::make_unique<schedule::Queue>(self_);
+  queue_ = std::make_unique<engine::ScheduleQueue>(*network_);
+  self_queue_ = std::make_unique<engine::ScheduleQueue>(self_);
   const std::array queues{self_queue_.get(), queue_.get()};
   constexpr std::uint64_t kRing = 4096;
   const bool shared = (bits & 32U) != 0; // rings are short, so that the second peer already shares one

@@ -6,7 +6,7 @@
 #include "base/flight_recorder.hpp"
 #include "base/fuzz_input.hpp"
 #include "engine/engine.hpp"
-#include "schedule/queue.hpp"
+#include "engine/schedule_queue.hpp"
 #include "tests/fuzz/hostile_network.hpp"
 #include "translators/loopback/loopback.hpp"
 
@@ -118,9 +118,9 @@ class HostileJob {
   std::vector<std::vector<std::byte>> exposed_; // outlives the engine
   translators::LoopbackFabric self_fabric_{kSize};
   translators::Loopback self_{self_fabric_, ir::Peer{kSelf}}; // what it sends to itself is in good hands
-  std::unique_ptr<schedule::Queue> self_queue_;
+  std::unique_ptr<engine::ScheduleQueue> self_queue_;
   std::unique_ptr<HostileNetwork> network_;
-  std::unique_ptr<schedule::Queue> queue_;
+  std::unique_ptr<engine::ScheduleQueue> queue_;
   std::unique_ptr<engine::Engine> engine_;
   engine::BootstrapArea* area_ = nullptr;
   std::function<void()> also_;

@@ -7,8 +7,8 @@
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
 #include "engine/engine.hpp"
+#include "engine/schedule_queue.hpp"
 #include "pattern/patterns.hpp"
-#include "schedule/queue.hpp"
 #include "tests/engine/cluster.hpp"
 #include "tests/memory/sheltered.hpp"
 #include "tests/traffic/dice.hpp"
@@ -49,7 +49,7 @@ struct Errand {
 struct Process {
   base::FlightRecorder recorder{64};
   std::unique_ptr<Sheltered> translator;
-  std::unique_ptr<schedule::Queue> queue;
+  std::unique_ptr<engine::ScheduleQueue> queue;
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<collective::Barriers> barriers;
   std::unique_ptr<collective::Exchanges> exchanges;
@@ -83,8 +83,8 @@ class Hardship {
       process.rank = rank;
       process.translator = std::make_unique<Sheltered>(std::make_unique<Shaped>(
           std::make_unique<translators::Loopback>(fabric_, ir::Peer{rank}), shape, seed + rank));
-      process.queue = std::make_unique<schedule::Queue>(*process.translator);
-      schedule::Queue* queue = process.queue.get();
+      process.queue = std::make_unique<engine::ScheduleQueue>(*process.translator);
+      engine::ScheduleQueue* queue = process.queue.get();
       process.engine = *engine::Engine::create(rank, kSize, usual_limits(), {&queue, 1}, process.recorder);
       process.engine->set_contacts(std::vector<engine::Contact>(kSize));
       process.barriers = std::make_unique<collective::Barriers>(*process.engine);

@@ -190,7 +190,7 @@ class Member final : public engine::OneSidedHost {
   std::uint32_t heard_ = 0;
   int rounds_ = 0;
   std::optional<Network> network_;
-  std::optional<schedule::Queue> queue_;
+  std::optional<engine::ScheduleQueue> queue_;
   engine::Port port_;
   engine::Connection connection_;
   bool by_commands_ = false;

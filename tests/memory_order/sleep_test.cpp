@@ -25,7 +25,7 @@ class SleepProgram {
  private:
   std::byte* ring(std::size_t writer) { return reinterpret_cast<std::byte*>(rings_.at(writer).data()); }
 
-  // As schedule::Queue::try_store.
+  // As engine::ScheduleQueue::try_store.
   void write(std::size_t writer) {
     const std::uint64_t content = writer + 7;
     ir::store_record<ModelMemory>({.lead = writer + 1,

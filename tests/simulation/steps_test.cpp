@@ -1,7 +1,7 @@
 // The steps of the report's appendix, in a recorded trace of the first message between two processes.
 #include "base/flight_recorder.hpp"
 #include "engine/engine.hpp"
-#include "schedule/queue.hpp"
+#include "engine/schedule_queue.hpp"
 #include "sim/description.hpp"
 #include "translators/simulated/infiniband/infiniband.hpp"
 #include "translators/simulated/rhinet/rhinet.hpp"
@@ -33,8 +33,8 @@ class Recorded {
         const char* way = record.kind == TraceRecord::Kind::command ? " > " : " < ";
         lines_.push_back(std::to_string(rank) + way + record.text);
       });
-      side.queue = std::make_unique<schedule::Queue>(*side.trace);
-      schedule::Queue* queue = side.queue.get();
+      side.queue = std::make_unique<engine::ScheduleQueue>(*side.trace);
+      engine::ScheduleQueue* queue = side.queue.get();
       side.engine = *engine::Engine::create(rank, 2, limits(), {&queue, 1}, side.recorder);
     }
     for (Side& side : sides_)
@@ -91,7 +91,7 @@ class Recorded {
     base::FlightRecorder recorder{64};
     std::unique_ptr<Network> network;
     std::unique_ptr<translators::Trace> trace;
-    std::unique_ptr<schedule::Queue> queue;
+    std::unique_ptr<engine::ScheduleQueue> queue;
     std::unique_ptr<engine::Engine> engine;
   };
 

@@ -3,8 +3,8 @@
 #include "base/flight_recorder.hpp"
 #include "base/shared_words.hpp"
 #include "engine/engine.hpp"
+#include "engine/schedule_queue.hpp"
 #include "pattern/patterns.hpp"
-#include "schedule/queue.hpp"
 #include "tests/threads/one_mapping.hpp"
 #include "tests/traffic/dice.hpp"
 #include "tests/traffic/slowdown.hpp"
@@ -53,7 +53,7 @@ class Process {
         shm_(std::move(*translators::Shm::create(
             {.rank = rank, .size = 2, .ring_memory = 8U << 20U, .cross_memory = manner.cross_memory}))),
         queue_(*shm_) {
-    schedule::Queue* queue = &queue_;
+    engine::ScheduleQueue* queue = &queue_;
     engine_ = std::move(*engine::Engine::create(rank, 2,
                                                 {.eager_limit = 4096,
                                                  .ring_bytes = kRingBytes,
@@ -246,7 +246,7 @@ class Process {
   const std::uint32_t rank_;
   base::FlightRecorder recorder_{64};
   std::unique_ptr<translators::Shm> shm_;
-  schedule::Queue queue_;
+  engine::ScheduleQueue queue_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<pattern::Patterns> patterns_;
   pattern::PlannedPattern* pattern_ = nullptr;

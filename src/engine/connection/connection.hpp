@@ -9,7 +9,7 @@
 #include "engine/rings/ring.hpp"
 #include "engine/rings/ring_budget.hpp"
 #include "engine/rings/shared_ring.hpp"
-#include "schedule/queue.hpp"
+#include "engine/schedule_queue.hpp"
 
 #include <array>
 #include <cstddef>
@@ -52,7 +52,7 @@ enum class ClaimState : std::uint8_t { none, asked, held };
 
 // A bootstrap area of this process and the queue of the translator it is reached through.
 struct Port {
-  schedule::Queue* queue = nullptr;
+  ScheduleQueue* queue = nullptr;
   BootstrapArea* area = nullptr;
   ir::ExposedMemory memory;
   SharedRing shared;
@@ -115,7 +115,7 @@ struct Connection {
   // It can be written to.
   [[nodiscard]] bool connected() const { return state == connection::State::connected; }
   [[nodiscard]] bool failed() const { return state == connection::State::failed; }
-  [[nodiscard]] schedule::Queue& queue() const { return *port->queue; }
+  [[nodiscard]] ScheduleQueue& queue() const { return *port->queue; }
 };
 
 } // namespace heddle::engine

@@ -104,7 +104,7 @@ Multicasts::Group* Multicasts::group_of(std::span<Transfer* const> receivers) {
   base::BackedVector<ir::GroupMember> members;
   for (const Transfer* receiver : receivers)
     members.push_back({.peer = ir::Peer{receiver->area->rank}, .place = receiver->area->place});
-  schedule::Queue& queue = receivers.front()->area->connection->queue();
+  ScheduleQueue& queue = receivers.front()->area->connection->queue();
   const auto same = [](const ir::GroupMember& a, const ir::GroupMember& b) {
     return a.peer == b.peer && a.place.key == b.place.key && a.place.offset == b.place.offset;
   };

@@ -33,7 +33,7 @@ class Multicasts {
  private:
   // A group of a network's, kept for the next mcast to the same areas.
   struct Group {
-    schedule::Queue* queue = nullptr; // null: unused
+    ScheduleQueue* queue = nullptr; // null: unused
     ir::Peer number{};
     base::BackedVector<ir::GroupMember> members;
     std::uint32_t in_use = 0; // puts to it that have not ended

@@ -129,7 +129,7 @@ void Transfers::post_pieces(Transfer& transfer) {
 
 void Transfers::post_piece(Transfer& transfer) {
   KnownArea& area = *transfer.area;
-  schedule::Queue& queue = area.connection->queue();
+  ScheduleQueue& queue = area.connection->queue();
   const ir::Capabilities& capabilities = queue.capabilities();
   const Piece piece = transfer.piece;
   transfer.more = transfer.cursor.next(transfer.piece, capabilities.largest_transfer);

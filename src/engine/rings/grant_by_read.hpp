@@ -34,7 +34,7 @@ Step step(State state, Input input);
 } // namespace grant_by_read
 
 // Whether rings are granted in this way; otherwise the connection protocol grants them.
-inline bool grants_by_read(const schedule::Queue& queue) {
+inline bool grants_by_read(const ScheduleQueue& queue) {
   const ir::Capabilities& can = queue.capabilities();
   return queue.facets().endpoints == nullptr && can.announces_writes && can.announces_reads;
 }

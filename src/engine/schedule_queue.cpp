@@ -1,13 +1,13 @@
-#include "schedule/queue.hpp"
+#include "engine/schedule_queue.hpp"
 
-namespace heddle::schedule {
+namespace heddle::engine {
 
-void Queue::hold(const ir::Command& command) {
+void ScheduleQueue::hold(const ir::Command& command) {
   held_.push_back(command);
   ++held_count_;
 }
 
-void Queue::flush() {
+void ScheduleQueue::flush() {
   while (!held_.empty()) {
     if (translator_.submit({&held_.front(), 1}) == 0) return;
     outstanding_ += ir::has(held_.front().flags, ir::Flags::signalled) ? 1U : 0U;
@@ -16,4 +16,4 @@ void Queue::flush() {
   }
 }
 
-} // namespace heddle::schedule
+} // namespace heddle::engine

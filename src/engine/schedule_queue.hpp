@@ -9,11 +9,11 @@
 #include <deque>
 #include <span>
 
-namespace heddle::schedule {
+namespace heddle::engine {
 
-class Queue {
+class ScheduleQueue {
  public:
-  explicit Queue(ir::Translator& translator)
+  explicit ScheduleQueue(ir::Translator& translator)
       : translator_(translator), facets_(translator.facets()), capabilities_(translator.capabilities()) {}
 
   // Passes the command on if the translator takes it now; otherwise false, and nothing has happened.
@@ -84,4 +84,4 @@ class Queue {
   base::BackedDeque<ir::Command> held_;
 };
 
-} // namespace heddle::schedule
+} // namespace heddle::engine
