@@ -203,10 +203,10 @@ class Context {
   // For a program's own event loop (poll, epoll): a descriptor that becomes readable when there is something to poll for. Call
   // ready_to_sleep before each sleep on it. The descriptor is the context's: watch it, and leave the rest alone. Fails where the process has no
   // descriptor left.
-  Result<int> descriptor();
+  [[nodiscard]] Result<int> descriptor();
   // Makes progress. True: there is no event, and whatever comes from now on makes the descriptor readable; sleep. False: poll
   // first. What the program waits for should end by event: a request that has ended without one does not make the descriptor readable again.
-  Result<bool> ready_to_sleep();
+  [[nodiscard]] Result<bool> ready_to_sleep();
 
   // Makes progress. A value when the operation has ended; the request is then no longer valid.
   [[nodiscard]] std::optional<Completion> test(Request request);

@@ -140,7 +140,7 @@ ExpectedProtocol Engine::expected_protocol(std::uint32_t rank, std::uint64_t byt
     return {.protocol = protocol_for(*connection, bytes, true, false), .eager_limit = connection->eager_limit};
   Limits limits = state_.limits;
   limits.ring_bytes = state_.rings.ring_bytes(); // smaller than wished where memory for rings is short
-  return expected_protocol(limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
+  return engine::expected_protocol(limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
 }
 
 std::vector<Context::Figure> Engine::figures() const {

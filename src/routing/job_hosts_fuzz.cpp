@@ -9,7 +9,7 @@
 
 namespace heddle::fuzz {
 
-void job(Input& input) {
+void job_hosts(Input& input) {
   using namespace routing;
   const auto shape = parse_tree(input.line());
   if (!shape) return demand_message(shape.error());

@@ -138,7 +138,7 @@ Tables lid_tables(const Tree& tree, std::uint32_t nodes, std::uint32_t lmc, cons
   for (std::uint32_t node = 0; node < nodes; ++node) {
     tables.base.push_back(base_lid(node, lmc));
     std::fill_n(tables.owner.begin() + tables.base.back(), lids_each, node);
-    for (std::uint32_t offset = 0; offset < lids_each; ++offset) root_of.push_back(rule.way(node, offset, roots));
+    for (std::uint32_t offset = 0; offset < lids_each; ++offset) root_of.push_back(rule.up_path(node, offset, roots));
   }
   tables.ports.assign(std::size_t{tree.first_switch(tree.levels - 1) + roots} * tables.lids, kNoPort);
   for (std::uint32_t number = 0; number < tree.levels; ++number) {

@@ -98,7 +98,7 @@ TEST(Paths, AreTheSelectionOfTheMethodForTheJobsNodes) {
   for (const routing::LidRule& rule : routing::kLidRules) {
     const routing::Network of_rule = network_of("6-ary-2-tree:30", 3, rule);
     for (const Method method : routing::kMethods) {
-      const auto paths = job::Paths::plan("6-ary-2-tree:30,lids=" + std::string(rule.name),
+      const auto paths = job::PathPlan::plan("6-ary-2-tree:30,lids=" + std::string(rule.name),
                                           std::string(to_string(method)), locations_of(host_of, 3));
       ASSERT_TRUE(paths) << paths.error().message();
       const auto selection = *routing::select(of_rule, job, method, routing::Pattern::shift(5));
@@ -111,7 +111,7 @@ TEST(Paths, AreTheSelectionOfTheMethodForTheJobsNodes) {
 
 TEST(Paths, AreRefusedWhereTheTopologyIsNotTheFabric) {
   const auto refusal = [](const char* topology, const char* method, std::uint32_t host, std::uint32_t lmc) {
-    const auto paths = job::Paths::plan(topology, method, locations_of({0, host}, lmc));
+    const auto paths = job::PathPlan::plan(topology, method, locations_of({0, host}, lmc));
     return paths ? std::string() : paths.error().message();
   };
   EXPECT_EQ(refusal("6-ary-2-tree:30", "colouring", 29, 3), "");
