@@ -99,7 +99,7 @@ TEST(Paths, AreTheSelectionOfTheMethodForTheJobsNodes) {
     const routing::Network of_rule = network_of("6-ary-2-tree:30", 3, rule);
     for (const Method method : routing::kMethods) {
       const auto paths = job::PathPlan::plan("6-ary-2-tree:30,lids=" + std::string(rule.name),
-                                          std::string(to_string(method)), locations_of(host_of, 3));
+                                             std::string(to_string(method)), locations_of(host_of, 3));
       ASSERT_TRUE(paths) << paths.error().message();
       const auto selection = *routing::select(of_rule, job, method, routing::Pattern::shift(5));
       for (std::uint32_t from = 0; from < host_of.size(); ++from)
