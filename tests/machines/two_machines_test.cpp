@@ -42,6 +42,7 @@ T demand(Result<T> result, const std::string& what) {
 struct Place {
   std::uint32_t rank = 0;
   std::string store;
+  std::string job;
   std::vector<base::Descriptor> sockets;
 };
 
@@ -49,7 +50,7 @@ Context join(Place place, std::vector<std::string> names = {"shm", "sockets"}) {
   ContextAccess::State::Entrance entrance;
   entrance.options = demand(base::resolve({}, {}), "options");
   entrance.store =
-      demand(store::Client::connect({.address = place.store, .job = "machines", .rank = place.rank, .size = kProcesses},
+      demand(store::Client::connect({.address = place.store, .job = place.job, .rank = place.rank, .size = kProcesses},
                                     base::deadline_in(std::chrono::seconds(30))),
              "store");
   entrance.node = machine_of(place.rank);
@@ -70,8 +71,12 @@ Context join(Place place, std::vector<std::string> names = {"shm", "sockets"}) {
 
 // Runs the program in so many children and serves them; what each ended with.
 std::vector<int> run(const std::function<void(Place)>& program) {
-  auto server = store::Server::start({.size = kProcesses, .job = "machines"});
-  EXPECT_TRUE(server);
+  const std::string job = "machines-" + std::to_string(::getpid()); // so that runs side by side do not meet
+  auto server = store::Server::start({.size = kProcesses, .job = job});
+  if (!server) {
+    ADD_FAILURE() << server.error().message();
+    return {};
+  }
   auto sockets = translators::contract::connect_all(kProcesses);
   std::vector<pid_t> children;
   for (std::uint32_t rank = 0; rank < kProcesses; ++rank) {
@@ -79,7 +84,7 @@ std::vector<int> run(const std::function<void(Place)>& program) {
     if (child == 0) {
       std::vector<base::Descriptor> own = std::move(sockets[rank]);
       sockets.clear(); // the ends of the others, which only they may hold open
-      program({.rank = rank, .store = (*server)->address(), .sockets = std::move(own)});
+      program({.rank = rank, .store = (*server)->address(), .job = job, .sockets = std::move(own)});
       ::_exit(0);
     }
     children.push_back(child);
@@ -235,7 +240,7 @@ TEST(TwoMachines, SayWhyTheyCannotMeet) {
       ContextAccess::State::Entrance entrance;
       entrance.options = demand(base::resolve({}, {}), "options");
       entrance.store =
-          demand(store::Client::connect({.address = place.store, .job = "machines", .rank = rank, .size = kProcesses},
+          demand(store::Client::connect({.address = place.store, .job = place.job, .rank = rank, .size = kProcesses},
                                         base::deadline_in(std::chrono::seconds(30))),
                  "store");
       entrance.node = machine_of(rank);
