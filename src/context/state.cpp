@@ -248,10 +248,12 @@ void Context::State::announce() const {
 }
 
 // Between announcing and sleeping: whatever came before is seen here, whatever comes later ends the sleep.
-bool Context::State::finds_nothing() {
+bool Context::State::finds_nothing() try {
   std::size_t done = progress();
   for (int i = 0; i < kLastLooks && done == 0 && engine_->awaits_answers(); ++i) done = progress();
-  return done == 0;
+  return done == 0 && engine_->last_look() == 0;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 std::uint64_t Context::State::next_nap() {

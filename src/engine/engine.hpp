@@ -164,7 +164,15 @@ class Engine final : private ConnectionHost, private OneSidedHost {
       if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
     return done + handle_all(true);
   }
-  // The same, where it is known which peers have written since the last call (one may be named twice): with a thousand
+  // Before a sleep: asks every network, then looks at all that it may have brought. What comes later stays with the network, which
+  // ends the sleep; a ring looked at first would be missed where the network brings records when it is asked.
+  std::size_t last_look() {
+    std::size_t done = handle_all(true);
+    for (std::size_t i = 0; i < readable_.size(); ++i)
+      if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
+    return done;
+  }
+  // As progress_all, where it is known which peers have written since the last call (one may be named twice): with a thousand
   // peers it saves a thousand looks. What this process sends to itself is looked for anyway.
   std::size_t progress_told(std::span<const std::uint32_t> writers) {
     ++state_.progress_count;
