@@ -1,7 +1,7 @@
 // How long planning takes: 14 requests of a halo exchange, and 1,000 with routes of two links. Median and 10th percentile of many.
 #include "schedule/algorithms.hpp"
-#include "schedule/halo.hpp"
 #include "schedule/random_problem_for_tests.hpp"
+#include "tools/heddle/halo.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -44,6 +44,6 @@ void measure(const char* what, const Problem& problem, int repetitions) {
 } // namespace
 
 int main() {
-  measure("14", halo_problem(*scale_les3(872, "all"), kTofuLike, kTofuLinkRate), 1001);
+  measure("14", heddle::tool::halo_problem(*heddle::tool::scale_les3(872, "all"), kTofuLike, kTofuLinkRate), 1001);
   measure("1,000", large_problem(1000), 11);
 }

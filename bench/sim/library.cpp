@@ -9,7 +9,7 @@
 #include "bench/sim/used.hpp"
 #include "heddle/simulation.hpp"
 #include "sim/description.hpp"
-#include "world/workloads.hpp"
+#include "tools/heddle/workloads.hpp"
 
 namespace {
 
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   const std::uint32_t processes = fabric->nodes * per_node;
   const double start = bench::processor_seconds();
   auto world = simulation::World::create(
-      {.fabric = argv[1], .peers_per_node = per_node, .options = simulation::options_for(processes)});
+      {.fabric = argv[1], .peers_per_node = per_node, .options = tool::options_for(processes)});
   if (!world) return fail(world.error());
   // Shared by all: nobody looks at what arrives, and blocks of their own would need memory for the square of their number.
   const std::vector<std::byte> out(*bytes * processes);

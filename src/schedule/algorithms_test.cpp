@@ -1,56 +1,15 @@
 #include "schedule/algorithms.hpp"
 
 #include "schedule/checker.hpp"
-#include "schedule/halo.hpp"
 #include "schedule/random_problem_for_tests.hpp"
+#include "schedule/rules_for_tests.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <map>
-#include <set>
 
 namespace heddle::schedule {
 namespace {
-
-Problem halo(std::uint32_t k, std::string_view directions) {
-  return halo_problem(*scale_les3(k, directions), kTofuLike, kTofuLinkRate);
-}
-
-CheckedRules rules_of(std::string_view name) {
-  CheckedRules rules;
-  if (name.starts_with("bottom-left")) rules.links = CheckedRules::Links::one_of_a_direction;
-  if (name == "bottom-left-1") rules.diagonal_engines = 1;
-  if (name == "bottom-left-2") rules.diagonal_engines = 2;
-  return rules;
-}
-
-TEST(Halo, HasTheReportsSizes) {
-  const auto puts = *scale_les3(60, "all");
-  std::map<std::uint64_t, int> counts;
-  for (const HaloPut& put : puts) ++counts[put.bytes];
-  EXPECT_EQ(counts, (std::map<std::uint64_t, int>{{16'384, 2}, {8'192, 4}, {1'024, 8}}));
-  EXPECT_EQ(scale_les3(872, "ew")->front().bytes, 224'256U);
-  EXPECT_EQ(scale_les3(872, "ns")->front().bytes, 112'128U);
-  EXPECT_EQ(scale_les3(872, "diagonal")->front().bytes, 14'016U);
-  EXPECT_FALSE(scale_les3(60, "up"));
-}
-
-TEST(EveryAlgorithm, MakesSoundSchedulesOfEveryHalo) {
-  for (const std::string_view name : algorithm_names()) {
-    for (const std::uint32_t k : kGridSizes) {
-      for (const char* directions : {"ew", "ns", "ewns", "diagonal", "all"}) {
-        const Problem problem = halo(k, directions);
-        if (name == "exact" && problem.size() > 8) continue;
-        const auto schedule = run_algorithm(name, problem);
-        ASSERT_TRUE(schedule) << schedule.error().message();
-        EXPECT_EQ(find_fault(problem, *schedule, rules_of(name)), "") << name << " k=" << k << " " << directions;
-        EXPECT_GE(expected(problem, *schedule).makespan_ns, lower_bound_ns(problem) * (1 - 1e-9))
-            << name << " " << k << directions;
-      }
-    }
-  }
-}
 
 TEST(EveryAlgorithm, MakesSoundSchedulesOfRandomPatterns) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
@@ -114,41 +73,9 @@ TEST(LowerBound, KnowsThatFewEnginesReceive) {
 }
 
 TEST(EveryAlgorithm, RefusesAnUnknownNameWithTheNearest) {
-  const auto schedule = run_algorithm("sharin", halo(60, "ew"));
+  const auto schedule = run_algorithm("sharin", random_problem(1, {}));
   ASSERT_FALSE(schedule);
   EXPECT_NE(schedule.error().message().find("did you mean sharing?"), std::string::npos);
-}
-
-TEST(RoundRobin, TakesEnginesInTurn) {
-  const Schedule schedule = round_robin(halo(872, "ns"), 2);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(schedule.placements[i].send_engine, i % 2);
-  EXPECT_TRUE(schedule.placements[0].shares_link) << "both puts to the north at once";
-}
-
-TEST(BottomLeft, KeepsPutsOfOneDirectionApartAndFillsTheStrip) {
-  const Problem problem = halo(872, "ewns");
-  const Schedule schedule = bottom_left(problem, {});
-  std::set<std::uint8_t> engines;
-  for (const Placement& placement : schedule.placements) {
-    engines.insert(placement.send_engine);
-    EXPECT_FALSE(placement.shares_link);
-  }
-  EXPECT_EQ(engines.size(), 4U);
-  // East and west fill an engine each; north and south, two puts after each other, the other two.
-  EXPECT_NEAR(schedule.makespan_ns, 2 * 112'128 / 3.5 + 2 * kTofuLike.startup_ns, 1);
-}
-
-TEST(BottomLeft, UsesFewerEnginesForSmallPatternsWhenQueuesCost) {
-  const auto engines_of = [](const Schedule& schedule) {
-    std::set<std::uint8_t> engines;
-    for (const Placement& placement : schedule.placements) engines.insert(placement.send_engine);
-    return engines.size();
-  };
-  Problem small = halo(60, "diagonal");
-  small.resources.startup_ns = 500;
-  EXPECT_EQ(engines_of(bottom_left(small, {})), 4U);
-  EXPECT_LT(engines_of(bottom_left(small, {.queue_cost = true})), 4U);
-  EXPECT_EQ(engines_of(bottom_left(halo(872, "all"), {.queue_cost = true})), 4U);
 }
 
 // At the pace of one engine alone the second request is worth a queue of its own, and then both share the node.
@@ -161,14 +88,6 @@ TEST(BottomLeft, KeepsTheNodesPaceWhenThatTakesMoreEngines) {
   EXPECT_EQ(find_fault(problem, bottom_left(problem, {.queue_cost = true}), {}), "");
 }
 
-// As many timelines as directions in use, whatever their numbers.
-TEST(BottomLeft, TakesDirectionsOfAnyNumber) {
-  Problem problem = halo(872, "all");
-  const double makespan = bottom_left(problem, {}).makespan_ns;
-  for (Request& request : problem.requests) request.direction += 0xffff'0000;
-  EXPECT_EQ(bottom_left(problem, {}).makespan_ns, makespan);
-}
-
 // Engines do not wait of their own accord: what is promised must come about without.
 TEST(Sharing, PromisesWhatComesAbout) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
@@ -176,59 +95,6 @@ TEST(Sharing, PromisesWhatComesAbout) {
     const Schedule schedule = sharing(problem);
     EXPECT_NEAR(expected(problem, schedule).makespan_ns, schedule.makespan_ns, 1) << "seed " << seed;
   }
-}
-
-TEST(Sharing, PutsTwoOnOneLinkWhereThatEndsSooner) {
-  const Problem problem = halo(872, "ns");
-  const Schedule schedule = sharing(problem);
-  EXPECT_TRUE(schedule.placements[0].shares_link);
-  EXPECT_LT(schedule.makespan_ns, bottom_left(problem, {}).makespan_ns * 0.9);
-}
-
-TEST(Sharing, IsCloseToTheBoundOnLargeHalos) {
-  for (const std::uint32_t k : kGridSizes) {
-    if (k < 218) continue;
-    for (const char* directions : {"ewns", "all"}) {
-      const Problem problem = halo(k, directions);
-      EXPECT_LE(sharing(problem).makespan_ns, 1.05 * lower_bound_ns(problem)) << k << " " << directions;
-    }
-  }
-}
-
-// In the planner's own model; `heddle reproduce scheduling` shows it in the simulation. Round-robin plans of long diagonals do not
-// count: what they promise does not come about there.
-TEST(Sharing, IsNeverBehindTheReportsSixOnAHalo) {
-  for (const std::uint32_t k : kGridSizes) {
-    for (const char* directions : {"ew", "ns", "ewns", "diagonal", "all"}) {
-      const Problem problem = halo(k, directions);
-      const double shared = sharing(problem).makespan_ns;
-      for (const char* name :
-           {"round-robin-1", "round-robin-2", "round-robin-4", "bottom-left-1", "bottom-left-2", "bottom-left-4"}) {
-        if (k >= 218 && problem.size() >= 8 && std::string_view(name).starts_with("round-robin")) continue;
-        EXPECT_LE(shared, expected(problem, *run_algorithm(name, problem)).makespan_ns * (1 + 1e-9))
-            << name << " k=" << k << " " << directions;
-      }
-    }
-  }
-}
-
-// Where nobody knows whose diagonals meet whose, only a plan that keeps directions apart, or one that promises far more.
-TEST(Sharing, TrustsPlansThatNeedStepOnlyWhereAllTakeTheirLinksInOneOrder) {
-  Problem problem = halo(872, "all");
-  const double apart = expected(problem, bottom_left(problem, {})).makespan_ns;
-  EXPECT_LT(sharing(problem).makespan_ns, apart - problem.resources.queue_ns);
-  problem.in_order = false;
-  EXPECT_EQ(sharing(problem).makespan_ns, apart);
-}
-
-// Four requests over two links each, and four engines: the sum of no single resource shows that they hold each other up.
-TEST(LowerBound, KnowsWhichRequestsCannotKeepApart) {
-  const Problem problem = halo(872, "diagonal");
-  EXPECT_GT(lower_bound_ns(problem), 1.05 * simple_bound_ns(problem));
-  const auto best = exact(problem);
-  ASSERT_TRUE(best);
-  EXPECT_TRUE(best->proven);
-  EXPECT_LE(lower_bound_ns(problem), best->schedule.makespan_ns);
 }
 
 // Routes that meet only on their second hop.
@@ -267,10 +133,6 @@ TEST(Checker, SeesAnOverlapOfAStartUpInALongSchedule) {
   Placement& second = schedule.placements[schedule.order[1]];
   second.start_ns -= kTofuLike.startup_ns;
   EXPECT_NE(find_fault(problem, schedule, {}), "");
-}
-
-TEST(Exact, RefusesMoreThanItCanDo) {
-  EXPECT_FALSE(exact(halo(60, "all")));
 }
 
 // Engines take one request after the other: whatever the search finds can be handed over as queues.

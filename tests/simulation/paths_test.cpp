@@ -4,7 +4,7 @@
 #include "routing/methods.hpp"
 #include "routing/tree.hpp"
 #include "sim/description.hpp"
-#include "world/workloads.hpp"
+#include "tools/heddle/workloads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -138,7 +138,7 @@ double measured_us(const std::string& tree, const std::string& parameters, const
   auto world = simulation::World::create(setup);
   EXPECT_TRUE(world) << world.error().message();
   const auto measured =
-      simulation::run_workload(*world, {.workload = simulation::Workload::all_to_all, .bytes = 128 << 10, .rounds = 1});
+      tool::run_workload(*world, {.workload = tool::Workload::all_to_all, .bytes = 128 << 10, .rounds = 1});
   EXPECT_TRUE(measured) << measured.error().message();
   return static_cast<double>(measured->time.count()) / 1e6;
 }

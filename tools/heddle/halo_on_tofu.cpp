@@ -5,7 +5,7 @@
 
 namespace heddle::tool {
 
-Result<schedule::Problem> halo_on_tofu(const std::vector<schedule::HaloPut>& puts) {
+Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts) {
   using namespace translators::simulated;
   auto fabric = sim::tofu({.x = 4});
   if (!fabric) return std::unexpected(fabric.error());
@@ -13,7 +13,7 @@ Result<schedule::Problem> halo_on_tofu(const std::vector<schedule::HaloPut>& put
   if (!network) return std::unexpected(network.error());
   Interconnect interconnect(std::move(*network), {0, 1});
   const Tofu tofu(interconnect, ir::Peer{0});
-  return schedule::halo_problem(puts, tofu.resources(), tofu.route(ir::Peer{1}, 0).front().rate);
+  return halo_problem(puts, tofu.resources(), tofu.route(ir::Peer{1}, 0).front().rate);
 }
 
 } // namespace heddle::tool

@@ -1,11 +1,11 @@
 // The halo exchange of SCALE-LES3 as a problem for the scheduler, on the simulated Tofu.
 #pragma once
 
-#include "schedule/halo.hpp"
+#include "halo.hpp"
 
 namespace heddle::tool {
 
 // With what the translator of the simulated Tofu says of itself.
-Result<schedule::Problem> halo_on_tofu(const std::vector<schedule::HaloPut>& puts);
+Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts);
 
 } // namespace heddle::tool

@@ -4,8 +4,8 @@
 // figure depends on it.
 #include "reproduce.hpp"
 
-#include "routing/sweep.hpp"
 #include "routing/tree.hpp"
+#include "sweep.hpp"
 
 #include <fmt/core.h>
 
@@ -34,15 +34,15 @@ Reported reported(Method method) {
   return {};
 }
 
-void add_random_sets(Reproduction& all, const std::vector<routing::SweepResult>& results) {
+void add_random_sets(Reproduction& all, const std::vector<SweepResult>& results) {
   Chart chart{.file = "fat-tree-random16",
               .title = "All-to-all on 1,000 random sets of 16 of 30 nodes",
               .x_name = "sets, slowest first",
               .y_name = "MB/s per node"};
-  for (const routing::SweepResult& result : results) {
+  for (const SweepResult& result : results) {
     const std::string id = fmt::format("fat-tree/random16/{}/", to_string(result.method));
     const Reported theirs = reported(result.method);
-    const auto speed = routing::statistics_of(result.mb_s);
+    const auto speed = statistics_of(result.mb_s);
     const auto above = std::ranges::count_if(result.mb_s, [](double value) { return value > kGoodSpeed; });
     all.figures.push_back({id + "average", theirs.average, speed.average, "MB/s"});
     all.figures.push_back({id + "best", theirs.best, speed.best, "MB/s"});
@@ -54,7 +54,7 @@ void add_random_sets(Reproduction& all, const std::vector<routing::SweepResult>&
     Series& series = chart.series.emplace_back(Series{.name = std::string(to_string(result.method))});
     for (std::size_t i = 0; i < sorted.size(); ++i) series.points.emplace_back(static_cast<double>(i + 1), sorted[i]);
   }
-  const double gain = routing::statistics_of(results[1].mb_s).average / routing::statistics_of(results[0].mb_s).average;
+  const double gain = statistics_of(results[1].mb_s).average / statistics_of(results[0].mb_s).average;
   all.figures.push_back({"fat-tree/random16/node/gain", 1.34, gain, "times"});
   all.charts.push_back(std::move(chart));
 }
@@ -74,7 +74,7 @@ Result<void> add_nodes_in_a_row(Reproduction& all, const routing::Network& netwo
       for (routing::HostIndex host = 0; host < n; ++host) hosts.push_back(host);
       const auto job = routing::make_job(network.fabric, hosts);
       if (!job) return std::unexpected(job.error());
-      const auto speed = routing::speed_of(network, *job, method);
+      const auto speed = speed_of(network, *job, method);
       if (!speed) return std::unexpected(speed.error());
       series.points.emplace_back(n, speed->mb_s);
       at_full_speed += speed->hot_spot_free ? 1 : 0;
@@ -96,10 +96,10 @@ Result<Reproduction> reproduce_fat_tree() {
   if (!shape) return std::unexpected(shape.error());
   const auto network = routing::make_network(routing::build_tree(*shape), {}, routing::kReportLids);
   if (!network) return std::unexpected(network.error());
-  const auto results = routing::sweep(*network, {.pick = kRandomSetNodes,
-                                                 .sets = kSets,
-                                                 .seed = kRandomSetsSeed,
-                                                 .methods = {routing::kMethods.begin(), routing::kMethods.end()}});
+  const auto results = sweep(*network, {.pick = kRandomSetNodes,
+                                        .sets = kSets,
+                                        .seed = kRandomSetsSeed,
+                                        .methods = {routing::kMethods.begin(), routing::kMethods.end()}});
   if (!results) return std::unexpected(results.error());
   Reproduction all;
   add_random_sets(all, *results);

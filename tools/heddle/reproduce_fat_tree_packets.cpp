@@ -9,9 +9,9 @@
 // waits with it, so that paths without hot spots in step still meet between steps (docs/simulator.md).
 #include "reproduce.hpp"
 
-#include "routing/sweep.hpp"
 #include "routing/tree.hpp"
-#include "world/workloads.hpp"
+#include "sweep.hpp"
+#include "workloads.hpp"
 
 #include <fmt/core.h>
 
@@ -31,14 +31,13 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) 
   simulation::Setup setup{.fabric = fmt::format("infiniband:{},lmc=3,lids=report", kTree),
                           .peers_per_node = kProcesses,
                           .nodes = set,
-                          .options = simulation::options_for(kRandomSetNodes * kProcesses)};
+                          .options = options_for(kRandomSetNodes * kProcesses)};
   std::ranges::sort(setup.nodes);
   setup.options.topology = fmt::format("{},lids=report", kTree);
   setup.options.paths = std::string(to_string(method));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
-  const auto measured =
-      simulation::run_workload(*world, {.workload = simulation::Workload::all_to_all, .bytes = kMessage, .rounds = 1});
+  const auto measured = run_workload(*world, {.workload = Workload::all_to_all, .bytes = kMessage, .rounds = 1});
   if (!measured) return std::unexpected(measured.error());
   const double us = static_cast<double>(measured->time.count()) / 1e6;
   return static_cast<double>(kMessage) * (kRandomSetNodes - 1) * kProcesses * kProcesses / us;
@@ -51,11 +50,11 @@ Result<double> model_average(const routing::Network& network, const std::vector<
   for (const auto& set : sets) {
     const auto job = routing::make_job(network.fabric, set);
     if (!job) return std::unexpected(job.error());
-    const auto modelled = routing::speed_of(network, *job, method);
+    const auto modelled = speed_of(network, *job, method);
     if (!modelled) return std::unexpected(modelled.error());
     speeds.push_back(modelled->mb_s);
   }
-  return routing::statistics_of(speeds).average;
+  return statistics_of(speeds).average;
 }
 
 } // namespace
@@ -64,7 +63,7 @@ Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
   const auto network =
       routing::make_network(routing::build_tree(*routing::parse_tree(kTree)), {}, routing::kReportLids);
   if (!network) return std::unexpected(network.error());
-  const auto sets = routing::draw_sets(network->fabric, kRandomSetNodes, count, kRandomSetsSeed);
+  const auto sets = draw_sets(network->fabric, kRandomSetNodes, count, kRandomSetsSeed);
   const std::string id = fmt::format("fat-tree/packets{}/", count);
   all.figures.push_back({id + "message", 1 << 20, static_cast<double>(kMessage), "bytes"});
   all.figures.push_back({id + "processes_per_node", 8, kProcesses, ""});
@@ -78,7 +77,7 @@ Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
     }
     const auto modelled = model_average(*network, sets, method);
     if (!modelled) return std::unexpected(modelled.error());
-    const auto statistics = routing::statistics_of(speeds);
+    const auto statistics = statistics_of(speeds);
     averages.push_back(statistics.average);
     const std::string of_method = fmt::format("{}{}/", id, to_string(method));
     all.figures.push_back({of_method + "average", {}, statistics.average, "MB/s"});

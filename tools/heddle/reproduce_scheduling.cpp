@@ -4,8 +4,8 @@
 #include "halo_on_tofu.hpp"
 #include "reproduce.hpp"
 
+#include "halo.hpp"
 #include "schedule/algorithms.hpp"
-#include "schedule/halo.hpp"
 
 #include <heddle/simulation.hpp>
 
@@ -23,7 +23,6 @@
 namespace heddle::tool {
 namespace {
 
-using schedule::HaloPut;
 using simulation::Peer;
 using simulation::Task;
 using simulation::Time;
@@ -89,7 +88,7 @@ struct Halo {
 
   explicit Halo(const std::vector<HaloPut>& puts) {
     for (const HaloPut& put : puts) {
-      const schedule::Step step = step_of(put.direction);
+      const Step step = step_of(put.direction);
       out.emplace_back(put.bytes);
       in.emplace_back(put.bytes);
       exchanges.push_back({.offset = {step.row, step.column}, .out = ConstLayout(out.back()), .in = Layout(in.back())});
@@ -193,8 +192,8 @@ using Times = std::map<std::string_view, std::map<std::uint32_t, double>>; // me
 
 Result<Times> measure(const PlottedPattern& figure, Bar& bar) {
   Times times;
-  for (const std::uint32_t k : schedule::kGridSizes) {
-    const auto puts = schedule::scale_les3(k, figure.directions);
+  for (const std::uint32_t k : kGridSizes) {
+    const auto puts = scale_les3(k, figure.directions);
     if (!puts) return std::unexpected(puts.error());
     for (const std::string_view method : kMethods) {
       const auto time = exchange_us(*puts, method);
@@ -206,13 +205,13 @@ Result<Times> measure(const PlottedPattern& figure, Bar& bar) {
   return times;
 }
 
-constexpr std::uint32_t kLargest = schedule::kGridSizes.back();
-constexpr std::uint32_t kSmallest = schedule::kGridSizes.front();
+constexpr std::uint32_t kLargest = kGridSizes.back();
+constexpr std::uint32_t kSmallest = kGridSizes.front();
 
 // How far the plan that shares links is from what no plan can beat, both as planned.
 Result<void> add_distance_to_bound(Reproduction& all, const PlottedPattern& figure) {
-  for (const std::uint32_t k : schedule::kGridSizes) {
-    const auto puts = schedule::scale_les3(k, figure.directions);
+  for (const std::uint32_t k : kGridSizes) {
+    const auto puts = scale_les3(k, figure.directions);
     if (!puts) return std::unexpected(puts.error());
     const auto problem = halo_on_tofu(*puts);
     if (!problem) return std::unexpected(problem.error());
@@ -245,7 +244,7 @@ void add_figure(Reproduction& all, const PlottedPattern& figure, Times& times) {
               .y_name = "us per exchange"};
   for (const std::string_view method : kMethods) {
     Series& series = chart.series.emplace_back(Series{.name = std::string(method)});
-    for (const std::uint32_t k : schedule::kGridSizes) {
+    for (const std::uint32_t k : kGridSizes) {
       const double ours = times[method][k];
       series.points.emplace_back(k, ours);
       all.figures.push_back({fmt::format("scheduling/{}/{}/{}", figure.name, k, method),
@@ -260,7 +259,7 @@ void add_figure(Reproduction& all, const PlottedPattern& figure, Times& times) {
 
 Result<Reproduction> reproduce_scheduling() {
   Reproduction all;
-  Bar bar(kPlotted.size() * schedule::kGridSizes.size() * kMethods.size());
+  Bar bar(kPlotted.size() * kGridSizes.size() * kMethods.size());
   const auto barriers = exchange_us({}, "immediate");
   if (!barriers) return std::unexpected(barriers.error());
   all.figures.push_back({"scheduling/barriers", std::nullopt, *barriers, "us"});

@@ -1,7 +1,7 @@
 // heddle route sweep: many random node sets, all methods side by side.
 #include "route.hpp"
-#include "routing/sweep.hpp"
 #include "seed.hpp"
+#include "sweep.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 struct SweepArguments {
   FabricArguments fabric;
-  routing::SweepRequest request;
+  SweepRequest request;
   std::string methods = "conventional,node,pair,colouring";
   bool json = false;
 };
@@ -31,11 +31,11 @@ Result<std::vector<routing::Method>> parse_methods(std::string_view text) {
   }
 }
 
-void print_json(const std::vector<routing::SweepResult>& results) {
+void print_json(const std::vector<SweepResult>& results) {
   Json methods = Json::object();
-  for (const routing::SweepResult& result : results) {
-    const auto relative = routing::statistics_of(result.relative);
-    const auto speed = routing::statistics_of(result.mb_s);
+  for (const SweepResult& result : results) {
+    const auto relative = statistics_of(result.relative);
+    const auto speed = statistics_of(result.mb_s);
     methods[std::string(to_string(result.method))] = {
         {"sets", result.mb_s.size()},
         {"hot_spot_free", result.hot_spot_free},
@@ -50,16 +50,16 @@ void print_json(const std::vector<routing::SweepResult>& results) {
   fmt::print("{}\n", Json{{"methods", std::move(methods)}}.dump());
 }
 
-void print_table(const SweepArguments& arguments, const std::vector<routing::SweepResult>& results) {
+void print_table(const SweepArguments& arguments, const std::vector<SweepResult>& results) {
   fmt::print("{}, {} sets of {} nodes, seed {}\n", name_of(arguments.fabric), arguments.request.sets,
              arguments.request.pick, arguments.request.seed);
   fmt::print("{:<14}{:>10} {:>26} {:>30} {:>12}\n", "", "free of", "speed, stages in step", "MB/s per node, modelled",
              "sets above");
   fmt::print("{:<14}{:>10} {:>10} {:>7} {:>7} {:>12} {:>8} {:>8} {:>12}\n", "method", "hot spots", "average", "best",
              "worst", "average", "best", "worst", "1500 MB/s");
-  for (const routing::SweepResult& result : results) {
-    const auto relative = routing::statistics_of(result.relative);
-    const auto speed = routing::statistics_of(result.mb_s);
+  for (const SweepResult& result : results) {
+    const auto relative = statistics_of(result.relative);
+    const auto speed = statistics_of(result.mb_s);
     fmt::print("{:<14}{:>10} {:>10.3f} {:>7.3f} {:>7.3f} {:>12.0f} {:>8.0f} {:>8.0f} {:>12}\n",
                to_string(result.method), result.hot_spot_free, relative.average, relative.best, relative.worst,
                speed.average, speed.best, speed.worst,
@@ -73,7 +73,7 @@ int run_sweep(SweepArguments& arguments) {
   auto methods = parse_methods(arguments.methods);
   if (!methods) return failed("route sweep", methods.error());
   arguments.request.methods = std::move(*methods);
-  const auto results = routing::sweep(*network, arguments.request);
+  const auto results = sweep(*network, arguments.request);
   if (!results) return failed("route sweep", results.error());
   if (arguments.json)
     print_json(*results);

@@ -39,7 +39,7 @@ Result<std::uint32_t> grid_size(const std::string& pattern) {
 
 constexpr std::array<const char*, 4> kLinks{"east", "west", "north", "south"};
 
-void print_json(const std::vector<schedule::HaloPut>& puts, const schedule::Problem& problem,
+void print_json(const std::vector<HaloPut>& puts, const schedule::Problem& problem,
                 const schedule::Schedule& schedule) {
   Json requests = Json::array();
   for (std::uint32_t i = 0; i < puts.size(); ++i) {
@@ -64,7 +64,7 @@ void print_json(const std::vector<schedule::HaloPut>& puts, const schedule::Prob
 Result<void> run_schedule(const ScheduleArguments& arguments) {
   const auto k = grid_size(arguments.pattern);
   if (!k) return std::unexpected(k.error());
-  const auto puts = schedule::scale_les3(*k, arguments.directions);
+  const auto puts = scale_les3(*k, arguments.directions);
   if (!puts) return std::unexpected(puts.error());
   const auto problem = halo_on_tofu(*puts);
   if (!problem) return std::unexpected(problem.error());

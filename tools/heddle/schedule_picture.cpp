@@ -8,17 +8,15 @@
 namespace heddle::tool {
 namespace {
 
-using schedule::Direction;
-using schedule::HaloPut;
 using schedule::Placement;
 using schedule::Schedule;
 
 constexpr std::size_t kRows = 24;
 
 // By direction; told apart by colour-blind readers.
-constexpr std::array<const char*, schedule::kDirections> kColours{"#ee6677", "#4477aa", "#228833", "#ccbb44",
-                                                                  "#66ccee", "#aa3377", "#ee8866", "#bbbbbb"};
-constexpr std::array<const char*, schedule::kDirections> kShort{"E", "W", "N", "S", "NW", "SE", "NE", "SW"};
+constexpr std::array<const char*, kDirections> kColours{"#ee6677", "#4477aa", "#228833", "#ccbb44",
+                                                        "#66ccee", "#aa3377", "#ee8866", "#bbbbbb"};
+constexpr std::array<const char*, kDirections> kShort{"E", "W", "N", "S", "NW", "SE", "NE", "SW"};
 
 std::size_t index_of(Direction direction) {
   return static_cast<std::size_t>(direction);
@@ -98,7 +96,7 @@ std::string schedule_svg(const std::vector<HaloPut>& puts, const Schedule& sched
       svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x + kColumn / 2,
                          y + height / 2 + 4, kShort[direction]);
   }
-  for (std::size_t direction = 0; direction < schedule::kDirections; ++direction) {
+  for (std::size_t direction = 0; direction < kDirections; ++direction) {
     const double y = kTop + 22 * static_cast<double>(direction);
     const double x = kLeft + engines * kColumn + 20;
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n", x, y,

@@ -10,7 +10,7 @@
 #include "sim/text.hpp"
 #include "sim_picture.hpp"
 #include "subcommands.hpp"
-#include "world/workloads.hpp"
+#include "workloads.hpp"
 
 #include <fmt/core.h>
 
@@ -24,10 +24,6 @@
 
 namespace heddle::tool {
 namespace {
-
-using simulation::Measured;
-using simulation::Workload;
-using simulation::WorkloadRun;
 
 struct SimArguments {
   std::string workload;
@@ -58,7 +54,7 @@ struct Row {
 };
 
 Result<Workload> workload_named(const std::string& name) {
-  const auto names = simulation::workload_names();
+  const auto names = workload_names();
   const auto found = std::ranges::find(names, name);
   if (found != names.end()) return static_cast<Workload>(found - names.begin());
   return std::unexpected(
@@ -122,7 +118,7 @@ Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
   simulation::Setup setup{.fabric = arguments.fabric,
                           .peers = arguments.peers,
                           .peers_per_node = arguments.per_node,
-                          .options = with_all ? simulation::options_for(processes) : Options{},
+                          .options = with_all ? options_for(processes) : Options{},
                           .trace = trace_of(arguments)};
   if (!arguments.nodes.empty()) {
     auto nodes = routing::parse_node_list(arguments.nodes);
@@ -136,7 +132,7 @@ Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
   if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
-  auto measured = simulation::run_workload(*world, job);
+  auto measured = run_workload(*world, job);
   if (!measured) return std::unexpected(std::move(measured.error()));
   const double us = static_cast<double>(measured->time.count()) / 1e6;
   const double ways = job.workload == Workload::ping_pong ? 2 : 1;

@@ -1,4 +1,4 @@
-#include "world/workloads.hpp"
+#include "workloads.hpp"
 
 #include "base/options.hpp"
 #include "base/size_text.hpp"
@@ -14,9 +14,13 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::simulation {
+namespace heddle::tool {
 
 namespace {
+
+using simulation::Peer;
+using simulation::Task;
+using simulation::Time;
 
 constexpr std::array<std::string_view, 5> kNames = {"ping-pong", "stream", "all-to-all", "halo", "random"};
 constexpr std::uint32_t kUnderWay = 16; // messages of a stream
@@ -191,13 +195,13 @@ Options options_for(std::uint64_t processes) {
   return options;
 }
 
-Result<Measured> run_workload(World& world, const WorkloadRun& job) {
+Result<Measured> run_workload(simulation::World& world, const WorkloadRun& job) {
   if (world.size() < 2)
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a workload needs at least 2 processes"});
   const std::uint64_t each = job.workload == Workload::all_to_all ? 2 : buffer_pieces(job.workload);
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t needed = job.bytes > most / each / world.size() ? most : each * job.bytes * world.size();
-  if (auto enough = check_memory("messages of " + base::print_size(job.bytes), needed); !enough)
+  if (auto enough = simulation::check_memory("messages of " + base::print_size(job.bytes), needed); !enough)
     return std::unexpected(std::move(enough.error()));
   Clock clock;
   Buffers shared(job.workload == Workload::all_to_all ? job.bytes * world.size() : 0);
@@ -210,4 +214,4 @@ Result<Measured> run_workload(World& world, const WorkloadRun& job) {
                   .outcome = std::move(*outcome)};
 }
 
-} // namespace heddle::simulation
+} // namespace heddle::tool

@@ -1,4 +1,4 @@
-#include "routing/sweep.hpp"
+#include "sweep.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,11 +6,11 @@
 
 #include "base/refusal.hpp"
 
-namespace heddle::routing {
+namespace heddle::tool {
 namespace {
 
 // The first `pick` of a shuffle. Written out, since the library's own may differ from one system to the next.
-std::vector<HostIndex> draw(std::vector<HostIndex> hosts, std::uint32_t pick, std::mt19937_64& dice) {
+std::vector<routing::HostIndex> draw(std::vector<routing::HostIndex> hosts, std::uint32_t pick, std::mt19937_64& dice) {
   for (std::uint32_t i = 0; i < pick; ++i) std::swap(hosts[i], hosts[i + dice() % (hosts.size() - i)]);
   hosts.resize(pick);
   return hosts;
@@ -18,31 +18,32 @@ std::vector<HostIndex> draw(std::vector<HostIndex> hosts, std::uint32_t pick, st
 
 } // namespace
 
-Result<AlltoallSpeed> speed_of(const Network& network, const JobHosts& job, Method method) {
-  const auto selection = select(network, job, method, Pattern::shift(job.nodes()));
+Result<routing::AlltoallSpeed> speed_of(const routing::Network& network, const routing::JobHosts& job,
+                                        routing::Method method) {
+  const auto selection = routing::select(network, job, method, routing::Pattern::shift(job.nodes()));
   if (!selection) return std::unexpected(selection.error());
-  return alltoall_speed(network, job, *selection);
+  return routing::alltoall_speed(network, job, *selection);
 }
 
-std::vector<std::vector<HostIndex>> draw_sets(const Fabric& fabric, std::uint32_t pick, std::uint32_t sets,
-                                              std::uint64_t seed) {
-  const std::vector<HostIndex> hosts = whole_job(fabric).hosts;
+std::vector<std::vector<routing::HostIndex>> draw_sets(const routing::Fabric& fabric, std::uint32_t pick,
+                                                       std::uint32_t sets, std::uint64_t seed) {
+  const std::vector<routing::HostIndex> hosts = routing::whole_job(fabric).hosts;
   std::mt19937_64 dice(seed);
-  std::vector<std::vector<HostIndex>> drawn;
+  std::vector<std::vector<routing::HostIndex>> drawn;
   for (std::uint32_t set = 0; set < sets; ++set) drawn.push_back(draw(hosts, pick, dice));
   return drawn;
 }
 
-Result<std::vector<SweepResult>> sweep(const Network& network, const SweepRequest& request) {
-  const std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
+Result<std::vector<SweepResult>> sweep(const routing::Network& network, const SweepRequest& request) {
+  const std::vector<routing::HostIndex> hosts = routing::whole_job(network.fabric).hosts;
   if (request.pick < 2 || request.pick > hosts.size())
     return refuse("cannot pick " + std::to_string(request.pick) + " nodes: expected 2 to " +
                   std::to_string(hosts.size()) + ", as many as the fabric has");
   if (request.sets == 0) return refuse("0 sets: expected 1 or more");
   std::vector<SweepResult> results;
-  for (const Method method : request.methods) results.push_back({.method = method});
+  for (const routing::Method method : request.methods) results.push_back({.method = method});
   for (auto& set : draw_sets(network.fabric, request.pick, request.sets, request.seed)) {
-    const auto job = make_job(network.fabric, std::move(set));
+    const auto job = routing::make_job(network.fabric, std::move(set));
     if (!job) return std::unexpected(job.error());
     for (SweepResult& result : results) {
       const auto speed = speed_of(network, *job, result.method);
@@ -62,4 +63,4 @@ Statistics statistics_of(const std::vector<double>& values) {
           .worst = worst};
 }
 
-} // namespace heddle::routing
+} // namespace heddle::tool

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace heddle::schedule {
+namespace heddle::tool {
 
 // Opposites follow each other: whoever takes neighbours of this list at once takes those that share no link.
 enum class Direction : std::uint8_t { east, west, north, south, north_west, south_east, north_east, south_west };
@@ -39,6 +39,6 @@ Result<std::vector<HaloPut>> scale_les3(std::uint32_t k, std::string_view direct
 
 // The problem of any process, when all run the same and straight neighbours are one hop apart: four links stand for all, since a
 // process's diagonal takes another's straight link while that one's takes its own. `link_rate` in bytes per nanosecond.
-Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate);
+schedule::Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate);
 
-} // namespace heddle::schedule
+} // namespace heddle::tool

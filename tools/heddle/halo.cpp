@@ -1,8 +1,8 @@
-#include "schedule/halo.hpp"
+#include "halo.hpp"
 
 #include <string>
 
-namespace heddle::schedule {
+namespace heddle::tool {
 
 namespace {
 
@@ -59,11 +59,11 @@ Result<std::vector<HaloPut>> scale_les3(std::uint32_t k, std::string_view direct
   return puts;
 }
 
-Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate) {
-  Problem problem{.resources = resources,
-                  .link_rates = std::vector<double>(4, link_rate),
-                  .stands_for_all = true,
-                  .in_order = true};
+schedule::Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate) {
+  schedule::Problem problem{.resources = resources,
+                            .link_rates = std::vector<double>(4, link_rate),
+                            .stands_for_all = true,
+                            .in_order = true};
   for (const HaloPut& put : puts) {
     const Step step = step_of(put.direction);
     std::vector<std::uint32_t> links;
@@ -78,4 +78,4 @@ Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& reso
   return problem;
 }
 
-} // namespace heddle::schedule
+} // namespace heddle::tool

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace heddle::simulation {
+namespace heddle::tool {
 
 enum class Workload : std::uint8_t {
   ping_pong,  // between the first and the last process
@@ -27,9 +27,9 @@ struct WorkloadRun {
 };
 
 struct Measured {
-  Time time{};             // of all rounds
+  simulation::Time time{}; // of all rounds
   std::uint64_t bytes = 0; // of messages in that time
-  Outcome outcome;
+  simulation::Outcome outcome;
 };
 
 // Options for so many processes that all talk to each other: rings so small that all of them together take 128 MiB, or
@@ -37,6 +37,6 @@ struct Measured {
 Options options_for(std::uint64_t processes);
 
 // Runs the job as the only program of the world. Error as World::run, and when a process fails.
-Result<Measured> run_workload(World& world, const WorkloadRun& job);
+Result<Measured> run_workload(simulation::World& world, const WorkloadRun& job);
 
-} // namespace heddle::simulation
+} // namespace heddle::tool
