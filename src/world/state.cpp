@@ -1,7 +1,7 @@
 #include "world/state.hpp"
 
+#include "api/access.hpp"
 #include "base/refusal.hpp"
-#include "context/access.hpp"
 #include "job/registry.hpp"
 #include "sim/description.hpp"
 #include "store/in_memory.hpp"

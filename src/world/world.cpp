@@ -1,5 +1,5 @@
 // Simulated jobs: processes as coroutines on a simulated fabric, in virtual time.
-#include "context/several.hpp"
+#include "api/several.hpp"
 #include "engine/engine.hpp"
 #include "world/state.hpp"
 
@@ -25,8 +25,8 @@ bool Peer::RequestWait::ended() {
 
 bool Peer::AnyWait::ended() {
   engine::Engine& engine = WorldState::engine_of(peer_);
-  const auto index = context::first_ended(engine, requests_);
-  if (index) found_ = context::take_one(engine, requests_, *index);
+  const auto index = api::first_ended(engine, requests_);
+  if (index) found_ = api::take_one(engine, requests_, *index);
   return index.has_value();
 }
 
@@ -36,8 +36,8 @@ bool Peer::AllWait::ended() {
     return true;
   }
   engine::Engine& engine = WorldState::engine_of(peer_);
-  if (!context::all_ended(engine, requests_, ended_)) return false;
-  code_ = context::take_all(engine, requests_, completions_);
+  if (!api::all_ended(engine, requests_, ended_)) return false;
+  code_ = api::take_all(engine, requests_, completions_);
   return true;
 }
 

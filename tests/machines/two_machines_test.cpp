@@ -1,6 +1,6 @@
 // A job on two machines, as far as its processes can tell: those of one reach each other by shared memory, those of different ones by
 // sockets alone. Both networks serve one context at once.
-#include "context/access.hpp"
+#include "api/access.hpp"
 #include "options_file/options_file.hpp"
 #include "store/client.hpp"
 #include "store/server.hpp"

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace heddle::context {
+namespace heddle::progress {
 
 class LoopDescriptor {
  public:
@@ -35,4 +35,4 @@ class LoopDescriptor {
   base::Descriptor timer_;
 };
 
-} // namespace heddle::context
+} // namespace heddle::progress

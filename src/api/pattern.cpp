@@ -1,5 +1,5 @@
 // The calls of heddle::Pattern: checks of grids, and what is passed on to src/pattern.
-#include "context/state.hpp"
+#include "api/state.hpp"
 
 #include <heddle/pattern.hpp>
 

@@ -1,7 +1,7 @@
 // The public calls for collectives. The blocking ones wait here, with or without a limit.
+#include "api/state.hpp"
+#include "api/unfinished.hpp"
 #include "base/refusal.hpp"
-#include "context/state.hpp"
-#include "context/unfinished.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -12,7 +12,7 @@ namespace heddle {
 
 namespace {
 
-using Call = context::Unfinished::Kind;
+using Call = api::Unfinished::Kind;
 
 Error given_up(const std::string& what, ErrorCode code) {
   Error error{.code = code, .fact = what + " ended with " + std::string(to_string(code))};
@@ -28,12 +28,12 @@ Error given_up(const std::string& what, ErrorCode code) {
 
 // Starts the call, or goes on with one that is the same and whose time was over; without a limit, to the end.
 template <typename State, typename Start>
-Result<void> wait_together(State& state, const context::Unfinished& call, const std::chrono::nanoseconds* limit,
+Result<void> wait_together(State& state, const api::Unfinished& call, const std::chrono::nanoseconds* limit,
                            const Start& start) {
   if (state.in_child()) [[unlikely]]
     return state.refuse_in_child();
   const char* const what = call.kind == Call::barrier ? "the barrier" : "the all-to-all";
-  context::Unfinished& last = state.unfinished(call.kind);
+  api::Unfinished& last = state.unfinished(call.kind);
   if (last.under_way() && !last.same_call(call))
     return unless_out_of_memory([&]() -> Result<void> {
       return refuse("an all-to-all whose time was over is under way, with other memory",

@@ -4,7 +4,7 @@
 
 #include <heddle/heddle.hpp>
 
-namespace heddle::context {
+namespace heddle::api {
 
 struct Unfinished {
   enum class Kind : std::uint8_t { barrier, alltoall, alltoallv };
@@ -21,4 +21,4 @@ struct Unfinished {
   }
 };
 
-} // namespace heddle::context
+} // namespace heddle::api

@@ -1,8 +1,8 @@
-#include "context/patience.hpp"
+#include "progress/patience.hpp"
 
 #include <gtest/gtest.h>
 
-namespace heddle::context {
+namespace heddle::progress {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -54,4 +54,4 @@ TEST(Patience, ReadsTheShareOfAProcessor) {
 }
 
 } // namespace
-} // namespace heddle::context
+} // namespace heddle::progress

@@ -1,4 +1,4 @@
-#include "context/fork_mark.hpp"
+#include "api/fork_mark.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace heddle::context {
+namespace heddle::api {
 namespace {
 
 // What `look` returns in a child of fork.
@@ -45,4 +45,4 @@ TEST(ForkMark, IsForgottenWithItsOwner) {
 }
 
 } // namespace
-} // namespace heddle::context
+} // namespace heddle::api

@@ -2,7 +2,7 @@
 // shares its rings, so that any call it made would disturb the parent: calls look at the mark first, which is one load.
 #pragma once
 
-namespace heddle::context {
+namespace heddle::api {
 
 class ForkMark {
  public:
@@ -28,4 +28,4 @@ class ForkMark {
   ForkMark* before_ = nullptr;
 };
 
-} // namespace heddle::context
+} // namespace heddle::api

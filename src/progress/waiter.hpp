@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace heddle::context {
+namespace heddle::progress {
 
 class Waiter {
  public:
@@ -58,4 +58,4 @@ class Waiter {
   bool yielding_ = false;
 };
 
-} // namespace heddle::context
+} // namespace heddle::progress

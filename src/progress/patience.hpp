@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace heddle::context {
+namespace heddle::progress {
 
 // The part of a processor that each of those that want one gets, by the text of /proc/loadavg; 1 where all have one, and where
 // the text says nothing. Whoever reads it runs, too, and does not count.
@@ -37,4 +37,4 @@ class Patience {
   std::uint64_t next_ns_ = limit_ns_;
 };
 
-} // namespace heddle::context
+} // namespace heddle::progress

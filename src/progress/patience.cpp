@@ -1,4 +1,4 @@
-#include "context/patience.hpp"
+#include "progress/patience.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "base/descriptor.hpp"
 
-namespace heddle::context {
+namespace heddle::progress {
 namespace {
 
 // Nobody is left to wait for ever on a machine that is always crowded.
@@ -54,4 +54,4 @@ bool Patience::over(std::uint64_t now_ns, double share) {
   return true;
 }
 
-} // namespace heddle::context
+} // namespace heddle::progress

@@ -1,7 +1,7 @@
 // The way from a context to what it is made of, and back: for what is built on the library from inside.
 #pragma once
 
-#include "context/state.hpp"
+#include "api/state.hpp"
 
 namespace heddle {
 

@@ -1,4 +1,4 @@
-#include "context/loop_descriptor.hpp"
+#include "progress/loop_descriptor.hpp"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace heddle::context {
+namespace heddle::progress {
 
 namespace {
 
@@ -64,4 +64,4 @@ void LoopDescriptor::disarm() {
   set_timer(std::nullopt);
 }
 
-} // namespace heddle::context
+} // namespace heddle::progress

@@ -1,6 +1,8 @@
 // Everything a context owns, and how it makes progress and waits.
 #pragma once
 
+#include "api/fork_mark.hpp"
+#include "api/unfinished.hpp"
 #include "base/ages.hpp"
 #include "base/clock.hpp"
 #include "base/flight_recorder.hpp"
@@ -9,17 +11,15 @@
 #include "base/options.hpp"
 #include "collective/barrier.hpp"
 #include "collective/exchanges.hpp"
-#include "context/fork_mark.hpp"
-#include "context/loop_descriptor.hpp"
-#include "context/patience.hpp"
-#include "context/unfinished.hpp"
-#include "context/waiter.hpp"
 #include "engine/engine.hpp"
 #include "engine/schedule_queue.hpp"
 #include "ir/translator.hpp"
 #include "job/hosts.hpp"
 #include "job/join.hpp"
 #include "pattern/patterns.hpp"
+#include "progress/loop_descriptor.hpp"
+#include "progress/patience.hpp"
+#include "progress/waiter.hpp"
 #include "store/store.hpp"
 #include "translators/loopback/loopback.hpp"
 
@@ -83,8 +83,8 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
   [[nodiscard]] const job::Hosts& hosts() const { return *hosts_; }
   [[nodiscard]] Result<void> check_rank(Rank rank) const;
-  [[nodiscard]] context::Unfinished& unfinished(context::Unfinished::Kind kind) {
-    return kind == context::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
+  [[nodiscard]] api::Unfinished& unfinished(api::Unfinished::Kind kind) {
+    return kind == api::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
   }
 
   // One round of work. Returns how much was done.
@@ -203,7 +203,7 @@ class HEDDLE_HIDDEN Context::State {
       nap_ns_ = kShortestNap;
       return;
     }
-    if (waiter_->idle() == context::Waiter::Advice::check_then_sleep) [[unlikely]]
+    if (waiter_->idle() == progress::Waiter::Advice::check_then_sleep) [[unlikely]]
       sleep(end);
   }
   void sleep(std::uint64_t end);
@@ -231,13 +231,13 @@ class HEDDLE_HIDDEN Context::State {
   std::unique_ptr<ir::Translator> to_self_;
   std::vector<ir::Translator*> networks_; // to the others, in order of preference
   std::vector<std::unique_ptr<engine::ScheduleQueue>> queues_;
-  context::ForkMark fork_mark_; // beside what every call looks at, too
+  api::ForkMark fork_mark_; // beside what every call looks at, too
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<collective::Barriers> barriers_;
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
-  std::unique_ptr<context::Waiter> waiter_;
-  std::optional<context::LoopDescriptor> loop_;
+  std::unique_ptr<progress::Waiter> waiter_;
+  std::optional<progress::LoopDescriptor> loop_;
 
   std::uint64_t rounds_ = 0;
   std::uint64_t quick_calls_left_ = 1; // until progress is made between them
@@ -247,7 +247,7 @@ class HEDDLE_HIDDEN Context::State {
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t nap_ns_ = kShortestNap;
   std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
-  context::Patience patience_{std::chrono::seconds(0)};
+  progress::Patience patience_{std::chrono::seconds(0)};
   base::Ages ages_;                 // of the engine's progress count
   std::uint64_t last_count_ns_ = 0; // when the engine's progress was last counted, and
   std::uint64_t last_count_ = 0;    // how far it was
@@ -261,8 +261,8 @@ class HEDDLE_HIDDEN Context::State {
   // Seldom looked at.
   std::string host_;
   std::shared_ptr<const job::Hosts> hosts_;
-  context::Unfinished unfinished_barrier_;
-  context::Unfinished unfinished_exchange_;
+  api::Unfinished unfinished_barrier_;
+  api::Unfinished unfinished_exchange_;
 };
 
 } // namespace heddle

@@ -1,10 +1,10 @@
-#include "context/fork_mark.hpp"
+#include "api/fork_mark.hpp"
 
 #include <pthread.h>
 
 #include <mutex>
 
-namespace heddle::context {
+namespace heddle::api {
 namespace {
 
 // All that are watched. Held over a fork, so that the child finds the list whole, whatever other threads do.
@@ -41,4 +41,4 @@ void ForkMark::mark_all() {
   mutex.unlock();
 }
 
-} // namespace heddle::context
+} // namespace heddle::api

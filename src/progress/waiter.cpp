@@ -1,4 +1,4 @@
-#include "context/waiter.hpp"
+#include "progress/waiter.hpp"
 
 #include "base/pause.hpp"
 
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace heddle::context {
+namespace heddle::progress {
 
 namespace {
 
@@ -108,4 +108,4 @@ void Waiter::cancel() {
   busy();
 }
 
-} // namespace heddle::context
+} // namespace heddle::progress

@@ -1,6 +1,6 @@
 // The public calls for messages, and for waiting. Not here: collectives (collective.cpp), one-sided calls, patterns.
-#include "context/several.hpp"
-#include "context/state.hpp"
+#include "api/several.hpp"
+#include "api/state.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -161,24 +161,23 @@ IndexedCompletion Context::wait_any(std::span<const Request> requests) {
   if (state_->in_child()) [[unlikely]]
     return {.index = requests.size(), .completion = State::kRefusedInChild};
   std::optional<std::size_t> found;
-  const auto ended = [&] { return (found = context::first_ended(state_->engine(), requests)).has_value(); };
+  const auto ended = [&] { return (found = api::first_ended(state_->engine(), requests)).has_value(); };
   if (state_->may_block()) {
     state_->wait_until(ended);
   } else {
     state_->progress_all();
     if (!ended()) return {.index = requests.size(), .completion = {.code = ErrorCode::would_block}};
   }
-  return context::take_one(state_->engine(), requests, *found);
+  return api::take_one(state_->engine(), requests, *found);
 }
 
 IndexedCompletion Context::wait_any(std::span<const Request> requests, std::chrono::nanoseconds limit) {
   if (state_->in_child()) [[unlikely]]
     return {.index = requests.size(), .completion = State::kRefusedInChild};
   std::optional<std::size_t> found;
-  if (!state_->wait_until([&] { return (found = context::first_ended(state_->engine(), requests)).has_value(); },
-                          limit))
+  if (!state_->wait_until([&] { return (found = api::first_ended(state_->engine(), requests)).has_value(); }, limit))
     return {.index = requests.size(), .completion = {.code = ErrorCode::timed_out}};
-  return context::take_one(state_->engine(), requests, *found);
+  return api::take_one(state_->engine(), requests, *found);
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests) {
@@ -207,18 +206,18 @@ ErrorCode Context::wait_all(std::span<const Request> requests, std::chrono::nano
   if (state_->in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   std::size_t ended = 0;
-  if (!state_->wait_until([&] { return context::all_ended(state_->engine(), requests, ended); }, limit))
+  if (!state_->wait_until([&] { return api::all_ended(state_->engine(), requests, ended); }, limit))
     return ErrorCode::timed_out;
-  return context::take_all(state_->engine(), requests, {});
+  return api::take_all(state_->engine(), requests, {});
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Completion> completions,
                             std::chrono::nanoseconds limit) {
   if (state_->in_child() || completions.size() < requests.size()) return ErrorCode::bad_argument;
   std::size_t ended = 0;
-  if (!state_->wait_until([&] { return context::all_ended(state_->engine(), requests, ended); }, limit))
+  if (!state_->wait_until([&] { return api::all_ended(state_->engine(), requests, ended); }, limit))
     return ErrorCode::timed_out;
-  return context::take_all(state_->engine(), requests, completions);
+  return api::take_all(state_->engine(), requests, completions);
 }
 
 Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {

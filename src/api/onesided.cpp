@@ -1,7 +1,7 @@
 // The public calls of one-sided operations: the quick way first, then the engine's general one; blocking forms wait here.
+#include "api/state.hpp"
 #include "base/pause.hpp"
 #include "base/shared_words.hpp"
-#include "context/state.hpp"
 
 #include <heddle/onesided.hpp>
 

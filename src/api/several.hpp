@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-namespace heddle::context {
+namespace heddle::api {
 
 // The first that has ended, of those that name something; requests.size() where none does. None has: nothing.
 inline std::optional<std::size_t> first_ended(const engine::Engine& engine, std::span<const Request> requests) {
@@ -46,4 +46,4 @@ inline ErrorCode take_all(engine::Engine& engine, std::span<const Request> reque
   return first;
 }
 
-} // namespace heddle::context
+} // namespace heddle::api

@@ -1,4 +1,4 @@
-#include "context/state.hpp"
+#include "api/state.hpp"
 
 #include "base/lines.hpp"
 #include "job/inspection.hpp"
@@ -83,7 +83,7 @@ Result<std::unique_ptr<Context::State>> Context::State::enter(Entrance entrance)
   state->simulated_ = entrance.simulated;
   if (!state->simulated_) state->fork_mark_.watch();
   const base::Settings& settings = state->options_.settings;
-  state->patience_ = context::Patience(std::chrono::seconds(settings.watchdog_s));
+  state->patience_ = progress::Patience(std::chrono::seconds(settings.watchdog_s));
   state->log_ = base::Log(settings.log_level, state->store_->rank());
   state->recorder_ = std::make_unique<base::FlightRecorder>(settings.flight_records);
   if (auto built = state->build(); !built) return std::unexpected(std::move(built.error()));
@@ -130,8 +130,8 @@ Result<void> Context::State::meet() {
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping));
   hosts_ = std::move(roster->hosts);
   if (simulated_) return {};
-  waiter_ = std::make_unique<context::Waiter>(
-      context::Waiter::Config{
+  waiter_ = std::make_unique<progress::Waiter>(
+      progress::Waiter::Config{
           .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .crowded = roster->crowded},
       networks_);
   log_joined();
@@ -269,7 +269,7 @@ Result<int> Context::State::descriptor() {
     std::vector<ir::Sleeping*> sleepers;
     for (ir::Translator* network : networks_)
       if (ir::Sleeping* sleeping = network->facets().sleeping) sleepers.push_back(sleeping);
-    auto made = context::LoopDescriptor::create(sleepers, store_lost_ ? -1 : store_->descriptor());
+    auto made = progress::LoopDescriptor::create(sleepers, store_lost_ ? -1 : store_->descriptor());
     if (!made) return std::unexpected(std::move(made.error()));
     loop_ = std::move(*made);
   }
