@@ -1,9 +1,9 @@
-// Everything a context owns, and how it makes progress and waits.
+// Everything a context owns, and what ties it together: joining, and the waits that make progress on all of it. How the time passes
+// while nothing arrives is for src/progress.
 #pragma once
 
 #include "api/fork_mark.hpp"
 #include "api/unfinished.hpp"
-#include "base/ages.hpp"
 #include "base/clock.hpp"
 #include "base/flight_recorder.hpp"
 #include "base/hidden.hpp"
@@ -17,9 +17,10 @@
 #include "job/hosts.hpp"
 #include "job/join.hpp"
 #include "pattern/patterns.hpp"
-#include "progress/loop_descriptor.hpp"
-#include "progress/patience.hpp"
-#include "progress/waiter.hpp"
+#include "progress/lookout.hpp"
+#include "progress/quick_calls.hpp"
+#include "progress/sleeper.hpp"
+#include "progress/work.hpp"
 #include "store/store.hpp"
 #include "translators/loopback/loopback.hpp"
 
@@ -45,7 +46,7 @@ auto unless_out_of_memory(Call&& call) -> decltype(call()) {
   }
 }
 
-class HEDDLE_HIDDEN Context::State {
+class HEDDLE_HIDDEN Context::State final : private progress::Work {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
   // What a process joins with.
@@ -95,16 +96,13 @@ class HEDDLE_HIDDEN Context::State {
       done = engine_->progress() + barriers_->progress() + exchanges_->progress() + patterns_->progress();
     } catch (const std::bad_alloc&) {
     }
-    if (done > 0) last_progress_ns_ = 0;
-    if (++rounds_ % kRoundsPerLook == 0) [[unlikely]]
-      look_around();
+    lookout_->note_round(done);
     return done;
   }
 
-  // For calls that end at once without it: whoever makes only such calls still serves its peers, such as those that ask for the
-  // key of an area, and learns of their deaths.
+  // For calls that end at once without it.
   void progress_now_and_then() {
-    if (--quick_calls_left_ == 0 && may_block()) [[unlikely]]
+    if (quick_calls_.due() && may_block()) [[unlikely]]
       progress_between_quick_calls();
   }
 
@@ -112,14 +110,14 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] bool drained() const;
 
   // Whether any call of progress since forget_work has done something. For simulated processes, which have no watchdog.
-  void forget_work() { last_progress_ns_ = 1; }
-  [[nodiscard]] bool has_worked() const { return last_progress_ns_ == 0; }
+  void forget_work() { lookout_->watchdog().forget(); }
+  [[nodiscard]] bool has_worked() { return lookout_->watchdog().has_moved(); }
 
   // The same for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
   std::size_t progress_told(std::span<const std::uint32_t> writers);
   // False for a simulated process: time passes only when it returns.
-  [[nodiscard]] bool may_block() const { return waiter_ != nullptr; }
+  [[nodiscard]] bool may_block() const { return sleeper_ != nullptr; }
 
   // Makes progress until `done()`. Only where it may block.
   template <typename Done>
@@ -128,10 +126,10 @@ class HEDDLE_HIDDEN Context::State {
       std::size_t count = progress();
       if (count == 0) count = engine_->glance();
       if (count > 0 && done()) break;
-      pass_time(count);
+      sleeper_->pass_time(count);
     }
-    last_progress_ns_ = 0; // a glance does not say so itself
-    waiter_->busy();
+    lookout_->watchdog().moved(); // a glance does not say so itself
+    sleeper_->busy();
   }
   // The same, within the time given. False when it was over first.
   template <typename Done>
@@ -146,9 +144,9 @@ class HEDDLE_HIDDEN Context::State {
         progress();
         return done();
       }
-      pass_time(progress(), end);
+      sleeper_->pass_time(progress(), end);
     }
-    waiter_->busy();
+    sleeper_->busy();
     return true;
   }
 
@@ -181,14 +179,6 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] std::string waiting_for();
 
  private:
-  // The clock, and by it the store, is looked at once in so many rounds: rarely enough to cost under a nanosecond a round,
-  // often enough that even a program that polls only now and then learns of a death in a fraction of a second.
-  static constexpr std::uint64_t kRoundsPerLook = 64;
-  static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
-  // The first sleep before another try for what a third process holds; each further one is twice as long, so that hundreds
-  // of processes that want the same thing leave the cores to the one that has it.
-  static constexpr std::uint64_t kShortestNap = 100'000; // ns
-
   State() = default;
   // A simulated process has no store to tell of deaths: the engine has seen them.
   void note_deaths();
@@ -197,29 +187,26 @@ class HEDDLE_HIDDEN Context::State {
   [[nodiscard]] job::Member as_member() const;
   void log_joined() const;
   void announce() const;
-  void pass_time(std::size_t done, std::uint64_t end = kNoEnd) {
-    if (done > 0) [[likely]] {
-      waiter_->busy();
-      nap_ns_ = kShortestNap;
-      return;
-    }
-    if (waiter_->idle() == progress::Waiter::Advice::check_then_sleep) [[unlikely]]
-      sleep(end);
-  }
-  void sleep(std::uint64_t end);
-  // After an announced sleep: whether there is nothing to be done.
-  bool finds_nothing();
-  // How long it may sleep until something has to be tried again, longer each time.
-  std::uint64_t next_nap();
-  void look_around();
   // Peers that wait for this process to say that it has fetched their message are told before it leaves; after an exchange
   // that was cut short, so are those that have not yet heard of the death and still send to it.
   void say_last_words();
-  void take_notices();
-  // Asks to be told of who leaves; again where the store was too slow to take it.
-  void watch_departures();
   void progress_between_quick_calls();
-  void watch(std::uint64_t now);
+
+  // As progress::Work, for what passes the time.
+  std::size_t one_round() override { return progress(); }
+  std::size_t last_look() override { return engine_->last_look(); }
+  [[nodiscard]] bool awaits_answers() const override { return engine_->awaits_answers(); }
+  [[nodiscard]] bool must_try_again() const override { return engine_->must_try_again(); }
+  void try_again_now() override { engine_->try_again_now(); }
+  [[nodiscard]] bool has_events() const override { return engine_->has_events(); }
+  [[nodiscard]] std::uint64_t count() const override { return engine_->progress_count(); }
+  [[nodiscard]] bool waits_since(std::uint64_t count) override { return engine_->waits_since(count); }
+  [[nodiscard]] std::string waiting_for(const base::Ages& ages, std::uint64_t now_ns) override;
+  [[nodiscard]] std::uint64_t refused() const override { return engine_->refused(); }
+  void peer_failed(std::uint32_t rank) override;
+  void peer_left(std::uint32_t rank) override;
+  [[nodiscard]] bool awaits_news() const override { return engine_->awaits_news(); }
+  void give_up_news() override { engine_->give_up_news(); }
 
   base::ResolvedOptions options_;
   base::Log log_;
@@ -236,25 +223,10 @@ class HEDDLE_HIDDEN Context::State {
   std::unique_ptr<collective::Barriers> barriers_;
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
-  std::unique_ptr<progress::Waiter> waiter_;
-  std::optional<progress::LoopDescriptor> loop_;
-
-  std::uint64_t rounds_ = 0;
-  std::uint64_t quick_calls_left_ = 1; // until progress is made between them
-  std::uint64_t quick_calls_at_once_ = 1;
-  std::uint64_t last_quick_ns_ = 0;
+  std::unique_ptr<progress::Sleeper> sleeper_; // none in a simulated process
+  std::optional<progress::Lookout> lookout_;
+  progress::QuickCalls quick_calls_;
   std::uint64_t deaths_seen_ = 0;
-  std::uint64_t last_look_ns_ = 0;
-  std::uint64_t nap_ns_ = kShortestNap;
-  std::uint64_t last_progress_ns_ = 0; // 0: something was done since the last look
-  progress::Patience patience_{std::chrono::seconds(0)};
-  base::Ages ages_;                 // of the engine's progress count
-  std::uint64_t last_count_ns_ = 0; // when the engine's progress was last counted, and
-  std::uint64_t last_count_ = 0;    // how far it was
-  std::uint64_t news_awaited_ns_ = 0;
-  std::uint64_t refused_seen_ = 0;
-  bool watches_departures_ = false;
-  bool store_lost_ = false;
   bool simulated_ = false;
   OneSided one_sided_{*this};
 

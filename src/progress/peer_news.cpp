@@ -1,0 +1,60 @@
+#include "progress/peer_news.hpp"
+
+#include <array>
+#include <span>
+
+namespace heddle::progress {
+
+namespace {
+
+constexpr std::uint64_t kPatience = 200'000'000;        // ns without progress, before asking who has left
+constexpr std::uint64_t kNewsPatience = 10'000'000'000; // ns, for what has become of a process that is not there
+
+} // namespace
+
+void PeerNews::look(std::uint64_t now_ns) {
+  if (lost_) return;
+  if (work_.awaits_news()) {
+    watch_departures();
+    if (awaited_ns_ == 0) awaited_ns_ = now_ns;
+    if (now_ns - awaited_ns_ > kNewsPatience) work_.give_up_news();
+  } else {
+    awaited_ns_ = 0;
+  }
+  // What has waited long may wait for one that has left in good order, of which nobody tells unasked.
+  if (!watches_departures_ && now_ns - last_count_ns_ >= kPatience) {
+    if (work_.waits_since(last_count_)) watch_departures();
+    last_count_ns_ = now_ns;
+    last_count_ = work_.count();
+  }
+  take();
+}
+
+void PeerNews::watch_departures() {
+  if (!watches_departures_ && !lost_) watches_departures_ = store_.watch_departures().has_value();
+}
+
+void PeerNews::take() {
+  std::array<store::Notice, 16> notices{};
+  while (!lost_) {
+    const auto count = store_.take_notices(notices);
+    if (!count) return lose(count.error());
+    for (const store::Notice& notice : std::span(notices).first(*count)) {
+      if (notice.failed)
+        work_.peer_failed(notice.rank);
+      else
+        work_.peer_left(notice.rank);
+    }
+    if (*count < notices.size()) return;
+  }
+}
+
+// The launcher is gone, and with it the job: nobody would tell whoever waits for a peer that it has ended, too.
+void PeerNews::lose(const Error& error) {
+  lost_ = true;
+  log_.error("no more news of failed peers: " + error.message());
+  for (std::uint32_t rank = 0; rank < store_.size(); ++rank)
+    if (rank != store_.rank()) work_.peer_failed(rank);
+}
+
+} // namespace heddle::progress

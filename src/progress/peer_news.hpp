@@ -1,0 +1,43 @@
+// What the store says of peers, passed on: who has failed, who has left. Whoever leaves in good order is told of only to those who ask,
+// and this asks when something has waited so long that it may wait for one of them.
+#pragma once
+
+#include "base/log.hpp"
+#include "progress/work.hpp"
+#include "store/store.hpp"
+
+#include <cstdint>
+
+namespace heddle::progress {
+
+class PeerNews {
+ public:
+  // All outlive it.
+  PeerNews(store::Store& store, Work& work, const base::Log& log) : store_(store), work_(work), log_(log) {}
+
+  // Asks where there is reason to, and takes what has come.
+  void look(std::uint64_t now_ns);
+  // Takes what has come. Without a store any more, every other process counts as failed.
+  void take();
+  // Asks to be told of who leaves; again where the store was too slow to take it.
+  void watch_departures();
+
+  // Nothing comes any more.
+  [[nodiscard]] bool lost() const { return lost_; }
+  // Readable when something has come; -1: never.
+  [[nodiscard]] int descriptor() const { return store_.descriptor(); }
+
+ private:
+  void lose(const Error& error);
+
+  store::Store& store_;
+  Work& work_;
+  const base::Log& log_;
+  std::uint64_t last_count_ns_ = 0; // when the work was last counted, and
+  std::uint64_t last_count_ = 0;    // how far it was
+  std::uint64_t awaited_ns_ = 0;    // since when news of an absent peer are awaited; 0: none are
+  bool watches_departures_ = false;
+  bool lost_ = false;
+};
+
+} // namespace heddle::progress
