@@ -1,16 +1,13 @@
 // A compiled pattern at work: hands over what may be, takes what has come, and says when all is done.
-//
-//   record   may go when the slot is free: its target has consumed the round before the last
-//   data     may go when the target has started this round, as it lands in the program's memory
-//   put      may go at once, unless the target has let go of the pattern
-//
 // Nothing here allocates, plans or matches.
 #pragma once
 
 #include "base/reserve.hpp"
 #include "engine/engine.hpp"
+#include "pattern/give_ups.hpp"
 #include "pattern/meeting.hpp"
 #include "pattern/plan.hpp"
+#include "pattern/sender.hpp"
 #include "pattern/turns.hpp"
 
 #include <cstdint>
@@ -33,7 +30,7 @@ class Runner {
   // True when the round is over.
   bool progress();
   // One of its commands has ended.
-  void command_ended(std::uint32_t out, ir::Status status);
+  void command_ended(std::uint32_t out, ir::Status status) { sender_.command_ended(out, status); }
   [[nodiscard]] bool failed() const { return failed_; }
   // Why the last round was not whole, or the next cannot be.
   [[nodiscard]] ErrorCode reason() const;
@@ -50,7 +47,7 @@ class Runner {
   }
   // While no round is under way: whether no message of its meetings is either, or of one that gave up.
   [[nodiscard]] bool wound_up() {
-    const bool heard_out = listening_ || wind_up(engine_, given_up_);
+    const bool heard_out = give_ups_.wound_up();
     return (meeting_.state() == Meeting::State::running || meeting_.wound_up()) && heard_out;
   }
   // Whether nobody writes here any more, so that memory can be given back.
@@ -61,20 +58,10 @@ class Runner {
 
   void begin_moving();
   void move();
-  bool hand_over(Out& out, std::uint32_t index);
-  bool hand_over_record(Out& out, std::uint32_t index, const Partner& partner);
-  void hand_over_data(Out& out, std::uint32_t index, const Partner& partner);
-  void raise_flag(const Out& out, const Partner& partner);
   bool take(In& in);
   void copy_within();
-  void put_word(const Partner& partner, std::uint64_t at, std::uint64_t word);
-  static void put_word(engine::ScheduleQueue& queue, const ir::Command& command, const ir::DirectRing& direct,
-                       std::uint64_t word);
   void drop_the_lost();
-  void listen();
   [[nodiscard]] bool all_have_begun() const;
-  void stop_listening();
-  bool hear_who_gave_up();
   [[nodiscard]] bool somebody_has_died() const { return engine_.failures() != compiled_.failures_before; }
   [[nodiscard]] bool somebody_is_missing() const;
   // Whether what the partner has for this round, or takes in it, may be missing.
@@ -83,18 +70,14 @@ class Runner {
 
   engine::Engine& engine_;
   Plan& plan_;
-  const std::uint64_t number_;
   const bool barriers_;
   const Compiled compiled_;
   Meeting meeting_;
+  Sender sender_;
+  GiveUps give_ups_;
   Phase phase_ = Phase::over;
   std::uint64_t round_ = 0;
   std::uint64_t gone_seen_ = 0;
-  bool listening_ = false;
-  // Listens for partners whose compile has failed, until all partners are known to have begun a round.
-  Request given_up_;
-  ErrorCode given_up_because_{}; // what the last one said, and
-  ErrorCode heard_{};            // the gravest of all
   bool failed_ = false;
   bool copied_within_ = false;
   base::BackedVector<std::uint32_t> waiting_; // outs, in order
@@ -109,8 +92,7 @@ class Runner {
   };
   base::BackedVector<std::uint32_t> arrivals_; // ins, by partner
   base::BackedVector<Lane> lanes_;
-  std::uint32_t coming_ = 0;    // ins that are missing
-  std::uint32_t under_way_ = 0; // outs
+  std::uint32_t coming_ = 0; // ins that are missing
 };
 
 } // namespace heddle::pattern
