@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,15 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/environment.hpp"
+#include "launch/descriptor_limit.hpp"
 #include "launch/process.hpp"
+#include "launch/signals.hpp"
 #include "launch/stalls.hpp"
 #include "store/address.hpp"
 #include "store/server.hpp"
@@ -27,7 +25,6 @@
 namespace heddle::launch {
 namespace {
 
-constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 constexpr std::chrono::milliseconds kLongestWarning{2000}; // between SIGTERM and SIGKILL
 constexpr int kEndedInSilence = 1; // the exit status of a job where a process has failed with status 0
 
@@ -38,69 +35,6 @@ Error system_error(std::string fact, int code) {
           .remedy = descriptors ? "raise the limit on open files (ulimit -n)" : "",
           .peer = kNoPeer,
           .system_code = code};
-}
-
-// Blocks the signals that the launcher handles and makes them readable; the old mask comes back at the end. Where SIGCHLD is
-// ignored, as some parents hand it down, the system would collect the processes itself and nobody would hear of their ends.
-class Signals {
- public:
-  Signals() {
-    struct sigaction usual{};
-    usual.sa_handler = SIG_DFL;
-    ::sigaction(SIGCHLD, &usual, &child_before_);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    for (const int number : kForwarded) sigaddset(&set, number);
-    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
-    descriptor_ = base::Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals() {
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    ::sigaction(SIGCHLD, &child_before_, nullptr);
-  }
-
-  [[nodiscard]] int descriptor() const { return descriptor_.number(); }
-  [[nodiscard]] const sigset_t& before() const { return before_; }
-
-  std::optional<int> next() const {
-    signalfd_siginfo info{};
-    if (::read(descriptor_.number(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
-    return static_cast<int>(info.ssi_signo);
-  }
-
- private:
-  sigset_t before_{};
-  struct sigaction child_before_{};
-  base::Descriptor descriptor_;
-};
-
-// One connection per process and a few of our own must fit under the soft limit on open files.
-void make_room_for_descriptors(std::uint32_t processes) {
-  rlimit limit{};
-  const rlim_t needed = rlim_t{processes} + 128;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  limit.rlim_cur = std::min(limit.rlim_max, needed);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-// Called when all descriptors of our own are open: whether as many connections as there are processes fit beside them.
-Result<void> check_room_for_descriptors(std::uint32_t processes) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
-  rlim_t open = 0;
-  std::error_code none; // without /proc the store says it later
-  for (std::filesystem::directory_iterator each("/proc/self/fd", none), end; each != end; each.increment(none)) ++open;
-  if (open == 0) return {};
-  const rlim_t needed = open - 1 + processes; // the iterator had one too
-  if (needed <= limit.rlim_cur) return {};
-  return std::unexpected(Error{.code = ErrorCode::out_of_descriptors,
-                               .fact = std::to_string(processes) + " processes need " + std::to_string(needed) +
-                                       " file descriptors in the launcher, the limit is " +
-                                       std::to_string(limit.rlim_cur),
-                               .remedy = "raise the limit on open files (ulimit -n), or start fewer"});
 }
 
 std::vector<std::string> environment_of(const std::string& job_id, const std::string& store, std::uint32_t rank,
