@@ -16,8 +16,6 @@ namespace heddle::pattern {
 
 namespace {
 
-using Kind = Declared::Kind;
-
 template <typename Content>
 void append(base::BackedVector<std::byte>& bytes, const Content& content) {
   const auto* from = reinterpret_cast<const std::byte*>(&content);
@@ -91,7 +89,7 @@ void Compiler::tell(std::uint32_t rank, const base::BackedVector<std::uint32_t>&
       append(content, Want{.tag = item.tag,
                            .offset = item.offset,
                            .bytes = item.source.bytes(),
-                           .is_put = item.kind == Kind::put ? 1U : 0U});
+                           .is_put = item.kind == Declared::Kind::put ? 1U : 0U});
     }
     mail_.post(rank, Topic::content, std::move(content), SendMode::standard);
     mail_.begin(mail_.answers.emplace_back(Incoming{.rank = rank,

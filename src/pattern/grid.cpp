@@ -97,7 +97,6 @@ Result<std::vector<Declared>> neighbour_requests(const Grid& grid, const GridMem
                                                  std::span<const NeighbourExchange> exchanges, bool barriers) {
   const auto places = GridPlaces::of(grid, member.size);
   if (!places) return std::unexpected(places.error());
-  using Kind = Declared::Kind;
   std::vector<Declared> items;
   std::map<std::uint32_t, std::uint32_t> ordinals; // how many with the same offset came before
   for (const NeighbourExchange& exchange : exchanges) {
@@ -110,12 +109,12 @@ Result<std::vector<Declared>> neighbour_requests(const Grid& grid, const GridMem
     // The neighbour sees this process at the opposite offset.
     const std::uint64_t sent_as = ordinal << 32U | code_of(exchange.offset, 1);
     const std::uint64_t received_as = ordinal << 32U | code_of(exchange.offset, -1);
-    items.push_back({.kind = barriers ? Kind::put : Kind::send,
+    items.push_back({.kind = barriers ? Declared::Kind::put : Declared::Kind::send,
                      .rank = *neighbour,
                      .tag = sent_as,
                      .source = exchange.out,
                      .hint = hint_of(exchange.offset, *places, member.own)});
-    items.push_back({.kind = barriers ? Kind::expose : Kind::receive,
+    items.push_back({.kind = barriers ? Declared::Kind::expose : Declared::Kind::receive,
                      .rank = *neighbour,
                      .tag = received_as,
                      .target = exchange.in});

@@ -7,13 +7,11 @@
 
 namespace heddle::pattern {
 
-using Kind = Declared::Kind;
-
 namespace {
 
 bool plausible(const Answer& answer, const Declared& item, bool barriers) {
-  if (answer.way == Delivery::put) return item.kind == Kind::put;
-  if (item.kind == Kind::put && !barriers) return false; // its target is not told
+  if (answer.way == Delivery::put) return item.kind == Declared::Kind::put;
+  if (item.kind == Declared::Kind::put && !barriers) return false; // its target is not told
   return answer.way == Delivery::data ||
          (answer.way == Delivery::record && answer.slot == slot_bytes(item.source.bytes()));
 }

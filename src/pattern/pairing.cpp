@@ -7,8 +7,6 @@
 
 namespace heddle::pattern {
 
-using Kind = Declared::Kind;
-
 namespace {
 
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
@@ -25,16 +23,16 @@ void Pairing::pair_up_within() {
   for (std::uint32_t out = 0; out < plan_.items.size(); ++out) {
     const Declared& item = plan_.items[out];
     if (!goes_out(item.kind) || item.rank != engine_.rank()) continue;
-    const Kind wanted = item.kind == Kind::send ? Kind::receive : Kind::expose;
-    Verdict verdict = wanted == Kind::receive ? Verdict::no_receive : Verdict::not_exposed;
+    const Declared::Kind wanted = item.kind == Declared::Kind::send ? Declared::Kind::receive : Declared::Kind::expose;
+    Verdict verdict = wanted == Declared::Kind::receive ? Verdict::no_receive : Verdict::not_exposed;
     for (std::uint32_t in = 0; in < plan_.items.size() && verdict != Verdict::fine; ++in) {
       const Declared& other = plan_.items[in];
-      if (other.kind != wanted || other.tag != item.tag || (wanted == Kind::receive && paired_[in])) continue;
-      if (wanted == Kind::receive && other.rank != engine_.rank()) continue;
+      if (other.kind != wanted || other.tag != item.tag || (wanted == Declared::Kind::receive && paired_[in])) continue;
+      if (wanted == Declared::Kind::receive && other.rank != engine_.rank()) continue;
       const bool fits =
           item.offset <= other.target.bytes() && item.source.bytes() <= other.target.bytes() - item.offset;
       const bool taken = other.target.shape() != Layout::Shape::contiguous && paired_[in];
-      verdict = !fits ? (wanted == Kind::receive ? Verdict::too_long : Verdict::beyond_end)
+      verdict = !fits ? (wanted == Declared::Kind::receive ? Verdict::too_long : Verdict::beyond_end)
                       : (taken ? Verdict::taken : Verdict::fine);
       if (verdict != Verdict::fine) break;
       paired_[in] = true;
@@ -48,7 +46,8 @@ Answer Pairing::answer(Partner& partner, std::uint32_t index, const Want& want) 
   if (want.is_put != 0) return answer_put(partner, index, want);
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item) {
     const Declared& declared = plan_.items[item];
-    if (declared.kind != Kind::receive || paired_[item] || declared.rank != partner.rank || declared.tag != want.tag)
+    if (declared.kind != Declared::Kind::receive || paired_[item] || declared.rank != partner.rank ||
+        declared.tag != want.tag)
       continue;
     paired_[item] = true;
     if (want.bytes > declared.target.bytes()) return {.verdict = Verdict::too_long};
@@ -59,7 +58,7 @@ Answer Pairing::answer(Partner& partner, std::uint32_t index, const Want& want) 
 
 Answer Pairing::answer_put(Partner& partner, std::uint32_t index, const Want& want) {
   const auto found = std::ranges::find_if(
-      plan_.items, [&](const Declared& item) { return item.kind == Kind::expose && item.tag == want.tag; });
+      plan_.items, [&](const Declared& item) { return item.kind == Declared::Kind::expose && item.tag == want.tag; });
   if (found == plan_.items.end()) return {.verdict = Verdict::not_exposed};
   const Layout& memory = found->target;
   if (want.offset > memory.bytes() || want.bytes > memory.bytes() - want.offset)
@@ -122,7 +121,7 @@ Answer Pairing::land(Partner& partner, std::uint32_t index, In in, const Declare
 void Pairing::check_receives() {
   for (std::uint32_t item = 0; item < plan_.items.size(); ++item) {
     const Declared& declared = plan_.items[item];
-    if (declared.kind != Kind::receive || paired_[item]) continue;
+    if (declared.kind != Declared::Kind::receive || paired_[item]) continue;
     error_.note([&] { return sends_nothing(declared); });
   }
 }
