@@ -35,17 +35,17 @@ OneSided& Context::one_sided() {
 Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().one_sided().allocate(id, bytes, access); });
+  return unless_out_of_memory([&] { return state_.one_sided_engine().allocate(id, bytes, access); });
 }
 Result<void> OneSided::expose(AreaId id, Memory memory, const Access& access) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().one_sided().expose(id, memory, access); });
+  return unless_out_of_memory([&] { return state_.one_sided_engine().expose(id, memory, access); });
 }
 Result<void> OneSided::close(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().one_sided().close(id); });
+  return unless_out_of_memory([&] { return state_.one_sided_engine().close(id); });
 }
 
 // --- push, pull, mcast ---
@@ -53,23 +53,23 @@ Result<void> OneSided::close(AreaId id) {
 void OneSided::push(const Place& to, ConstMemory data, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.engine().one_sided().push_now(to, data)) [[unlikely]]
-    state_.engine().one_sided().push({.place = to, .local = unconst(data)}, tracker);
+  if (!state_.one_sided_engine().push_now(to, data)) [[unlikely]]
+    state_.one_sided_engine().push({.place = to, .local = unconst(data)}, tracker);
   state_.progress_now_and_then();
 }
 
 void OneSided::push(const Place& to, ConstMemory data, Tracker& tracker, const Selection& selection, Signal signal) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  state_.engine().one_sided().push({.place = to, .local = unconst(data), .selection = selection, .signal = signal},
-                                   tracker);
+  state_.one_sided_engine().push({.place = to, .local = unconst(data), .selection = selection, .signal = signal},
+                                 tracker);
 }
 
 ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Signal signal) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && !signal.wanted;
-  if (plain && state_.engine().one_sided().push_now(to, data)) {
+  if (plain && state_.one_sided_engine().push_now(to, data)) {
     state_.progress_now_and_then();
     return ErrorCode::ok;
   }
@@ -82,22 +82,22 @@ ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& sel
 void OneSided::pull(const Place& from, Memory into, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.engine().one_sided().pull_now(from, into)) [[unlikely]]
-    state_.engine().one_sided().pull({.place = from, .local = into}, tracker);
+  if (!state_.one_sided_engine().pull_now(from, into)) [[unlikely]]
+    state_.one_sided_engine().pull({.place = from, .local = into}, tracker);
   state_.progress_now_and_then();
 }
 
 void OneSided::pull(const Place& from, Memory into, Tracker& tracker, const Selection& selection, Memory twin) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  state_.engine().one_sided().pull({.place = from, .local = into, .selection = selection, .twin = twin}, tracker);
+  state_.one_sided_engine().pull({.place = from, .local = into, .selection = selection, .twin = twin}, tracker);
 }
 
 ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& selection, Memory twin) {
   if (state_.in_child()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && twin.empty();
-  if (plain && state_.engine().one_sided().pull_now(from, into)) {
+  if (plain && state_.one_sided_engine().pull_now(from, into)) {
     state_.progress_now_and_then();
     return ErrorCode::ok;
   }
@@ -111,12 +111,12 @@ void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t off
                      const Selection& selection, Signal signal) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  state_.engine().one_sided().mcast(peers,
-                                    {.place = {.peer = {}, .area = area, .offset = offset},
-                                     .local = unconst(data),
-                                     .selection = selection,
-                                     .signal = signal},
-                                    tracker);
+  state_.one_sided_engine().mcast(peers,
+                                  {.place = {.peer = {}, .area = area, .offset = offset},
+                                   .local = unconst(data),
+                                   .selection = selection,
+                                   .signal = signal},
+                                  tracker);
 }
 
 ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
@@ -134,18 +134,18 @@ ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_
 void OneSided::atomic(const Place& at, const Atomic& operation, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (const auto before = state_.engine().one_sided().atomic_now(at, operation)) [[likely]] {
+  if (const auto before = state_.one_sided_engine().atomic_now(at, operation)) [[likely]] {
     tracker.set_value(*before);
     state_.progress_now_and_then();
     return;
   }
-  state_.engine().one_sided().atomic(at, operation, tracker);
+  state_.one_sided_engine().atomic(at, operation, tracker);
 }
 
 Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  if (const auto before = state_.engine().one_sided().atomic_now(at, operation)) [[likely]] {
+  if (const auto before = state_.one_sided_engine().atomic_now(at, operation)) [[likely]] {
     state_.progress_now_and_then();
     return *before;
   }
@@ -167,25 +167,25 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
 Result<void> OneSided::create_lock(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
-  return unless_out_of_memory([&] { return state_.engine().one_sided().create_lock(id); });
+  return unless_out_of_memory([&] { return state_.one_sided_engine().create_lock(id); });
 }
 
 void OneSided::lock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.engine().one_sided().lock_now(home, id)) state_.engine().one_sided().lock(home, id, tracker);
+  if (!state_.one_sided_engine().lock_now(home, id)) state_.one_sided_engine().lock(home, id, tracker);
 }
 void OneSided::try_lock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (state_.engine().one_sided().lock_now(home, id)) return;
-  state_.engine().one_sided().try_lock(home, id, tracker);
+  if (state_.one_sided_engine().lock_now(home, id)) return;
+  state_.one_sided_engine().try_lock(home, id, tracker);
   state_.progress_now_and_then(); // so that who only tries hears of deaths
 }
 void OneSided::unlock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.engine().one_sided().unlock_now(home, id)) state_.engine().one_sided().unlock(home, id, tracker);
+  if (!state_.one_sided_engine().unlock_now(home, id)) state_.one_sided_engine().unlock(home, id, tracker);
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {

@@ -108,6 +108,7 @@ Result<void> Context::State::build() {
                    progress::Lookout::Config{.watchdog = std::chrono::seconds(options_.settings.watchdog_s),
                                              .unsolicited_memory = options_.settings.unsolicited_memory,
                                              .looks = !simulated_});
+  one_sided_engine_ = std::make_unique<onesided::OneSidedEngine>(engine_->services());
   barriers_ = std::make_unique<collective::Barriers>(*engine_);
   patterns_ = std::make_unique<pattern::Patterns>(*engine_);
   return {};

@@ -16,6 +16,7 @@
 #include "ir/translator.hpp"
 #include "job/hosts.hpp"
 #include "job/join.hpp"
+#include "onesided/one_sided_engine.hpp"
 #include "pattern/patterns.hpp"
 #include "progress/lookout.hpp"
 #include "progress/quick_calls.hpp"
@@ -80,6 +81,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
+  [[nodiscard]] onesided::OneSidedEngine& one_sided_engine() { return *one_sided_engine_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
   [[nodiscard]] const job::Hosts& hosts() const { return *hosts_; }
@@ -180,9 +182,6 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
 
  private:
   State() = default;
-  // A simulated process has no store to tell of deaths: the engine has seen them.
-  void note_deaths();
-  void end_collectives();
   Result<void> build();
   [[nodiscard]] job::Member as_member() const;
   void log_joined() const;
@@ -220,13 +219,13 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
   std::vector<std::unique_ptr<engine::ScheduleQueue>> queues_;
   api::ForkMark fork_mark_; // beside what every call looks at, too
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<onesided::OneSidedEngine> one_sided_engine_;
   std::unique_ptr<collective::Barriers> barriers_;
   std::unique_ptr<pattern::Patterns> patterns_;
   std::unique_ptr<collective::Exchanges> exchanges_;
   std::unique_ptr<progress::Sleeper> sleeper_; // none in a simulated process
   std::optional<progress::Lookout> lookout_;
   progress::QuickCalls quick_calls_;
-  std::uint64_t deaths_seen_ = 0;
   bool simulated_ = false;
   OneSided one_sided_{*this};
 

@@ -21,7 +21,6 @@ Context::State::~State() {
 
 std::size_t Context::State::progress_all() try {
   std::size_t done = engine_->progress_all();
-  note_deaths();
   done += barriers_->progress() + exchanges_->progress() + patterns_->progress();
   if (done > 0) lookout_->watchdog().moved(); // what follows from it is to be done, too
   return done;
@@ -31,7 +30,6 @@ std::size_t Context::State::progress_all() try {
 
 std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers) try {
   const std::size_t done = engine_->progress_told(writers);
-  note_deaths();
   return done + barriers_->progress() + exchanges_->progress() + patterns_->progress();
 } catch (const std::bad_alloc&) {
   return 0;
@@ -54,20 +52,8 @@ void Context::State::say_last_words() {
   }
 }
 
-void Context::State::note_deaths() {
-  if (engine_->deaths() == deaths_seen_) return;
-  deaths_seen_ = engine_->deaths();
-  end_collectives();
-}
-
-void Context::State::end_collectives() {
-  barriers_->peer_failed();
-  exchanges_->peer_failed();
-}
-
 void Context::State::peer_failed(std::uint32_t rank) {
   engine_->peer_failed(rank);
-  end_collectives();
 }
 
 void Context::State::peer_left(std::uint32_t rank) {

@@ -22,6 +22,13 @@ constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
 
 } // namespace
 
+Barriers::Barriers(engine::Engine& engine) : engine_(engine) {
+  // The engine tells of it while it handles something else: what follows from it is left to the next call of progress.
+  engine_.handlers().tell_of_ends(engine::end_row(*this, [](Barriers& self, engine::Connection&, engine::PeerEnd end) {
+    if (end.how == engine::End::died) self.failed_ = true;
+  }));
+}
+
 Request Barriers::start(Notify notify) {
   if (!base::Reserve::may_begin()) throw std::bad_alloc();
   running_.reserve(running_.size() + 1); // whatever fails for lack of memory does so before anything has happened
@@ -95,14 +102,15 @@ void Barriers::finish(Plan& plan, ErrorCode code) {
   plan.over = true;
 }
 
-void Barriers::peer_failed() {
-  failed_ = true;
+std::size_t Barriers::end_all() {
+  std::size_t ended = 0;
   for (const auto& plan : running_) {
     if (plan->over) continue;
     finish(*plan, ErrorCode::peer_failed);
     engine_.cancel(plan->receive);
+    ++ended;
   }
-  advance_all();
+  return ended;
 }
 
 // Whether the last messages of a barrier that ended early have ended too.
@@ -114,7 +122,7 @@ bool Barriers::wind_up(Plan& plan) {
 }
 
 std::size_t Barriers::advance_all() {
-  std::size_t steps = failed_ ? swallower_.swallow() : 0;
+  std::size_t steps = failed_ ? end_all() + swallower_.swallow() : 0;
   for (std::size_t i = 0; i < running_.size();) {
     Plan& plan = *running_[i];
     if (!plan.over) {

@@ -15,16 +15,15 @@ namespace heddle::collective {
 
 class Barriers {
  public:
-  explicit Barriers(engine::Engine& engine) : engine_(engine) {}
+  explicit Barriers(engine::Engine& engine);
+  ~Barriers() { engine_.handlers().remove(this); }
+  Barriers(const Barriers&) = delete;
+  Barriers& operator=(const Barriers&) = delete;
 
   // Starts the next barrier of this process. All processes start theirs in the same order.
   Request start(Notify notify);
   // Takes every step that is ready. Returns how many steps were made.
   std::size_t progress() { return running_.empty() && !failed_ ? 0 : advance_all(); }
-
-  // A process has died: barriers under way, and all to come, end with peer_failed. They end here and now: another process that
-  // has seen its last barrier fail may never start the one that this process waits in. What others still send of theirs is swallowed.
-  void peer_failed();
 
  private:
   using Part = unsigned;
@@ -43,6 +42,10 @@ class Barriers {
     ErrorCode news_in{};
   };
 
+  // Once a process has died barriers under way, and all to come, end with peer_failed. They end without their messages: another process
+  // that has seen its last barrier fail may never start the one that this process waits in. What others still send of theirs is
+  // swallowed.
+  std::size_t end_all();
   std::size_t advance_all();
   bool advance(Plan& plan);
   void begin_round(Plan& plan);
@@ -53,7 +56,7 @@ class Barriers {
   std::vector<std::unique_ptr<Plan>> running_;
   std::vector<std::unique_ptr<Plan>> spare_;
   std::uint64_t number_ = 0;
-  bool failed_ = false;
+  bool failed_ = false;                                                                      // a process has died
   engine::Swallower swallower_{engine_, engine::Channel::collective, Tag{0}, kExchangeMark}; // once failed
 };
 

@@ -1,9 +1,10 @@
 #include "collective/exchanges.hpp"
 
-#include <string>
-
 #include "base/memory_range.hpp"
 #include "base/refusal.hpp"
+
+#include <string>
+#include <utility>
 
 namespace heddle::collective {
 
@@ -51,6 +52,13 @@ Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const st
 }
 
 } // namespace
+
+Exchanges::Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping)
+    : engine_(engine), grouping_(std::move(grouping)) {
+  engine_.handlers().tell_of_ends(engine::end_row(*this, [](Exchanges& self, engine::Connection&, engine::PeerEnd end) {
+    if (end.how == engine::End::died) self.peer_died();
+  }));
+}
 
 Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
   const std::uint32_t size = engine_.size();
@@ -107,8 +115,13 @@ Request Exchanges::begin(Notify notify, Make&& make) {
 }
 
 std::size_t Exchanges::advance_all() {
-  std::size_t steps = failed_ ? swallower_.swallow() : 0;
-  cut_short_ = cut_short_ || steps > 0;
+  std::size_t steps = 0;
+  if (failed_) {
+    if (!std::exchange(given_up_, true))
+      for (const Running& running : running_) running.plan->give_up();
+    steps = swallower_.swallow();
+    cut_short_ = cut_short_ || steps > 0;
+  }
   for (std::size_t i = 0; i < running_.size();) {
     ExchangePlan& plan = *running_[i].plan;
     steps += plan.advance();
@@ -125,14 +138,10 @@ std::size_t Exchanges::advance_all() {
   return steps;
 }
 
-void Exchanges::peer_failed() {
-  if (!failed_) {
-    failed_ = true;
-    cut_short_ = !running_.empty();
-    for (const Running& running : running_) running.plan->give_up();
-  }
+// Told while the engine handles something else: what is under way is given up at the next call of progress.
+void Exchanges::peer_died() {
+  if (!std::exchange(failed_, true)) cut_short_ = !running_.empty();
   idle_ = false;
-  advance_all();
 }
 
 } // namespace heddle::collective

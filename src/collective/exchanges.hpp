@@ -22,8 +22,10 @@ namespace heddle::collective {
 class Exchanges {
  public:
   // Processes that one program runs may share the grouping.
-  Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping)
-      : engine_(engine), grouping_(std::move(grouping)) {}
+  Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping);
+  ~Exchanges() { engine_.handlers().remove(this); }
+  Exchanges(const Exchanges&) = delete;
+  Exchanges& operator=(const Exchanges&) = delete;
 
   // All processes start theirs in the same order. Error bad_argument: nothing has happened, and the next counts as this one.
   Result<Request> start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify);
@@ -32,8 +34,6 @@ class Exchanges {
   // Takes every step that is ready. Returns how many steps were made.
   std::size_t progress() { return idle_ ? 0 : advance_all(); }
 
-  // A process has died: all exchanges end with peer_failed, those to come at once.
-  void peer_failed();
   // An exchange was cut short here: others may still send what belonged to it.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
 
@@ -45,13 +45,16 @@ class Exchanges {
   template <typename Make>
   Request begin(Notify notify, Make&& make);
   std::size_t advance_all();
+  // A process has died: all exchanges end with peer_failed, those to come at once.
+  void peer_died();
 
   engine::Engine& engine_;
   std::shared_ptr<const Grouping> grouping_;
   std::vector<Running> running_;
   std::uint64_t number_ = 0;
   bool idle_ = true;
-  bool failed_ = false;
+  bool failed_ = false;   // a process has died
+  bool given_up_ = false; // and what was under way is
   bool cut_short_ = false;
   engine::Swallower swallower_{engine_, engine::Channel::collective, Tag{kExchangeMark}, kExchangeMark}; // once failed
 };

@@ -26,49 +26,6 @@ void prefetch_content(const std::byte* record, std::uint64_t bytes) {
   for (std::uint64_t at = kLine; at < std::min(bytes, kManyLines); at += kLine) __builtin_prefetch(record + at);
 }
 
-std::uint64_t load_tag(const std::byte* record) {
-  std::uint64_t tag = 0;
-  std::memcpy(&tag, record + kLeadBytes, sizeof tag);
-  return tag;
-}
-
-// Records that more comes of than an end.
-bool begins_something(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::eager_synchronous:
-    case RecordKind::request_to_send:
-    case RecordKind::assist:
-    case RecordKind::area_ask:
-    case RecordKind::area_scatter:
-    case RecordKind::area_relay: return true;
-    case RecordKind::none:
-    case RecordKind::wrap:
-    case RecordKind::eager:
-    case RecordKind::unsolicited:
-    case RecordKind::request_to_send_unsolicited:
-    case RecordKind::finish:
-    case RecordKind::clear_to_send:
-    case RecordKind::fragment:
-    case RecordKind::assist_done:
-    case RecordKind::area_grant:
-    case RecordKind::area_revoked:
-    case RecordKind::area_signal:
-    case RecordKind::area_scattered:
-    case RecordKind::area_relayed:
-    case RecordKind::lock_passed:
-    case RecordKind::broken_off: return false;
-  }
-  return false;
-}
-
-// Reads a control record's body; false when its size is wrong.
-template <typename Body>
-bool load_body(Body& body, Lead lead, const std::byte* content) {
-  if (lead.bytes != sizeof body) return false;
-  std::memcpy(&body, content, sizeof body);
-  return true;
-}
-
 } // namespace
 
 std::size_t Engine::read_ring(Connection& connection) {
@@ -102,7 +59,7 @@ std::size_t Engine::read_ring(Connection& connection) {
       connection.reader.wrap();
       continue;
     }
-    const Taken taken = dispatch(connection, lead, connection.reader.record());
+    const Taken taken = handlers_.take(connection, lead, connection.reader.record());
     if (taken == Taken::later) {
       hold_back(connection);
       break;
@@ -129,7 +86,7 @@ Taken Engine::take_slot(Connection& connection, const SharedRingReader& reader) 
   const Lead lead = Lead::unpack(word);
   const bool sound =
       Lead::plausible(word) && lead.kind != RecordKind::wrap && kRecordHeadBytes + lead.bytes <= reader.record_bytes();
-  return sound ? dispatch(connection, lead, reader.record()) : Taken::senseless;
+  return sound ? handlers_.take(connection, lead, reader.record()) : Taken::senseless;
 }
 
 void Engine::read_ahead(Connection& connection) {
@@ -176,61 +133,54 @@ std::size_t Engine::read_shared_ring(Port& port) {
   return done;
 }
 
-// Where memory is short the record stays in its ring: what it does, it does after it has all that it needs.
-Taken Engine::dispatch(Connection& connection, Lead lead, const std::byte* record) try {
-  if (begins_something(lead.kind) && !base::Reserve::may_begin()) return Taken::later;
-  const auto sound = [](bool makes_sense) { return makes_sense ? Taken::yes : Taken::senseless; };
-  const std::byte* content = record + kRecordHeadBytes;
-  const std::uint64_t tag = load_tag(record);
-  switch (lead.kind) {
-    case RecordKind::eager: return receiver_.whole(connection, lead, tag, content) ? Taken::yes : Taken::later;
-    case RecordKind::eager_synchronous: return receiver_.synchronous(connection, lead, tag, content);
-    case RecordKind::unsolicited: return receiver_.unsolicited(connection, lead, tag, content);
-    case RecordKind::request_to_send: return receiver_.asked_to_send(connection, lead, tag, content);
-    case RecordKind::request_to_send_unsolicited:
-      return receiver_.asked_to_send_unsolicited(connection, lead, tag, content);
-    case RecordKind::fragment: return sound(receiver_.fragment(connection, lead, tag, content));
-    case RecordKind::finish:
-    case RecordKind::clear_to_send:
-    case RecordKind::assist:
-    case RecordKind::assist_done: return sound(dispatch_control(connection, lead, content));
-    case RecordKind::area_ask:
-    case RecordKind::area_grant:
-    case RecordKind::area_revoked:
-    case RecordKind::area_signal:
-    case RecordKind::area_scatter:
-    case RecordKind::area_scattered:
-    case RecordKind::area_relay:
-    case RecordKind::area_relayed:
-    case RecordKind::lock_passed: return sound(one_sided_.record(connection, lead, content));
-    case RecordKind::broken_off: lost(connection, "it has given it up"); return Taken::yes;
-    case RecordKind::none:
-    case RecordKind::wrap: return Taken::senseless;
-  }
-  return Taken::senseless;
-} catch (const std::bad_alloc&) {
-  return Taken::later;
-}
-
-bool Engine::dispatch_control(Connection& connection, Lead lead, const std::byte* content) {
-  if (lead.kind == RecordKind::finish) {
-    Finish body;
-    if (!load_body(body, lead, content)) return false;
-    sender_.finished(connection, body);
-    return true;
-  }
-  if (lead.kind == RecordKind::clear_to_send) {
-    ClearToSend body;
-    return load_body(body, lead, content) && sender_.clear_to_send(connection, body);
-  }
-  if (lead.kind == RecordKind::assist) {
-    AssistRequest body;
-    if (!load_body(body, lead, content)) return false;
-    assistant_.begin(connection, body);
-    return true;
-  }
-  AssistDone body;
-  return load_body(body, lead, content) && fetcher_.assist_done(connection, body);
+void Engine::enter_record_rows() {
+  const auto taken = []<Taken (Receiver::*Take)(Connection&, Lead, std::uint64_t, const std::byte*)>() {
+    return [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+      return (receiver.*Take)(connection, lead, tag, content);
+    };
+  };
+  const auto set = [this](RecordKind kind, Begins begins, auto take) {
+    handlers_.set(kind, record_row(receiver_, begins, take));
+  };
+  set(RecordKind::eager, Begins::no,
+      [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+        return receiver.whole(connection, lead, tag, content) ? Taken::yes : Taken::later;
+      });
+  set(RecordKind::eager_synchronous, Begins::yes, taken.operator()<&Receiver::synchronous>());
+  set(RecordKind::unsolicited, Begins::no, taken.operator()<&Receiver::unsolicited>());
+  set(RecordKind::request_to_send, Begins::yes, taken.operator()<&Receiver::asked_to_send>());
+  set(RecordKind::request_to_send_unsolicited, Begins::no, taken.operator()<&Receiver::asked_to_send_unsolicited>());
+  set(RecordKind::fragment, Begins::no,
+      [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+        return receiver.fragment(connection, lead, tag, content) ? Taken::yes : Taken::senseless;
+      });
+  handlers_.set(RecordKind::finish,
+                body_row<Finish>(sender_, Begins::no, [](Sender& sender, Connection& connection, const Finish& body) {
+                  sender.finished(connection, body);
+                  return true;
+                }));
+  handlers_.set(
+      RecordKind::clear_to_send,
+      body_row<ClearToSend>(sender_, Begins::no, [](Sender& sender, Connection& connection, const ClearToSend& body) {
+        return sender.clear_to_send(connection, body);
+      }));
+  handlers_.set(RecordKind::assist,
+                body_row<AssistRequest>(assistant_, Begins::yes,
+                                        [](Assistant& assistant, Connection& connection, const AssistRequest& body) {
+                                          assistant.begin(connection, body);
+                                          return true;
+                                        }));
+  handlers_.set(
+      RecordKind::assist_done,
+      body_row<AssistDone>(fetcher_, Begins::no, [](Fetcher& fetcher, Connection& connection, const AssistDone& body) {
+        return fetcher.assist_done(connection, body);
+      }));
+  handlers_.set(
+      RecordKind::broken_off,
+      record_row(*this, Begins::no, [](Engine& engine, Connection& connection, Lead, std::uint64_t, const std::byte*) {
+        engine.lost(connection, "it has given it up");
+        return Taken::yes;
+      }));
 }
 
 std::size_t Engine::poll_events(Port& port) {
@@ -271,44 +221,60 @@ void Engine::dispatch_announced(const ir::Event& event) {
 }
 
 bool Engine::dispatch_completed(const ir::Event& event) {
-  if (ir::is_group(event.peer)) {
-    one_sided_.group_put_ended(event);
-    return true;
-  }
+  if (ir::is_group(event.peer)) return handlers_.ended(nullptr, event);
+  Connection& connection = *connections_[static_cast<std::uint32_t>(event.peer)];
+  // First, so that what the command was for ends with what has become of the peer.
+  if (event.status == ir::Status::peer_lost && !connection.failed()) peer_failed(connection.rank);
+  if (event.status == ir::Status::peer_left && !connection.failed()) peer_left(connection.rank);
+  const bool of_use = handlers_.ended(&connection, event);
+  pump_later(connection);
+  return of_use;
+}
+
+void Engine::enter_command_rows() {
+  handlers_.set(CookieKind::lock,
+                command_row(connector_, [](Connector& connector, Connection* connection, const ir::Event& event) {
+                  connector.lock_answered(*connection, event);
+                  return event.status != ir::Status::ok || event.value == 0;
+                }));
+  handlers_.set(CookieKind::directory,
+                command_row(grant_by_read_, [](GrantByRead& granting, Connection* connection, const ir::Event& event) {
+                  granting.directory_read(*connection, event);
+                  return true;
+                }));
+  handlers_.set(CookieKind::claim,
+                command_row(*this, [](Engine& engine, Connection* connection, const ir::Event& event) {
+                  return engine.claim_ended(*connection, event);
+                }));
+  handlers_.set(CookieKind::read, command_row(fetcher_, [](Fetcher& fetcher, Connection*, const ir::Event& event) {
+                  fetcher.read_ended(event);
+                  return true;
+                }));
+  handlers_.set(CookieKind::assist_claim,
+                command_row(assistant_, [](Assistant& assistant, Connection*, const ir::Event& event) {
+                  assistant.claim_ended(event);
+                  return true;
+                }));
+  handlers_.set(CookieKind::assist_copy,
+                command_row(assistant_, [](Assistant& assistant, Connection*, const ir::Event& event) {
+                  assistant.copy_ended(event);
+                  return true;
+                }));
+}
+
+bool Engine::claim_ended(Connection& connection, const ir::Event& event) {
   bool in_vain = false;
   std::size_t written = 0; // the event counts as something done in any case
-  Connection* connection = connections_[static_cast<std::uint32_t>(event.peer)];
-  // First, so that what the command was for ends with what has become of the peer.
-  if (event.status == ir::Status::peer_lost && !connection->failed()) peer_failed(connection->rank);
-  if (event.status == ir::Status::peer_left && !connection->failed()) peer_left(connection->rank);
-  switch (cookie_kind(event.cookie)) {
-    case CookieKind::lock:
-      connector_.lock_answered(*connection, event);
-      in_vain = event.status == ir::Status::ok && event.value != 0;
-      break;
-    case CookieKind::directory: grant_by_read_.directory_read(*connection, event); break;
-    case CookieKind::claim:
-      if (outbox_.claim_answered(*connection, event))
-        sender_.pump(*connection, written);
-      else if (event.status == ir::Status::ok && connection->failed())
-        tell_later(*connection); // for which it was asked
-      else
-        in_vain = event.status == ir::Status::ok && connection->claim == ClaimState::none;
-      if (event.status == ir::Status::refused && !connection->failed()) {
-        connection->state = connection::State::failed; // nothing can be written there, not even that
-        lost(*connection, "the ring it granted cannot be reached");
-      }
-      break;
-    case CookieKind::read: fetcher_.read_ended(event); break;
-    case CookieKind::assist_claim: assistant_.claim_ended(event); break;
-    case CookieKind::assist_copy: assistant_.copy_ended(event); break;
-    case CookieKind::transfer: one_sided_.transfer_ended(event); break;
-    case CookieKind::lock_step: one_sided_.lock_step_ended(event); break;
-    case CookieKind::prepared:
-      if (command_owner_ != nullptr) command_owner_->command_ended(cookie_number(event.cookie), event.status);
-      break;
+  if (outbox_.claim_answered(connection, event))
+    sender_.pump(connection, written);
+  else if (event.status == ir::Status::ok && connection.failed())
+    tell_later(connection); // for which it was asked
+  else
+    in_vain = event.status == ir::Status::ok && connection.claim == ClaimState::none;
+  if (event.status == ir::Status::refused && !connection.failed()) {
+    connection.state = connection::State::failed; // nothing can be written there, not even that
+    lost(connection, "the ring it granted cannot be reached");
   }
-  pump_later(*connection);
   return !in_vain;
 }
 

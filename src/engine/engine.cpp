@@ -21,8 +21,16 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
       receiver_(state_, outbox_, fetcher_),
       connector_(state_, *this),
       grant_by_read_(state_, *this),
-      connections_(size, nullptr),
-      one_sided_(state_, outbox_, *this) {}
+      connections_(size, nullptr) {
+  enter_record_rows();
+  enter_command_rows();
+  handlers_.tell_of_ends(end_row(sender_, [](Sender& sender, Connection& connection, PeerEnd end) {
+    if (end.is_first()) sender.peer_lost(connection);
+  }));
+  handlers_.tell_of_ends(end_row(receiver_, [](Receiver& receiver, Connection& connection, PeerEnd end) {
+    if (end.is_first()) receiver.peer_lost(connection);
+  }));
+}
 
 Engine::~Engine() = default;
 
@@ -139,9 +147,7 @@ void Engine::fail(Connection& connection, End how) {
   if (connection.absent) std::erase(absent_, &connection);
   connector_.forget(connection);
   std::erase(readable_, &connection);
-  sender_.peer_lost(connection);
-  receiver_.peer_lost(connection);
-  one_sided_.peer_lost(connection);
+  handlers_.tell(connection, {.how = how});
   // A peer that lives could still write to its ring and cells: they stay unused.
   if (how != End::connection_lost)
     take_back(connection);
@@ -202,9 +208,10 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     --cut_off_;
     tell_end(*connection, how);
     take_back(*connection);
-    one_sided_.peer_died();
+    handlers_.tell(*connection, {.how = how, .before = End::connection_lost});
   } else if (how == End::died && connection->fate == ErrorCode::peer_left) {
-    tell_end(*connection, how); // it had left, but came to a bad end: nothing is left to end with it
+    tell_end(*connection, how); // it had left, but came to a bad end: nothing of the engine's is left to end with it
+    handlers_.tell(*connection, {.how = how, .before = End::left});
   }
 }
 
@@ -376,7 +383,10 @@ std::size_t Engine::handle_all(bool everything) {
     done += connector_.progress(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
-  done += grant_by_read_.progress() + fetcher_.progress() + one_sided_.progress() + fetch_waiting();
+  done += grant_by_read_.progress() + fetcher_.progress();
+  for (Protocol* protocol : handlers_.protocols())
+    if (protocol->busy()) done += protocol->progress();
+  done += fetch_waiting();
   if (!to_pump_.empty()) done += pump_all();
   return done;
 }

@@ -6,12 +6,12 @@
 #include "base/reserve.hpp"
 #include "engine/connection/connector.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/handlers.hpp"
 #include "engine/messages/assistant.hpp"
 #include "engine/messages/fetcher.hpp"
 #include "engine/messages/outbox.hpp"
 #include "engine/messages/receiver.hpp"
 #include "engine/messages/sender.hpp"
-#include "engine/onesided/one_sided_engine.hpp"
 #include "engine/rings/grant_by_read.hpp"
 #include "engine/schedule_queue.hpp"
 #include "ir/translator.hpp"
@@ -37,7 +37,7 @@ struct Contact {
 };
 static_assert(sizeof(Contact) + sizeof(void*) <= 64, "a peer not connected to costs at most 64 bytes");
 
-class Engine final : private ConnectionHost, private OneSidedHost {
+class Engine final : private ConnectionHost, private ProtocolHost {
  public:
   // Takes the bootstrap memory from each translator: it must be the first that is allocated there.
   // `queues` outlive the engine. Contacts follow with set_contacts, once every peer has its bootstrap memory.
@@ -127,9 +127,13 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   Request begin_collective(Notify notify, OperationKind kind = OperationKind::collective);
   void finish_collective(Request request, ErrorCode code, std::uint64_t bytes = 0);
 
-  // For prepared commands: the queue to a peer, who is told of their events, and whether the peer can still be reached.
+  // For other rooms: who takes what comes in, and what a protocol of theirs needs (protocol.hpp).
+  [[nodiscard]] Handlers& handlers() { return handlers_; }
+  [[nodiscard]] Services services() {
+    return {.state = state_, .outbox = outbox_, .host = *this, .handlers = handlers_};
+  }
+  // For prepared commands: the queue to a peer, and whether the peer can still be reached.
   [[nodiscard]] ScheduleQueue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
-  void set_prepared_host(CommandOwner* host) { command_owner_ = host; }
   [[nodiscard]] bool has_failed(std::uint32_t rank) const {
     return connections_[rank] != nullptr && connections_[rank]->failed();
   }
@@ -285,9 +289,6 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   [[nodiscard]] ErrorCode gravest_fate() const { return gravest_fate_; }
   [[nodiscard]] std::uint64_t gone() const override { return gone_; }
 
-  // Areas, push, pull, atomics, locks.
-  [[nodiscard]] OneSidedEngine& one_sided() { return one_sided_; }
-
   // Unsolicited messages that there was no memory for.
   [[nodiscard]] std::uint64_t refused() const { return state_.unsolicited.refused(); }
 
@@ -308,7 +309,7 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   Connection* connection_to(std::uint32_t rank) override;
   void established(Connection& connection) override;
   void lost(Connection& connection, const char* why) override;
-  // OneSidedHost
+  // ProtocolHost
   void connect(Connection& connection) override {
     if (!connection.connected()) open(connection);
   }
@@ -358,7 +359,7 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
-    return one_sided_.tries_again() ||
+    return std::ranges::any_of(handlers_.protocols(), [](const Protocol* each) { return each->tries_again(); }) ||
            std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Connection* connection) {
              return connection->held_back ? state_.unsolicited.has_room(0) : connection->writes_shared;
            });
@@ -369,7 +370,9 @@ class Engine final : private ConnectionHost, private OneSidedHost {
       if (port->announces || port->queue->outstanding() != 0 ||
           port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
         return false;
-    return connector_.idle() && grant_by_read_.idle() && fetcher_.idle() && one_sided_.idle() && to_pump_.empty();
+    for (const Protocol* protocol : handlers_.protocols())
+      if (protocol->busy()) return false;
+    return connector_.idle() && grant_by_read_.idle() && fetcher_.idle() && to_pump_.empty();
   }
   // Nothing can come through it but answers, and none is awaited.
   [[nodiscard]] bool rests(const Port& port) const { return &port == lonely_ && port.queue->outstanding() == 0; }
@@ -419,13 +422,15 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   Taken take_slot(Connection& connection, const SharedRingReader& reader);
   // What a peer that is gone has written behind a slot that another has claimed and not written yet: that may take long.
   void read_ahead(Connection& connection);
-  Taken dispatch(Connection& connection, Lead lead, const std::byte* record);
-  bool dispatch_control(Connection& connection, Lead lead, const std::byte* content);
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
   bool dispatch_event(const ir::Event& event);
   bool dispatch_completed(const ir::Event& event);
   void dispatch_announced(const ir::Event& event);
+  // Its own rows among the handlers.
+  void enter_record_rows();
+  void enter_command_rows();
+  bool claim_ended(Connection& connection, const ir::Event& event);
   // Starts what makes the connection ready to be written to, unless it is under way.
   void open(Connection& connection) {
     if (connection.absent) return;
@@ -464,6 +469,7 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   void take_back(Connection& connection);
 
   EngineState state_;
+  Handlers handlers_;
   Outbox outbox_;
   Fetcher fetcher_;
   Assistant assistant_;
@@ -482,14 +488,12 @@ class Engine final : private ConnectionHost, private OneSidedHost {
   base::BackedVector<Connection*> to_pump_;
   base::BackedVector<Connection*> absent_;
   bool news_expected_ = false;
-  CommandOwner* command_owner_ = nullptr;
   std::size_t next_ring_ = 0;
   std::uint64_t deaths_ = 0;
   std::uint64_t failures_ = 0;
   std::uint64_t cut_off_ = 0;
   ErrorCode gravest_fate_{};
-  std::uint64_t gone_ = 0;   // these, and those that left
-  OneSidedEngine one_sided_; // the first to go: it gives memory back to the ports
+  std::uint64_t gone_ = 0; // these, and those that left
 };
 
 } // namespace heddle::engine

@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "engine/buffer_pool.hpp"
 #include "engine/connection/connection.hpp"
+#include "engine/cookie.hpp"
 #include "engine/event_queue.hpp"
 #include "engine/matching/matching.hpp"
 #include "engine/operation.hpp"
@@ -24,35 +25,6 @@ struct Limits {
   std::uint64_t unsolicited_memory = std::uint64_t{1} << 30U;
   std::uint64_t chunk_bytes = 0;
   bool assist = false;
-};
-
-// What a command's event is about; the cookie's top byte. The rest is a rank, an operation's index or an assist's number.
-enum class CookieKind : std::uint64_t {
-  lock = 1,
-  directory,
-  claim,
-  read,
-  assist_claim,
-  assist_copy,
-  transfer,
-  lock_step,
-  prepared
-};
-constexpr std::uint64_t make_cookie(CookieKind kind, std::uint64_t number) {
-  return (static_cast<std::uint64_t>(kind) << 56U) | number;
-}
-constexpr CookieKind cookie_kind(std::uint64_t cookie) {
-  return static_cast<CookieKind>(cookie >> 56U);
-}
-constexpr std::uint64_t cookie_number(std::uint64_t cookie) {
-  return cookie & 0x00ff'ffff'ffff'ffffULL;
-}
-
-// Who posts commands of its own beside the protocols, with cookies of the kind `prepared`.
-class CommandOwner {
- public:
-  virtual ~CommandOwner() = default;
-  virtual void command_ended(std::uint64_t number, ir::Status status) = 0;
 };
 
 class EngineState {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace heddle::engine {
@@ -25,7 +26,7 @@ enum class RecordKind : std::uint8_t {
   fragment,      // tag: the receiver's operation; payload: the next bytes of the message
   assist,        // body AssistRequest: the receiver asks the sender to copy a share of the message
   assist_done,   // body AssistDone
-  area_ask,      // one-sided: bodies of the same names in onesided/records.hpp
+  area_ask,      // from here to lock_passed the one-sided room's: bodies in onesided/records.hpp
   area_grant,
   area_revoked,
   area_signal,
@@ -73,6 +74,12 @@ struct Lead {
 
 inline constexpr std::uint64_t kLeadBytes = 8;
 inline constexpr std::uint64_t kRecordHeadBytes = 16; // lead word and tag
+
+inline std::uint64_t load_tag(const std::byte* record) {
+  std::uint64_t tag = 0;
+  std::memcpy(&tag, record + kLeadBytes, sizeof tag);
+  return tag;
+}
 
 // Bytes of ring that a record with that payload takes: up to where the put ends it with zeros.
 constexpr std::uint64_t record_span(std::uint64_t payload) {

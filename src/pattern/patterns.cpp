@@ -228,11 +228,19 @@ void PlannedPattern::give_memory_back() {
 // --- all ---
 
 Patterns::Patterns(engine::Engine& engine) : engine_(engine) {
-  engine_.set_prepared_host(this);
+  engine::Handlers& handlers = engine_.handlers();
+  handlers.set(engine::CookieKind::prepared,
+               engine::command_row(*this, [](Patterns& self, engine::Connection*, const ir::Event& event) {
+                 self.command_ended(engine::cookie_number(event.cookie), event.status);
+                 return true;
+               }));
+  handlers.tell_of_ends(engine::end_row(*this, [](Patterns& self, engine::Connection&, engine::PeerEnd end) {
+    if (end.how == engine::End::died) self.peer_died();
+  }));
 }
 
 Patterns::~Patterns() {
-  engine_.set_prepared_host(nullptr);
+  engine_.handlers().remove(this);
 }
 
 Result<PlannedPattern*> Patterns::create(const PatternOptions& options) {
@@ -274,11 +282,9 @@ std::size_t Patterns::progress_all() {
   return ended;
 }
 
-// Patterns that rest come to no meeting any more, but others may not know that yet.
-void Patterns::see_deaths() {
+void Patterns::peer_died() {
   for (const auto& one : all_)
     if (one != nullptr && one->runner_) make_busy(*one);
-  deaths_seen_ = engine_.deaths();
 }
 
 void Patterns::swallow(std::uint32_t serial) {

@@ -65,25 +65,24 @@ class PlannedPattern {
   std::vector<Pattern::Item> incomplete_;
 };
 
-class Patterns final : private engine::CommandOwner {
+class Patterns final {
  public:
   explicit Patterns(engine::Engine& engine);
-  ~Patterns() override;
+  ~Patterns();
+  Patterns(const Patterns&) = delete;
+  Patterns& operator=(const Patterns&) = delete;
 
   Result<PlannedPattern*> create(const PatternOptions& options);
   // Returns how many steps were made.
-  std::size_t progress() {
-    if (engine_.deaths() != deaths_seen_) [[unlikely]]
-      see_deaths();
-    return busy_.empty() && swallows_.empty() ? 0 : progress_all();
-  }
+  std::size_t progress() { return busy_.empty() && swallows_.empty() ? 0 : progress_all(); }
 
  private:
   friend class PlannedPattern;
-  void command_ended(std::uint64_t number, ir::Status status) override;
+  void command_ended(std::uint64_t number, ir::Status status);
   std::size_t progress_all();
   void make_busy(PlannedPattern& one);
-  void see_deaths();
+  // A process has died: patterns that rest come to no meeting any more, but others may not know that yet.
+  void peer_died();
   // What others still send of a pattern that a death has ended here is received, into nothing, from now on: whoever has sent
   // it waits for that.
   void swallow(std::uint32_t serial);
@@ -94,7 +93,6 @@ class Patterns final : private engine::CommandOwner {
   base::BackedVector<std::unique_ptr<PlannedPattern>> all_; // by number; null: free
   base::BackedVector<PlannedPattern*> busy_; // compiling, running, leaving, or with messages under way; each once
   std::uint32_t serials_ = 0;
-  std::uint64_t deaths_seen_ = 0;
   struct Swallow {
     std::uint32_t serial = 0;
     engine::Swallower swallower;

@@ -72,11 +72,8 @@ class Exchange : public testing::Test {
       for (std::uint32_t rank = 0; rank < size; ++rank) at(rank).progress();
     }
     cluster().kill(victim);
-    for (std::uint32_t rank = 0; rank < size; ++rank) {
-      if (rank == victim) continue;
-      cluster()[rank].peer_failed(victim);
-      at(rank).peer_failed();
-    }
+    for (std::uint32_t rank = 0; rank < size; ++rank)
+      if (rank != victim) cluster()[rank].peer_failed(victim);
     settle();
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       if (rank == victim || requests[rank].name == 0) continue;

@@ -4,6 +4,7 @@
 #include "base/flight_recorder.hpp"
 #include "engine/engine.hpp"
 #include "engine/schedule_queue.hpp"
+#include "onesided/one_sided_engine.hpp"
 #include "tests/engine/shaped.hpp"
 #include "tests/traffic/slowdown.hpp"
 #include "translators/loopback/loopback.hpp"
@@ -35,6 +36,7 @@ struct Node {
   std::unique_ptr<Shaped> translator;
   std::unique_ptr<engine::ScheduleQueue> queue;
   std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<onesided::OneSidedEngine> one_sided;
 
   [[nodiscard]] std::uint64_t figure(std::string_view name) const {
     for (const auto& figure : engine->figures())
@@ -57,6 +59,7 @@ class Cluster {
       engine::ScheduleQueue* queue = node.queue.get();
       node.engine = *engine::Engine::create(rank, size, limits, {&queue, 1}, node.recorder);
       node.engine->set_contacts(std::vector<engine::Contact>(size));
+      node.one_sided = std::make_unique<onesided::OneSidedEngine>(node.engine->services());
     }
   }
 

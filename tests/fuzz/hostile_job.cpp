@@ -1,6 +1,6 @@
 #include "tests/fuzz/hostile_job.hpp"
 
-#include "engine/onesided/records.hpp"
+#include "onesided/records.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,6 +37,7 @@ HostileNetwork::Shape shape_of(std::uint8_t bits) {
 // What a record of that kind holds before its payload.
 std::size_t body_bytes(RecordKind kind) {
   using namespace engine;
+  using namespace onesided;
   switch (kind) {
     case RecordKind::eager_synchronous: return sizeof(SynchronousHead);
     case RecordKind::request_to_send:
@@ -124,6 +125,7 @@ HostileJob::HostileJob(Input& input) : input_(input) {
   std::vector<engine::Contact> contacts(kSize, engine::Contact{.address = {}, .port = 1});
   contacts[kSelf].port = 0;
   engine_->set_contacts(std::move(contacts));
+  one_sided_engine_ = std::make_unique<onesided::OneSidedEngine>(engine_->services());
   area_ = reinterpret_cast<engine::BootstrapArea*>(network_->block(ir::MemoryKey{101}).data());
   exposed_.reserve(64);
 }
@@ -509,7 +511,7 @@ void HostileJob::own_area() {
   const auto choice = input_.take<std::uint8_t>();
   const AreaId id{choice & 3U};
   const Access access = (choice & 4U) != 0 ? Access::all() : Access::only({Rank{2}});
-  engine::OneSidedEngine& primitives = engine_->one_sided();
+  onesided::OneSidedEngine& primitives = *one_sided_engine_;
   switch ((choice >> 3U) & 3U) {
     case 0: static_cast<void>(primitives.allocate(id, 64U + (choice >> 5U) * 256U, access)); break;
     case 1:
@@ -531,8 +533,8 @@ void HostileJob::one_sided() {
   const Rank target{(choice & 32U) != 0 ? kSelf : peer()};
   mine.target = static_cast<std::uint32_t>(target);
   const Place place{.peer = target, .area = AreaId{choice & 3U}, .offset = (choice & 4U) != 0 ? word() : choice & 24U};
-  engine::OneSidedEngine& primitives = engine_->one_sided();
-  engine::OneSidedEngine::Move move{.place = place, .local = mine.memory};
+  onesided::OneSidedEngine& primitives = *one_sided_engine_;
+  onesided::OneSidedEngine::Move move{.place = place, .local = mine.memory};
   if ((kind & 8U) != 0) move.selection = Selection::strided(4, mine.memory.size() / 8, 8, 8);
   if ((kind & 16U) != 0) {
     mine.bits.assign(2, 0x5555'1234'5555'9999ULL);
@@ -570,7 +572,7 @@ void HostileJob::lock() {
   const Rank home{(choice & 4U) != 0 ? kSelf : peer()};
   const AreaId id{choice & 3U};
   mine.target = static_cast<std::uint32_t>(home);
-  engine::OneSidedEngine& primitives = engine_->one_sided();
+  onesided::OneSidedEngine& primitives = *one_sided_engine_;
   switch ((choice >> 4U) & 3U) {
     case 0:
       if (!primitives.lock_now(home, id)) primitives.lock(home, id, mine.status);

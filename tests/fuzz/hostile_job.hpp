@@ -7,6 +7,7 @@
 #include "base/fuzz_input.hpp"
 #include "engine/engine.hpp"
 #include "engine/schedule_queue.hpp"
+#include "onesided/one_sided_engine.hpp"
 #include "tests/fuzz/hostile_network.hpp"
 #include "translators/loopback/loopback.hpp"
 
@@ -122,6 +123,7 @@ class HostileJob {
   std::unique_ptr<HostileNetwork> network_;
   std::unique_ptr<engine::ScheduleQueue> queue_;
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<onesided::OneSidedEngine> one_sided_engine_;
   engine::BootstrapArea* area_ = nullptr;
   std::function<void()> also_;
   std::array<std::uint64_t, kSize> at_{}; // where each peer's next record goes

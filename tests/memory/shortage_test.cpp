@@ -51,6 +51,7 @@ struct Process {
   std::unique_ptr<Sheltered> translator;
   std::unique_ptr<engine::ScheduleQueue> queue;
   std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<onesided::OneSidedEngine> one_sided;
   std::unique_ptr<collective::Barriers> barriers;
   std::unique_ptr<collective::Exchanges> exchanges;
   std::unique_ptr<pattern::Patterns> patterns;
@@ -87,12 +88,13 @@ class Hardship {
       engine::ScheduleQueue* queue = process.queue.get();
       process.engine = *engine::Engine::create(rank, kSize, usual_limits(), {&queue, 1}, process.recorder);
       process.engine->set_contacts(std::vector<engine::Contact>(kSize));
+      process.one_sided = std::make_unique<onesided::OneSidedEngine>(process.engine->services());
       process.barriers = std::make_unique<collective::Barriers>(*process.engine);
       process.exchanges = std::make_unique<collective::Exchanges>(*process.engine, grouping);
       process.patterns = std::make_unique<pattern::Patterns>(*process.engine);
-      EXPECT_TRUE(process.engine->one_sided().allocate(kOpenArea, kAreaBytes, Access::all()));
+      EXPECT_TRUE(process.one_sided->allocate(kOpenArea, kAreaBytes, Access::all()));
     }
-    EXPECT_TRUE(processes_[0].engine->one_sided().create_lock(kHomeLock));
+    EXPECT_TRUE(processes_[0].one_sided->create_lock(kHomeLock));
   }
 
   void run() {
@@ -336,14 +338,14 @@ class Hardship {
     const Place to{Rank{(process.rank + 1) % kSize}, kOpenArea, 4096 * process.rank};
     const bool signal = i % 2 == 0;
     return one_sided("push", held, [&process, &held, to, signal] {
-      process.engine->one_sided().push(
-          {.place = to, .local = held.out, .signal = signal ? Signal::event(Tag{4}) : Signal{}}, held.status);
+      process.one_sided->push({.place = to, .local = held.out, .signal = signal ? Signal::event(Tag{4}) : Signal{}},
+                              held.status);
     });
   }
   Errand add_one(Process& process) {
     Held& held = hold();
     Errand errand = one_sided("atomic", held, [&process, &held] {
-      process.engine->one_sided().atomic({Rank{0}, kOpenArea, kAreaBytes - 8}, Atomic::add(1), held.status);
+      process.one_sided->atomic({Rank{0}, kOpenArea, kAreaBytes - 8}, Atomic::add(1), held.status);
     });
     errand.check = [this, &held] {
       EXPECT_EQ(held.status.code(), ErrorCode::ok);
@@ -360,8 +362,8 @@ class Hardship {
                   .begin =
                       [&process, &held] {
                         held.status.reset();
-                        process.engine->one_sided().mcast(kAll, {.place = {{}, kOpenArea, 20'480}, .local = held.out},
-                                                          held.status);
+                        process.one_sided->mcast(kAll, {.place = {{}, kOpenArea, 20'480}, .local = held.out},
+                                                 held.status);
                         return ErrorCode::ok;
                       },
                   .ended = [&held] { return held.status.ended(); },
@@ -374,9 +376,9 @@ class Hardship {
     Held& held = hold();
     return one_sided(take ? "lock" : "unlock", held, [&process, &held, take] {
       if (take)
-        process.engine->one_sided().lock(Rank{0}, kHomeLock, held.status);
+        process.one_sided->lock(Rank{0}, kHomeLock, held.status);
       else
-        process.engine->one_sided().unlock(Rank{0}, kHomeLock, held.status);
+        process.one_sided->unlock(Rank{0}, kHomeLock, held.status);
     });
   }
   Errand barrier(Process& process) {

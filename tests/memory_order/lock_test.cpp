@@ -1,11 +1,11 @@
 // Locks, the processes that want one as threads: one at a time, each sees what the last has left, nobody is forgotten, also when
 // one of them dies at any step.
 #include "base/flight_recorder.hpp"
-#include "engine/onesided/locks.hpp"
+#include "onesided/locks/locks.hpp"
 #include "tests/memory_order/every_order.hpp"
 #include "translators/execute.hpp"
 
-#include "engine/onesided/locks.cpp" // its steps over the model's memory
+#include "onesided/locks/locks.cpp" // its steps over the model's memory
 
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ class Network final : public ir::Translator {
   std::vector<ir::Event> events_;
 };
 
-class Member final : public engine::OneSidedHost {
+class Member final : public engine::ProtocolHost {
  public:
   Member(Shared& shared, std::uint32_t rank, std::uint32_t size)
       : shared_(shared), engine_(rank, size, {}, recorder_), area_(common_.known.find_or_add(0, kLockId)) {}
@@ -92,8 +92,8 @@ class Member final : public engine::OneSidedHost {
     by_commands_ = by_commands;
     locks_.emplace(common_);
     area_.seat = {};
-    area_.state = engine::KnownArea::State::open;
-    area_.kind = engine::AreaKind::lock;
+    area_.state = onesided::KnownArea::State::open;
+    area_.kind = onesided::AreaKind::lock;
     area_.atomics = true;
     area_.bytes = sizeof shared_.lock;
     network_.emplace(shared_);
@@ -180,9 +180,9 @@ class Member final : public engine::OneSidedHost {
   base::FlightRecorder recorder_{1};
   engine::EngineState engine_;
   engine::Outbox outbox_{engine_};
-  engine::OneSidedCommon common_{.engine = engine_, .outbox = outbox_, .host = *this};
-  std::optional<engine::BasicLocks<ModelMemory>> locks_;
-  engine::KnownArea& area_;
+  onesided::Common common_{.engine = engine_, .outbox = outbox_, .host = *this};
+  std::optional<onesided::BasicLocks<ModelMemory>> locks_;
+  onesided::KnownArea& area_;
   std::atomic<std::uint64_t> live_{1};
   std::atomic<std::uint64_t> inside_{0};
   std::optional<Tracker> status_;
@@ -213,10 +213,10 @@ class LockProgram {
   explicit LockProgram(Form form) : form_(form) {
     for (std::uint32_t rank = 0; rank < form_.members; ++rank) members_.at(rank).emplace(shared_, rank, form_.members);
     if (form_.fallen != Form::Fallen::holder && form_.fallen != Form::Fallen::in_gap) return;
-    const engine::LockLayout layout{.size = form_.members};
-    shared_.lock[engine::LockLayout::kState / 8] = engine::LockState{.next = 1, .serving = 0}.pack();
+    const onesided::LockLayout layout{.size = form_.members};
+    shared_.lock[onesided::LockLayout::kState / 8] = onesided::LockState{.next = 1, .serving = 0}.pack();
     if (form_.fallen == Form::Fallen::holder)
-      shared_.lock.at(layout.claim(0) / 8) = engine::LockClaim::pack(0, 0, true);
+      shared_.lock.at(layout.claim(0) / 8) = onesided::LockClaim::pack(0, 0, true);
     if (form_.fallen == Form::Fallen::in_gap) shared_.lock.at(layout.trying(0) / 8) = 1;
   }
 

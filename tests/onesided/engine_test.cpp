@@ -360,7 +360,7 @@ TEST_P(OneSidedEngine, ALockIsNoMemoryAndMemoryNoLock) {
       at(by).mcast(peers, {.place = {.peer = {}, .area = kLock, .offset = 0}, .local = unconst(data)}, told);
       EXPECT_EQ(finish(told), ErrorCode::bad_argument);
       for (const auto take :
-           {&engine::OneSidedEngine::lock, &engine::OneSidedEngine::try_lock, &engine::OneSidedEngine::unlock}) {
+           {&onesided::OneSidedEngine::lock, &onesided::OneSidedEngine::try_lock, &onesided::OneSidedEngine::unlock}) {
         Tracker taken;
         (at(by).*take)(Rank{0}, kArea, taken);
         EXPECT_EQ(finish(taken), ErrorCode::bad_argument);

@@ -40,7 +40,7 @@ class Engines : public testing::TestWithParam<Manner> {
   void build(std::uint32_t size, std::uint64_t seed = 1) {
     cluster = std::make_unique<Cluster>(size, usual_limits(), GetParam().shape, seed);
   }
-  engine::OneSidedEngine& at(std::uint32_t rank) { return (*cluster)[rank].one_sided(); }
+  onesided::OneSidedEngine& at(std::uint32_t rank) { return *cluster->node(rank).one_sided; }
   ErrorCode finish(const Tracker& status) {
     for (int i = 0; i < 200'000 && !status.ended(); ++i) cluster->progress();
     EXPECT_TRUE(status.ended()) << (*cluster)[0].waiting_for();

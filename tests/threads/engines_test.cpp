@@ -4,6 +4,7 @@
 #include "base/shared_words.hpp"
 #include "engine/engine.hpp"
 #include "engine/schedule_queue.hpp"
+#include "onesided/one_sided_engine.hpp"
 #include "pattern/patterns.hpp"
 #include "tests/threads/one_mapping.hpp"
 #include "tests/traffic/dice.hpp"
@@ -61,6 +62,7 @@ class Process {
                                                  .chunk_bytes = 8192,
                                                  .assist = true},
                                                 {&queue, 1}, recorder_));
+    one_sided_ = std::make_unique<onesided::OneSidedEngine>(engine_->services());
     patterns_ = std::make_unique<pattern::Patterns>(*engine_);
   }
   [[nodiscard]] ir::Address address() const { return shm_->address(); }
@@ -72,9 +74,9 @@ class Process {
   // The whole life of the process, in its thread. Both draw the same dice.
   void run(std::uint64_t seed, std::uint64_t rounds, std::atomic<int>& ended) {
     Dice dice(seed);
-    const auto area = engine_->one_sided().allocate(kArea, kAreaBytes, Access::all());
+    const auto area = one_sided_->allocate(kArea, kAreaBytes, Access::all());
     expect(area.has_value(), "no area");
-    expect(rank_ != 0 || engine_->one_sided().create_lock(kLock).has_value(), "no lock");
+    expect(rank_ != 0 || one_sided_->create_lock(kLock).has_value(), "no lock");
     area_ = area->data();
     exchange(dice, 0); // both have their areas
     make_pattern(dice);
@@ -89,7 +91,7 @@ class Process {
     exchange(dice, rounds + 2); // the other has looked
     expect(pattern_->free().has_value(), "the pattern is not free");
     wait([this] { return !pattern_->running() && patterns_->progress() == 0; });
-    expect(engine_->one_sided().close(kArea).has_value(), "the area is not closed");
+    expect(one_sided_->close(kArea).has_value(), "the area is not closed");
     exchange(dice, rounds + 3);
     // It goes on until the other needs no word of it any more. That orders nothing.
     ended.fetch_add(1, std::memory_order_relaxed);
@@ -205,15 +207,15 @@ class Process {
   }
   void push(std::uint32_t to, std::uint64_t at, std::span<std::byte> data) {
     const Place place{.peer = Rank{to}, .area = kArea, .offset = at};
-    if (engine_->one_sided().push_now(place, data)) return;
+    if (one_sided_->push_now(place, data)) return;
     Tracker status;
-    engine_->one_sided().push({.place = place, .local = data}, status);
+    one_sided_->push({.place = place, .local = data}, status);
     finish(status);
   }
 
   // Counters at rank 0: one that the lock guards, one that is added to.
   void count() {
-    engine::OneSidedEngine& primitives = engine_->one_sided();
+    onesided::OneSidedEngine& primitives = *one_sided_;
     if (!primitives.lock_now(Rank{0}, kLock)) {
       Tracker status;
       primitives.lock(Rank{0}, kLock, status);
@@ -248,6 +250,7 @@ class Process {
   std::unique_ptr<translators::Shm> shm_;
   engine::ScheduleQueue queue_;
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<onesided::OneSidedEngine> one_sided_;
   std::unique_ptr<pattern::Patterns> patterns_;
   pattern::PlannedPattern* pattern_ = nullptr;
   std::vector<std::vector<std::byte>> out_;

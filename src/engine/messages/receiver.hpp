@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/engine_state.hpp"
+#include "engine/handlers.hpp"
 #include "engine/layout_cursor.hpp"
 #include "engine/messages/fetcher.hpp"
 #include "engine/messages/outbox.hpp"
@@ -9,13 +10,6 @@
 #include <algorithm>
 
 namespace heddle::engine {
-
-// What has become of a record.
-enum class Taken : std::uint8_t {
-  yes,
-  later,     // there is no memory for it now: it stays where it is, and is tried again
-  senseless, // the peer broke the protocol
-};
 
 class Receiver {
  public:

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 // Offsets from the start of the local memory and from the operation's offset in the area.
 struct Piece {
@@ -48,4 +48,4 @@ class PieceCursor {
   std::uint64_t selected_ = 0;
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

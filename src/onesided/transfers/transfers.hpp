@@ -2,14 +2,14 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/onesided/common.hpp"
-#include "engine/onesided/pieces.hpp"
-#include "engine/onesided/records.hpp"
+#include "onesided/common.hpp"
+#include "onesided/records.hpp"
+#include "onesided/transfers/pieces.hpp"
 
 #include <deque>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 struct Transfer;
 
@@ -49,7 +49,7 @@ struct Transfer {
 
 class Transfers {
  public:
-  explicit Transfers(OneSidedCommon& common) : common_(common) {}
+  explicit Transfers(Common& common) : common_(common) {}
 
   // The members that every kind has are set, the others are as new.
   Transfer& take(Transfer::Kind kind, Tracker& tracker);
@@ -92,7 +92,7 @@ class Transfers {
   void post_atomic(Transfer& transfer);
   void atomic_ended(Transfer& transfer, const ir::Event& event);
 
-  OneSidedCommon& common_;
+  Common& common_;
   base::BackedDeque<Transfer> pool_;
   base::BackedVector<Transfer*> free_;
   base::BackedVector<KnownArea*> revoked_;
@@ -109,4 +109,4 @@ std::uint64_t apply(const Atomic& operation, std::uint64_t word);
 // Does it on memory of this process; `at` is aligned to the operation's bytes. Returns what was there.
 std::uint64_t apply_here(const Atomic& operation, std::byte* at);
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

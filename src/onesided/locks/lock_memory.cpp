@@ -1,6 +1,6 @@
-#include "engine/onesided/lock_memory.hpp"
+#include "onesided/locks/lock_memory.hpp"
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -42,4 +42,4 @@ LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::u
   return {.kind = LockVerdict::Kind::wait};
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -1,19 +1,12 @@
-#include "engine/onesided/one_sided_engine.hpp"
+#include "onesided/one_sided_engine.hpp"
 
 #include <cstring>
 #include <new>
 #include <utility>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
-
-template <typename Body>
-bool load(Body& body, Lead lead, const std::byte* content) {
-  if (lead.bytes != sizeof body) return false;
-  std::memcpy(&body, content, sizeof body);
-  return true;
-}
 
 AreaKind wanted_of(Transfer::Kind kind) {
   switch (kind) {
@@ -30,6 +23,22 @@ AreaKind wanted_of(Transfer::Kind kind) {
 constexpr std::uint64_t kOwnKey = 1; // of direct access to memory of this process; 0 when it is closed
 
 } // namespace
+
+OneSidedEngine::OneSidedEngine(const engine::Services& services)
+    : handlers_(services.handlers),
+      common_{.engine = services.state, .outbox = services.outbox, .host = services.host},
+      own_(common_),
+      transfers_(common_),
+      relays_(common_, transfers_, own_),
+      multicasts_(transfers_, relays_),
+      locks_(common_) {
+  enter_rows();
+}
+
+OneSidedEngine::~OneSidedEngine() {
+  handlers_.remove(this);
+  handlers_.remove(static_cast<const engine::Protocol&>(*this));
+}
 
 Result<void> OneSidedEngine::close(AreaId id) {
   const auto number = static_cast<std::uint64_t>(id);
@@ -178,6 +187,7 @@ void OneSidedEngine::follow_up() {
   locks_.closed().clear();
   for (KnownArea* area : transfers_.revoked()) locks_.lost(*area, area->code_of_closed());
   transfers_.clear_revoked();
+  busy_ = !locks_.idle() || !transfers_.idle() || !relays_.idle();
 }
 
 ErrorCode OneSidedEngine::ask(KnownArea& area) {
@@ -202,53 +212,6 @@ ErrorCode OneSidedEngine::open_own(KnownArea& area) {
   area.open_direct(
       {.memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1});
   return ErrorCode::ok;
-}
-
-bool OneSidedEngine::record(Connection& connection, Lead lead, const std::byte* content) {
-  if (lead.kind == RecordKind::area_ask) {
-    AreaAsk body;
-    if (!load(body, lead, content)) return false;
-    own_.asked(connection, body);
-    return true;
-  }
-  if (lead.kind == RecordKind::area_grant) {
-    AreaGrant body;
-    if (!load(body, lead, content) || body.code > static_cast<std::uint32_t>(ErrorCode::system_failed)) return false;
-    granted(connection, body);
-    follow_up();
-    return true;
-  }
-  if (lead.kind == RecordKind::area_revoked) {
-    AreaRevoked body;
-    if (!load(body, lead, content)) return false;
-    revoked(connection, body);
-    return true;
-  }
-  if (lead.kind == RecordKind::area_signal) {
-    AreaSignal body;
-    if (!load(body, lead, content)) return false;
-    own_.signalled(connection, body);
-    return true;
-  }
-  if (lead.kind == RecordKind::area_scatter) return scatter(connection, {content, lead.bytes});
-  if (lead.kind == RecordKind::area_scattered) {
-    AreaScattered body;
-    if (!load(body, lead, content) || body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
-    transfers_.scatter_answered(connection, body);
-    return true;
-  }
-  if (lead.kind == RecordKind::area_relay) return relays_.record({content, lead.bytes});
-  if (lead.kind == RecordKind::area_relayed) {
-    AreaRelayed body;
-    if (!load(body, lead, content) || !relays_.answered(connection, body)) return false;
-    follow_up();
-    return true;
-  }
-  LockPassed body;
-  if (!load(body, lead, content)) return false;
-  locks_.passed(body);
-  follow_up();
-  return true;
 }
 
 bool OneSidedEngine::scatter(Connection& connection, std::span<const std::byte> content) {
@@ -310,21 +273,6 @@ void OneSidedEngine::end_waiting(KnownArea& area, ErrorCode code) {
   }
 }
 
-void OneSidedEngine::transfer_ended(const ir::Event& event) {
-  transfers_.command_ended(event);
-  follow_up();
-}
-
-void OneSidedEngine::group_put_ended(const ir::Event& event) {
-  multicasts_.command_ended(event);
-  follow_up();
-}
-
-void OneSidedEngine::lock_step_ended(const ir::Event& event) {
-  locks_.command_ended(event);
-  follow_up();
-}
-
 void OneSidedEngine::peer_lost(Connection& connection) {
   for (KnownArea& area : common_.known.all()) {
     if (area.rank != connection.rank) continue;
@@ -343,7 +291,6 @@ void OneSidedEngine::peer_died() {
 }
 
 std::size_t OneSidedEngine::progress() {
-  if (idle()) return 0;
   const std::size_t done = locks_.progress() + transfers_.progress() + relays_.progress();
   follow_up();
   return done;
@@ -363,4 +310,4 @@ std::string OneSidedEngine::waiting_for() {
   return text;
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -3,27 +3,27 @@
 #pragma once
 
 #include "base/shared_words.hpp"
-#include "engine/onesided/common.hpp"
-#include "engine/onesided/locks.hpp"
-#include "engine/onesided/multicasts.hpp"
-#include "engine/onesided/own_areas.hpp"
-#include "engine/onesided/relays.hpp"
-#include "engine/onesided/transfers.hpp"
+#include "engine/handlers.hpp"
+#include "engine/protocol.hpp"
+#include "onesided/areas/own_areas.hpp"
+#include "onesided/common.hpp"
+#include "onesided/locks/locks.hpp"
+#include "onesided/multicast/multicasts.hpp"
+#include "onesided/multicast/relays.hpp"
+#include "onesided/transfers/transfers.hpp"
 
 #include <optional>
 #include <string>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
-class OneSidedEngine {
+class OneSidedEngine final : private engine::Protocol {
  public:
-  OneSidedEngine(EngineState& engine, Outbox& outbox, OneSidedHost& host)
-      : common_{.engine = engine, .outbox = outbox, .host = host},
-        own_(common_),
-        transfers_(common_),
-        relays_(common_, transfers_, own_),
-        multicasts_(transfers_, relays_),
-        locks_(common_) {}
+  // Goes before the engine, since it gives memory back to the ports.
+  explicit OneSidedEngine(const engine::Services& services);
+  ~OneSidedEngine();
+  OneSidedEngine(const OneSidedEngine&) = delete;
+  OneSidedEngine& operator=(const OneSidedEngine&) = delete;
 
   Result<std::span<std::byte>> allocate(AreaId id, std::size_t bytes, const Access& access) {
     return own_.allocate(static_cast<std::uint64_t>(id), bytes, access);
@@ -89,21 +89,15 @@ class OneSidedEngine {
   void try_lock(Rank home, AreaId id, Tracker& tracker) { start_lock(Transfer::Kind::try_lock, home, id, tracker); }
   void unlock(Rank home, AreaId id, Tracker& tracker) { start_lock(Transfer::Kind::unlock, home, id, tracker); }
 
-  // For the engine: what has arrived. False: a record that makes no sense.
-  bool record(Connection& connection, Lead lead, const std::byte* content);
-  void transfer_ended(const ir::Event& event);
-  void group_put_ended(const ir::Event& event);
-  void lock_step_ended(const ir::Event& event);
-  void peer_lost(Connection& connection);
-  // The peer was lost before, and is now known to be dead: what it had locked is free.
-  void peer_died();
-
-  [[nodiscard]] bool idle() const { return locks_.idle() && transfers_.idle() && relays_.idle(); }
-  std::size_t progress();
-  [[nodiscard]] bool tries_again() const { return locks_.tries_again() || !transfers_.idle() || !relays_.idle(); }
-  [[nodiscard]] std::string waiting_for();
-
  private:
+  // Protocol
+  std::size_t progress() override;
+  [[nodiscard]] bool tries_again() const override {
+    return locks_.tries_again() || !transfers_.idle() || !relays_.idle();
+  }
+  [[nodiscard]] std::string waiting_for() override;
+
+  void enter_rows();
   // The area as direct memory that holds the bytes; null where something else has to be looked at.
   [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const {
     const KnownArea* area =
@@ -128,11 +122,15 @@ class OneSidedEngine {
   void revoked(Connection& connection, const AreaRevoked& record);
   bool scatter(Connection& connection, std::span<const std::byte> content);
   void end_waiting(KnownArea& area, ErrorCode code);
+  void peer_lost(Connection& connection);
+  // The peer was lost before, and is now known to be dead: what it had locked is free.
+  void peer_died();
   // After anything that may have ended or admitted operations: multicasts that have all their keys begin, and locks of areas
   // that have turned out to be closed end too.
   void follow_up();
 
-  OneSidedCommon common_;
+  engine::Handlers& handlers_;
+  Common common_;
   OwnAreaTable own_;
   Transfers transfers_;
   Relays relays_;
@@ -140,4 +138,4 @@ class OneSidedEngine {
   Locks locks_;
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 // area_ask: the peer wants to use an area of this process.
 struct AreaAsk {
@@ -94,4 +94,4 @@ inline constexpr std::size_t kLargestBody = 40;
 static_assert(sizeof(AreaGrant) <= kLargestBody && sizeof(AreaSignal) <= kLargestBody &&
               sizeof(AreaScatter) <= kLargestBody && sizeof(AreaRelayed) <= kLargestBody);
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -1,10 +1,10 @@
-#include "engine/onesided/relay_tree.hpp"
+#include "onesided/multicast/relay_tree.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 namespace {
 
 // Hands on as the engines do; counts how often each is reached, and checks `behind` against who was really behind.
@@ -39,4 +39,4 @@ TEST(RelayTree, IsNoDeeperThanItMustBe) {
 }
 
 } // namespace
-} // namespace heddle::engine
+} // namespace heddle::onesided

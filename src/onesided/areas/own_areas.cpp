@@ -1,4 +1,4 @@
-#include "engine/onesided/own_areas.hpp"
+#include "onesided/areas/own_areas.hpp"
 
 #include "base/memory_range.hpp"
 
@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -201,4 +201,4 @@ void OwnAreaTable::signalled(Connection& connection, const AreaSignal& signal) {
   common_.engine.events.push_now(event);
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

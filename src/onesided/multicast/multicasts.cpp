@@ -1,10 +1,10 @@
-#include "engine/onesided/multicasts.hpp"
+#include "onesided/multicast/multicasts.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -131,7 +131,7 @@ void Multicasts::post(GroupPut& put) {
   command.operation = ir::Operation::put;
   command.flags = ir::Flags::signalled;
   command.peer = put.group->number;
-  command.cookie = make_cookie(CookieKind::transfer, put.index);
+  command.cookie = engine::make_cookie(CookieKind::group_put, put.index);
   for (Piece piece; first.cursor.next(piece, put.group->queue->capabilities().largest_transfer);) {
     command.remote = {.key = {}, .offset = first.offset + piece.remote};
     command.local = first.local.data() + piece.local;
@@ -148,7 +148,7 @@ void Multicasts::post(GroupPut& put) {
 }
 
 void Multicasts::command_ended(const ir::Event& event) {
-  GroupPut& put = puts_[cookie_number(event.cookie)];
+  GroupPut& put = puts_[engine::cookie_number(event.cookie)];
   --put.in_flight;
   --put.group->in_use;
   if (put.code == ErrorCode::ok) put.code = code_of(event, nullptr);
@@ -188,4 +188,4 @@ void Multicasts::relay(base::BackedVector<Transfer*>& receivers) {
   relays_.start(chosen_);
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -7,15 +7,15 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/onesided/relays.hpp"
-#include "engine/onesided/transfers.hpp"
+#include "onesided/multicast/relays.hpp"
+#include "onesided/transfers/transfers.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <span>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 class Multicasts {
  public:
@@ -68,4 +68,4 @@ class Multicasts {
   std::uint64_t launches_ = 0;
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

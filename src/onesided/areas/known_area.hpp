@@ -2,9 +2,9 @@
 #pragma once
 
 #include "engine/connection/connection.hpp"
-#include "engine/onesided/lock_memory.hpp"
 #include "ir/direct_area.hpp"
 #include "ir/event.hpp"
+#include "onesided/locks/lock_memory.hpp"
 
 #include <heddle/onesided.hpp>
 
@@ -14,7 +14,9 @@
 #include <deque>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
+
+using engine::Connection;
 
 struct Transfer;
 
@@ -121,4 +123,4 @@ class KnownAreas {
   std::deque<KnownArea> areas_;
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

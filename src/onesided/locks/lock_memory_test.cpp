@@ -1,10 +1,10 @@
-#include "engine/onesided/lock_memory.hpp"
+#include "onesided/locks/lock_memory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 namespace {
 
 constexpr std::uint32_t kSize = 5;
@@ -125,4 +125,4 @@ TEST(LockMemory, AClaimOfAnEarlierLapIsNone) {
 }
 
 } // namespace
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -1,4 +1,4 @@
-#include "engine/onesided/pieces.hpp"
+#include "onesided/transfers/pieces.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 namespace {
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
@@ -99,4 +99,4 @@ TEST(Pieces, OfChangesAreTheWordsThatDiffer) {
 }
 
 } // namespace
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -22,7 +22,7 @@
 #include <span>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 struct LockState {
   std::uint32_t next = 0;
@@ -137,4 +137,4 @@ struct LockSeat {
   }
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

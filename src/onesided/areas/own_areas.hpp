@@ -1,15 +1,15 @@
 // The areas that this process has opened, and who may have their keys.
 #pragma once
 
-#include "engine/onesided/common.hpp"
-#include "engine/onesided/records.hpp"
+#include "onesided/common.hpp"
+#include "onesided/records.hpp"
 
 #include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 struct OwnArea {
   std::span<std::byte> memory;
@@ -24,7 +24,7 @@ struct OwnArea {
 
 class OwnAreaTable {
  public:
-  explicit OwnAreaTable(OneSidedCommon& common) : common_(common) {}
+  explicit OwnAreaTable(Common& common) : common_(common) {}
   // Closes all.
   ~OwnAreaTable();
   OwnAreaTable(const OwnAreaTable&) = delete;
@@ -56,8 +56,8 @@ class OwnAreaTable {
   [[nodiscard]] const OwnArea* opened_by(const Connection& connection, std::uint64_t id, std::uint64_t key);
   [[nodiscard]] std::size_t port_of(const Connection& connection) const;
 
-  OneSidedCommon& common_;
+  Common& common_;
   std::map<std::uint64_t, OwnArea> areas_;
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

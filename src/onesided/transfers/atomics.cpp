@@ -1,8 +1,8 @@
 // Atomic operations. Networks have compare-and-swap and fetch-and-add of 8 bytes: the others are tried with compare-and-swap
 // on the 8 bytes around the word until nobody has come in between.
-#include "engine/onesided/transfers.hpp"
+#include "onesided/transfers/transfers.hpp"
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -97,7 +97,7 @@ void Transfers::post_atomic(Transfer& transfer) {
   ir::Command command;
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{area.rank};
-  command.cookie = make_cookie(CookieKind::transfer, transfer.index);
+  command.cookie = engine::make_cookie(CookieKind::transfer, transfer.index);
   command.remote = area.place.at(transfer.offset - transfer.offset % kWord);
   command.bytes = 0;
   command.head_bytes = 0;
@@ -139,4 +139,4 @@ void Transfers::atomic_ended(Transfer& transfer, const ir::Event& event) {
     post_atomic(transfer);
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

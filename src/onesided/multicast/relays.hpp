@@ -7,9 +7,9 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/onesided/own_areas.hpp"
-#include "engine/onesided/relay_tree.hpp"
-#include "engine/onesided/transfers.hpp"
+#include "onesided/areas/own_areas.hpp"
+#include "onesided/multicast/relay_tree.hpp"
+#include "onesided/transfers/transfers.hpp"
 
 #include <cstdint>
 #include <list>
@@ -17,12 +17,11 @@
 #include <span>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 class Relays {
  public:
-  Relays(OneSidedCommon& common, Transfers& transfers, OwnAreaTable& own)
-      : common_(common), transfers_(transfers), own_(own) {}
+  Relays(Common& common, Transfers& transfers, OwnAreaTable& own) : common_(common), transfers_(transfers), own_(own) {}
 
   // Whether others may hand on to this receiver: it is opened to all, so that its key is no secret, and a record with the names
   // of so many receivers fits through its ring.
@@ -88,7 +87,7 @@ class Relays {
   void miss(const AreaRelay& head, std::span<const RelayReceiver> receivers);
   void put_into_place(const AreaRelay& head, const RelayReceiver& self, std::span<const std::byte> runs);
 
-  OneSidedCommon& common_;
+  Common& common_;
   Transfers& transfers_;
   OwnAreaTable& own_;
   base::BackedList<Relay> under_way_;
@@ -98,4 +97,4 @@ class Relays {
   base::BackedVector<Missed> missed_;                          // of this process's relays
 };
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -1,12 +1,12 @@
 // Pushes of many small pieces on networks where every put costs as much as some hundred bytes: the pieces travel together in
 // records, and the owner's processor puts them into place, as the interface of RHiNET does for its diffs.
-#include "engine/onesided/runs.hpp"
-#include "engine/onesided/transfers.hpp"
+#include "onesided/transfers/runs.hpp"
+#include "onesided/transfers/transfers.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -75,4 +75,4 @@ void Transfers::peer_lost(const Connection& connection) {
   }
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 // A stretch of the row.
 struct TreePart {
@@ -30,4 +30,4 @@ constexpr TreePart behind(std::size_t count, std::size_t fanout, std::size_t at)
   }
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

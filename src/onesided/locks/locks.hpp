@@ -10,18 +10,18 @@
 
 #include "base/reserve.hpp"
 #include "base/shared_words.hpp"
-#include "engine/onesided/common.hpp"
-#include "engine/onesided/records.hpp"
+#include "onesided/common.hpp"
+#include "onesided/records.hpp"
 
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 // `Memory` is how words are reached in direct memory (base/shared_words.hpp).
 template <typename Memory>
 class BasicLocks {
  public:
-  explicit BasicLocks(OneSidedCommon& common) : common_(common), layout_{.size = common.engine.size} {}
+  explicit BasicLocks(Common& common) : common_(common), layout_{.size = common.engine.size} {}
 
   [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
   // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
@@ -103,7 +103,7 @@ class BasicLocks {
     return base::word_at(area.seat.direct.memory + offset);
   }
 
-  OneSidedCommon& common_;
+  Common& common_;
   LockLayout layout_;
   base::BackedVector<KnownArea*> waiting_;
   base::BackedVector<KnownArea*> closed_;
@@ -150,4 +150,4 @@ inline bool BasicLocks<Memory>::unlock_now(KnownArea& area) {
   return left;
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -1,11 +1,11 @@
-#include "engine/onesided/pieces.hpp"
+#include "onesided/transfers/pieces.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -111,4 +111,4 @@ bool PieceCursor::find_changes(Piece& piece) {
   return true;
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

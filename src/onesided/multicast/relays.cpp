@@ -1,13 +1,13 @@
-#include "engine/onesided/relays.hpp"
+#include "onesided/multicast/relays.hpp"
 
-#include "engine/onesided/runs.hpp"
+#include "onesided/transfers/runs.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -279,4 +279,4 @@ void Relays::put_into_place(const AreaRelay& head, const RelayReceiver& self, st
                            .missed = 0});
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

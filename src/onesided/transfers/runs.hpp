@@ -2,15 +2,15 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/onesided/pieces.hpp"
-#include "engine/onesided/records.hpp"
+#include "onesided/records.hpp"
+#include "onesided/transfers/pieces.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 // Of one record's runs: the owner works on one while the next is on its way.
 inline constexpr std::uint64_t kMostPacked = 16 << 10;
@@ -33,4 +33,4 @@ inline bool pack_runs(PieceCursor& cursor, std::span<const std::byte> local, std
   return !into.empty();
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

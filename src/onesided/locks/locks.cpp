@@ -1,9 +1,9 @@
-#include "engine/onesided/locks.hpp"
+#include "onesided/locks/locks.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -41,9 +41,9 @@ ir::Command BasicLocks<Memory>::command(KnownArea& area, std::uint64_t offset, S
   ir::Command command;
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{area.rank};
-  command.cookie = make_cookie(CookieKind::lock_step, (std::uint64_t{area.index} << (kUseBits + kStepBits)) |
-                                                          ((area.seat.generation & kUseMask) << kStepBits) |
-                                                          static_cast<std::uint64_t>(step));
+  command.cookie = engine::make_cookie(CookieKind::lock_step, (std::uint64_t{area.index} << (kUseBits + kStepBits)) |
+                                                                  ((area.seat.generation & kUseMask) << kStepBits) |
+                                                                  static_cast<std::uint64_t>(step));
   command.remote = area.place.at(offset);
   command.bytes = 0;
   command.head_bytes = 0;
@@ -366,7 +366,7 @@ bool BasicLocks<Memory>::tries_again() const {
 
 template <typename Memory>
 void BasicLocks<Memory>::command_ended(const ir::Event& event) {
-  const std::uint64_t number = cookie_number(event.cookie);
+  const std::uint64_t number = engine::cookie_number(event.cookie);
   KnownArea& area = common_.known.all()[number >> (kUseBits + kStepBits)];
   const auto step = static_cast<Step>(number & ((1U << kStepBits) - 1));
   LockSeat& seat = area.seat;
@@ -606,4 +606,4 @@ void BasicLocks<Memory>::took_over(KnownArea& area, bool done) {
 
 template class BasicLocks<base::Processor>;
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

@@ -1,11 +1,11 @@
-#include "engine/onesided/transfers.hpp"
+#include "onesided/transfers/transfers.hpp"
 
 #include "base/shared_words.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-namespace heddle::engine {
+namespace heddle::onesided {
 
 namespace {
 
@@ -135,7 +135,7 @@ void Transfers::post_piece(Transfer& transfer) {
   transfer.more = transfer.cursor.next(transfer.piece, capabilities.largest_transfer);
   ir::Command command;
   command.peer = ir::Peer{area.rank};
-  command.cookie = make_cookie(CookieKind::transfer, transfer.index);
+  command.cookie = engine::make_cookie(CookieKind::transfer, transfer.index);
   command.remote = area.place.at(transfer.offset + piece.remote);
   command.local = transfer.local.data() + piece.local;
   command.bytes = piece.bytes;
@@ -187,7 +187,7 @@ void Transfers::end_if_done(Transfer& transfer) {
 }
 
 void Transfers::command_ended(const ir::Event& event) {
-  Transfer& transfer = pool_[cookie_number(event.cookie)];
+  Transfer& transfer = pool_[engine::cookie_number(event.cookie)];
   KnownArea& area = *transfer.area;
   if (event.status == ir::Status::refused && static_cast<std::uint64_t>(area.place.key) == transfer.key) forget(area);
   if (transfer.kind == Transfer::Kind::atomic) {
@@ -203,4 +203,4 @@ void Transfers::command_ended(const ir::Event& event) {
   end_if_done(transfer);
 }
 
-} // namespace heddle::engine
+} // namespace heddle::onesided

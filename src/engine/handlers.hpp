@@ -1,0 +1,117 @@
+// Who takes what comes in: a row for each kind of record and of command, the list of those who are told of a peer's end, and the
+// protocols of other rooms. The engine enters its own; another room enters what is its own when it is made.
+#pragma once
+
+#include "engine/connection/connection.hpp"
+#include "engine/cookie.hpp"
+#include "engine/protocol.hpp"
+#include "engine/record.hpp"
+#include "ir/event.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace heddle::engine {
+
+// What has become of a record.
+enum class Taken : std::uint8_t {
+  yes,
+  later,     // there is no memory for it now: it stays where it is, and is tried again
+  senseless, // the peer broke the protocol
+};
+
+// Whether more comes of a record than an end. It then stays in its ring while memory is short.
+enum class Begins : bool { no, yes };
+
+struct RecordRow {
+  Taken (*take)(void* owner, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) = nullptr;
+  void* owner = nullptr;
+  Begins begins{};
+};
+struct CommandRow {
+  // A command has ended. There is no connection where it went to a group. False: it was in vain, and is to be tried again.
+  bool (*ended)(void* owner, Connection* connection, const ir::Event& event) = nullptr;
+  void* owner = nullptr;
+};
+
+// How it ends with a peer. Told once; again, with what was known before, of a lost connection's peer that turns out to be dead or to have
+// left, and of one that had left and comes to a bad end.
+struct PeerEnd {
+  End how{};
+  End before{}; // none: this is the first news
+  [[nodiscard]] bool is_first() const { return before == End::none; }
+};
+struct EndRow {
+  void (*told)(void* owner, Connection& connection, PeerEnd end) = nullptr;
+  void* owner = nullptr;
+};
+
+// Rows of an object and a function without state, such as a lambda that captures nothing.
+template <typename Owner, typename Take>
+RecordRow record_row(Owner& owner, Begins begins, Take /*take*/) {
+  return {.take =
+              [](void* self, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+                return Take{}(*static_cast<Owner*>(self), connection, lead, tag, content);
+              },
+          .owner = &owner,
+          .begins = begins};
+}
+// Of a record that is a Body and nothing else. `take` returns whether it makes sense.
+template <typename Body, typename Owner, typename Take>
+RecordRow body_row(Owner& owner, Begins begins, Take /*take*/) {
+  return record_row(owner, begins,
+                    [](Owner& self, Connection& connection, Lead lead, std::uint64_t, const std::byte* content) {
+                      Body body;
+                      if (lead.bytes != sizeof body) return Taken::senseless;
+                      std::memcpy(&body, content, sizeof body);
+                      return Take{}(self, connection, body) ? Taken::yes : Taken::senseless;
+                    });
+}
+template <typename Owner, typename Ended>
+CommandRow command_row(Owner& owner, Ended /*ended*/) {
+  return {.ended = [](void* self, Connection* connection,
+                      const ir::Event& event) { return Ended{}(*static_cast<Owner*>(self), connection, event); },
+          .owner = &owner};
+}
+template <typename Owner, typename Told>
+EndRow end_row(Owner& owner, Told /*told*/) {
+  return {.told = [](void* self, Connection& connection,
+                     PeerEnd end) { Told{}(*static_cast<Owner*>(self), connection, end); },
+          .owner = &owner};
+}
+
+class Handlers {
+ public:
+  void set(RecordKind kind, const RecordRow& row) { records_[static_cast<std::size_t>(kind)] = row; }
+  void set(CookieKind kind, const CommandRow& row) { commands_[static_cast<std::size_t>(kind)] = row; }
+  // Told in the order of coming.
+  void tell_of_ends(const EndRow& row) { told_.push_back(row); }
+  void add(Protocol& protocol) { protocols_.push_back(&protocol); }
+  // Takes out all that stands there for it.
+  void remove(const void* owner);
+  void remove(const Protocol& protocol) { std::erase(protocols_, &protocol); }
+
+  // A record of a plausible lead (record.hpp).
+  Taken take(Connection& connection, Lead lead, const std::byte* record) const;
+  bool ended(Connection* connection, const ir::Event& event) const {
+    const auto kind = static_cast<std::size_t>(cookie_kind(event.cookie));
+    if (kind >= commands_.size() || commands_[kind].ended == nullptr) return true;
+    return commands_[kind].ended(commands_[kind].owner, connection, event);
+  }
+  void tell(Connection& connection, PeerEnd end) const {
+    for (const EndRow& row : told_) row.told(row.owner, connection, end);
+  }
+  [[nodiscard]] std::span<Protocol* const> protocols() const { return protocols_; }
+
+ private:
+  std::array<RecordRow, kRecordKinds> records_{};
+  std::array<CommandRow, kCookieKinds> commands_{};
+  std::vector<EndRow> told_;
+  std::vector<Protocol*> protocols_;
+};
+
+} // namespace heddle::engine

@@ -1,0 +1,32 @@
+// What the parts of one-sided operations share.
+#pragma once
+
+#include "engine/engine_state.hpp"
+#include "engine/messages/outbox.hpp"
+#include "engine/protocol.hpp"
+#include "onesided/areas/known_area.hpp"
+
+namespace heddle::onesided {
+
+using engine::CookieKind;
+using engine::EngineState;
+using engine::Lead;
+using engine::Outbox;
+using engine::Port;
+using engine::RecordKind;
+using engine::ScheduleQueue;
+
+struct Common {
+  EngineState& engine;
+  Outbox& outbox;
+  engine::ProtocolHost& host;
+  KnownAreas known{};
+
+  template <typename Body>
+  void tell(Connection& connection, RecordKind kind, const Body& body) {
+    outbox.write_control(connection, kind, body);
+    host.pump_later(connection);
+  }
+};
+
+} // namespace heddle::onesided
