@@ -384,8 +384,8 @@ std::size_t Engine::handle_all(bool everything) {
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
   done += grant_by_read_.progress() + fetcher_.progress();
-  for (Protocol* protocol : handlers_.protocols())
-    if (protocol->busy()) done += protocol->progress();
+  for (const ProtocolRow& row : handlers_.protocols())
+    if (*row.busy) done += row.protocol->progress();
   done += fetch_waiting();
   if (!to_pump_.empty()) done += pump_all();
   return done;

@@ -359,7 +359,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
-    return std::ranges::any_of(handlers_.protocols(), [](const Protocol* each) { return each->tries_again(); }) ||
+    return std::ranges::any_of(handlers_.protocols(),
+                               [](const ProtocolRow& row) { return row.protocol->tries_again(); }) ||
            std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Connection* connection) {
              return connection->held_back ? state_.unsolicited.has_room(0) : connection->writes_shared;
            });
@@ -370,8 +371,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
       if (port->announces || port->queue->outstanding() != 0 ||
           port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
         return false;
-    for (const Protocol* protocol : handlers_.protocols())
-      if (protocol->busy()) return false;
+    for (const ProtocolRow& row : handlers_.protocols())
+      if (*row.busy) return false;
     return connector_.idle() && grant_by_read_.idle() && fetcher_.idle() && to_pump_.empty();
   }
   // Nothing can come through it but answers, and none is awaited.

@@ -50,6 +50,11 @@ struct EndRow {
   void* owner = nullptr;
 };
 
+struct ProtocolRow {
+  Protocol* protocol = nullptr;
+  const bool* busy = nullptr; // it has something to do at the next call of progress
+};
+
 // Rows of an object and a function without state, such as a lambda that captures nothing.
 template <typename Owner, typename Take>
 RecordRow record_row(Owner& owner, Begins begins, Take /*take*/) {
@@ -90,10 +95,13 @@ class Handlers {
   void set(CookieKind kind, const CommandRow& row) { commands_[static_cast<std::size_t>(kind)] = row; }
   // Told in the order of coming.
   void tell_of_ends(const EndRow& row) { told_.push_back(row); }
-  void add(Protocol& protocol) { protocols_.push_back(&protocol); }
+  // `busy` is a word, since every call of the engine's progress looks at it.
+  void add(Protocol& protocol, const bool& busy) { protocols_.push_back({.protocol = &protocol, .busy = &busy}); }
   // Takes out all that stands there for it.
   void remove(const void* owner);
-  void remove(const Protocol& protocol) { std::erase(protocols_, &protocol); }
+  void remove(const Protocol& protocol) {
+    std::erase_if(protocols_, [&protocol](const ProtocolRow& row) { return row.protocol == &protocol; });
+  }
 
   // A record of a plausible lead (record.hpp).
   Taken take(Connection& connection, Lead lead, const std::byte* record) const;
@@ -105,13 +113,13 @@ class Handlers {
   void tell(Connection& connection, PeerEnd end) const {
     for (const EndRow& row : told_) row.told(row.owner, connection, end);
   }
-  [[nodiscard]] std::span<Protocol* const> protocols() const { return protocols_; }
+  [[nodiscard]] std::span<const ProtocolRow> protocols() const { return protocols_; }
 
  private:
   std::array<RecordRow, kRecordKinds> records_{};
   std::array<CommandRow, kCookieKinds> commands_{};
   std::vector<EndRow> told_;
-  std::vector<Protocol*> protocols_;
+  std::vector<ProtocolRow> protocols_;
 };
 
 } // namespace heddle::engine

@@ -18,8 +18,6 @@ class Outbox;
 
 class Protocol {
  public:
-  // Has something to do at the next call of progress. A look at a word, since every call of the engine's progress asks.
-  [[nodiscard]] bool busy() const { return busy_; }
   // Called while it is busy. Returns how much was done.
   virtual std::size_t progress() = 0;
   // Something has to be tried again that nobody will tell of.
@@ -29,7 +27,6 @@ class Protocol {
 
  protected:
   ~Protocol() = default;
-  bool busy_ = false;
 };
 
 class ProtocolHost {

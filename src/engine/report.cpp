@@ -65,7 +65,8 @@ std::string hex(std::uint64_t value) {
 } // namespace
 
 bool Engine::waits_since(std::uint64_t count) {
-  bool found = std::ranges::any_of(handlers_.protocols(), [](Protocol* each) { return !each->waiting_for().empty(); });
+  bool found = std::ranges::any_of(handlers_.protocols(),
+                                   [](const ProtocolRow& row) { return !row.protocol->waiting_for().empty(); });
   state_.operations.visit_all([&](const Operation& operation) {
     found = found || (operation.stage != Stage::done && operation.started < count && !stands_by(operation));
   });
@@ -121,7 +122,7 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
       text += "messages of rank " + std::to_string(connection->rank) + ": wait for memory" + held;
   if (receiver_.waiting() > 0)
     text += std::to_string(receiver_.waiting()) + " large unsolicited messages: wait for memory" + held;
-  for (Protocol* protocol : handlers_.protocols()) text += protocol->waiting_for();
+  for (const ProtocolRow& row : handlers_.protocols()) text += row.protocol->waiting_for();
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/messages/outbox.hpp"
 #include "engine/protocol.hpp"
 #include "onesided/areas/known_area.hpp"
+#include "onesided/work.hpp"
 
 namespace heddle::onesided {
 
@@ -21,12 +22,15 @@ struct Common {
   Outbox& outbox;
   engine::ProtocolHost& host;
   KnownAreas known{};
+  Work work{};
 
   template <typename Body>
   void tell(Connection& connection, RecordKind kind, const Body& body) {
     outbox.write_control(connection, kind, body);
     host.pump_later(connection);
   }
+  // The area's key no longer holds, or its memory cannot be entered any more. May be said in the middle of anything.
+  void closed(KnownArea& area) { work.add(Closed{&area}); }
 };
 
 } // namespace heddle::onesided

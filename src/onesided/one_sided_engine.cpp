@@ -20,7 +20,13 @@ AreaKind wanted_of(Transfer::Kind kind) {
   return AreaKind::plain;
 }
 
-constexpr std::uint64_t kOwnKey = 1; // of direct access to memory of this process; 0 when it is closed
+// A function for each alternative of a variant.
+template <typename... Functions>
+struct Each : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Each(Functions...) -> Each<Functions...>;
 
 } // namespace
 
@@ -30,7 +36,7 @@ OneSidedEngine::OneSidedEngine(const engine::Services& services)
       own_(common_),
       transfers_(common_),
       relays_(common_, transfers_, own_),
-      multicasts_(transfers_, relays_),
+      multicasts_(common_, transfers_, relays_),
       locks_(common_) {
   enter_rows();
 }
@@ -45,7 +51,7 @@ Result<void> OneSidedEngine::close(AreaId id) {
   if (KnownArea* area = common_.known.find(common_.engine.rank, number)) {
     area->own_live.store(0, std::memory_order_relaxed);
     transfers_.forget(*area);
-    follow_up();
+    settle();
   }
   return own_.close(number);
 }
@@ -86,7 +92,7 @@ void OneSidedEngine::start(Transfer::Kind kind, const Move& move, Tracker& track
     transfer.twin = move.twin;
     transfer.gathering = std::exchange(gathering, nullptr);
   });
-  if (gathering != nullptr) --gathering->awaited; // there was no memory for it
+  if (gathering != nullptr) release(common_, *gathering); // there was no memory for it
 }
 
 void OneSidedEngine::mcast(std::span<const Rank> peers, const Move& move, Tracker& tracker) {
@@ -109,8 +115,8 @@ void OneSidedEngine::mcast(std::span<const Rank> peers, const Move& move, Tracke
     one.place.peer = peer;
     if (!plain || !push_now(one.place, one.local)) start(Transfer::Kind::push, one, tracker, &gathering);
   }
-  --gathering.awaited; // all have been named
-  follow_up();
+  release(common_, gathering); // all have been named
+  settle();
   tracker.end(ErrorCode::ok);
 }
 
@@ -119,10 +125,12 @@ void OneSidedEngine::atomic(const Place& at, const Atomic& operation, Tracker& t
     transfer.offset = at.offset;
     transfer.atomic = operation;
   });
+  settle();
 }
 
 void OneSidedEngine::start_lock(Transfer::Kind kind, Rank home, AreaId id, Tracker& tracker) {
   begin(kind, home, id, tracker, [](Transfer&) {});
+  settle();
 }
 
 void OneSidedEngine::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
@@ -151,7 +159,7 @@ void OneSidedEngine::run(Transfer& transfer) {
     return;
   }
   if (transfer.gathering != nullptr) {
-    Multicasts::joined(transfer);
+    multicasts_.joined(transfer);
     return;
   }
   switch (transfer.kind) {
@@ -175,43 +183,6 @@ void OneSidedEngine::run(Transfer& transfer) {
       break;
     }
   }
-  follow_up();
-}
-
-void OneSidedEngine::follow_up() {
-  multicasts_.launch_complete();
-  for (KnownArea* area : locks_.closed()) {
-    transfers_.forget(*area);
-    locks_.lost(*area, area->code_of_closed());
-  }
-  locks_.closed().clear();
-  for (KnownArea* area : transfers_.revoked()) locks_.lost(*area, area->code_of_closed());
-  transfers_.clear_revoked();
-  busy_ = !locks_.idle() || !transfers_.idle() || !relays_.idle();
-}
-
-ErrorCode OneSidedEngine::ask(KnownArea& area) {
-  Connection* connection = common_.host.connection_to(area.rank);
-  if (connection->failed()) return connection->fate;
-  area.connection = connection;
-  if (area.rank == common_.engine.rank) return open_own(area);
-  common_.tell(*connection, RecordKind::area_ask, AreaAsk{.id = area.id});
-  area.state = KnownArea::State::asked;
-  return ErrorCode::ok;
-}
-
-ErrorCode OneSidedEngine::open_own(KnownArea& area) {
-  const OwnArea* own = own_.find(area.id);
-  if (own == nullptr) return ErrorCode::unknown_area;
-  area.state = KnownArea::State::open;
-  area.kind = own->kind;
-  area.place = own->places.front(); // of loopback, through which this process reaches itself
-  area.bytes = own->memory.size();
-  area.atomics = own->atomics.front();
-  area.own_live.store(kOwnKey, std::memory_order_relaxed);
-  area.open_direct(
-      {.memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1});
-  return ErrorCode::ok;
 }
 
 bool OneSidedEngine::scatter(Connection& connection, std::span<const std::byte> content) {
@@ -225,54 +196,6 @@ bool OneSidedEngine::scatter(Connection& connection, std::span<const std::byte> 
   return true;
 }
 
-void OneSidedEngine::granted(Connection& connection, const AreaGrant& grant) {
-  KnownArea* area = common_.known.find(connection.rank, grant.id);
-  if (area == nullptr || area->state != KnownArea::State::asked) return;
-  const auto code = static_cast<ErrorCode>(grant.code);
-  if (code != ErrorCode::ok) {
-    area->state = KnownArea::State::unknown;
-    end_waiting(*area, code);
-    return;
-  }
-  area->state = KnownArea::State::open;
-  area->kind = (grant.traits & AreaGrant::kLock) != 0 ? AreaKind::lock : AreaKind::plain;
-  area->place = {.key = ir::MemoryKey{grant.key}, .offset = grant.offset};
-  area->bytes = grant.bytes;
-  area->atomics = (grant.traits & AreaGrant::kAtomics) != 0;
-  area->everyone = (grant.traits & AreaGrant::kEveryone) != 0;
-  if (area->kind == AreaKind::plain || locks_.fits(*area))
-    if (ir::DirectMemory* memory = connection.queue().facets().direct_memory)
-      area->open_direct(memory->direct_area(ir::Peer{connection.rank}, area->place, grant.bytes));
-  Transfer* waiting = area->waiting.head;
-  area->waiting = {};
-  while (waiting != nullptr) {
-    Transfer* next = waiting->next;
-    waiting->next = nullptr;
-    if (area->state == KnownArea::State::open)
-      run(*waiting);
-    else
-      transfers_.finish(*waiting, area->code_of_closed());
-    waiting = next;
-  }
-}
-
-void OneSidedEngine::revoked(Connection& connection, const AreaRevoked& record) {
-  KnownArea* area = common_.known.find(connection.rank, record.id);
-  if (area == nullptr || area->state != KnownArea::State::open || area->place.key != ir::MemoryKey{record.key}) return;
-  transfers_.forget(*area);
-  follow_up();
-}
-
-void OneSidedEngine::end_waiting(KnownArea& area, ErrorCode code) {
-  Transfer* waiting = area.waiting.head;
-  area.waiting = {};
-  while (waiting != nullptr) {
-    Transfer* next = waiting->next;
-    transfers_.finish(*waiting, code);
-    waiting = next;
-  }
-}
-
 void OneSidedEngine::peer_lost(Connection& connection) {
   for (KnownArea& area : common_.known.all()) {
     if (area.rank != connection.rank) continue;
@@ -282,17 +205,30 @@ void OneSidedEngine::peer_lost(Connection& connection) {
   }
   transfers_.peer_lost(connection);
   relays_.peer_lost(connection);
-  peer_died();
+  locks_.peer_failed();
 }
 
-void OneSidedEngine::peer_died() {
-  locks_.peer_failed();
-  follow_up();
+// --- what has to be done ---
+
+void OneSidedEngine::settle() {
+  common_.work.settle(Each{[this](const Granted& task) { run_next_waiting(*task.area); },
+                           [this](const Closed& task) {
+                             transfers_.forget(*task.area);
+                             locks_.lost(*task.area, task.area->code_of_closed());
+                           },
+                           [this](const Gathered& task) { multicasts_.launch(*task.gathering); }});
 }
 
 std::size_t OneSidedEngine::progress() {
-  const std::size_t done = locks_.progress() + transfers_.progress() + relays_.progress();
-  follow_up();
+  const std::size_t done = common_.work.try_all(
+      Each{[](std::monostate) { return true; }, [this](const LockTurn& turn) { return locks_.look(*turn.area); },
+           [this](const Scattering& each) { return transfers_.scatter_again(*each.transfer); },
+           [this](const RelayMessage& message) { return relays_.write(message.bytes); },
+           [this](const Missed& missed) {
+             relays_.make_up_for(missed);
+             return true;
+           }});
+  settle();
   return done;
 }
 
@@ -303,7 +239,7 @@ std::string OneSidedEngine::waiting_for() {
     if (area.waiting.head != nullptr) text += "one-sided operation on " + where + ": waits for the owner's key\n";
     if (area.seat.tracker != nullptr)
       text += "lock in " + where + ": ticket " + std::to_string(area.seat.ticket) +
-              (area.seat.state == LockSeat::State::waiting ? " waits for its turn\n" : " is under way\n");
+              (area.seat.state == lock::State::waiting ? " waits for its turn\n" : " is under way\n");
   }
   if (transfers_.under_way() > 0)
     text += std::to_string(transfers_.under_way()) + " one-sided operations are under way\n";

@@ -79,8 +79,14 @@ class OneSidedEngine final : private engine::Protocol {
     Signal signal{};
     std::span<std::byte> twin{};
   };
-  void push(const Move& move, Tracker& tracker) { start(Transfer::Kind::push, move, tracker); }
-  void pull(const Move& move, Tracker& tracker) { start(Transfer::Kind::pull, move, tracker); }
+  void push(const Move& move, Tracker& tracker) {
+    start(Transfer::Kind::push, move, tracker);
+    settle();
+  }
+  void pull(const Move& move, Tracker& tracker) {
+    start(Transfer::Kind::pull, move, tracker);
+    settle();
+  }
   void mcast(std::span<const Rank> peers, const Move& move, Tracker& tracker);
   void atomic(const Place& at, const Atomic& operation, Tracker& tracker);
 
@@ -92,12 +98,19 @@ class OneSidedEngine final : private engine::Protocol {
  private:
   // Protocol
   std::size_t progress() override;
-  [[nodiscard]] bool tries_again() const override {
-    return locks_.tries_again() || !transfers_.idle() || !relays_.idle();
-  }
+  [[nodiscard]] bool tries_again() const override { return common_.work.tries_again(); }
   [[nodiscard]] std::string waiting_for() override;
 
+  // The rows of what comes in (rows.cpp).
+  using Self = OneSidedEngine;
   void enter_rows();
+  template <typename Body, typename Take>
+  void on_body(RecordKind kind, engine::Begins begins, Take take);
+  template <typename Take>
+  void on_bytes(RecordKind kind, engine::Begins begins, Take take);
+  template <typename Ended>
+  void on_command(CookieKind kind, Ended ended);
+
   // The area as direct memory that holds the bytes; null where something else has to be looked at.
   [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const {
     const KnownArea* area =
@@ -123,11 +136,9 @@ class OneSidedEngine final : private engine::Protocol {
   bool scatter(Connection& connection, std::span<const std::byte> content);
   void end_waiting(KnownArea& area, ErrorCode code);
   void peer_lost(Connection& connection);
-  // The peer was lost before, and is now known to be dead: what it had locked is free.
-  void peer_died();
-  // After anything that may have ended or admitted operations: multicasts that have all their keys begin, and locks of areas
-  // that have turned out to be closed end too.
-  void follow_up();
+  // The end of every call from outside: what has become ready in it is done.
+  void settle();
+  void run_next_waiting(KnownArea& area);
 
   engine::Handlers& handlers_;
   Common common_;

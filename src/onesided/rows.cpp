@@ -1,4 +1,5 @@
-// What comes in for one-sided operations: a row for each kind of record and of command, and for the end of a peer.
+// What comes in for one-sided operations: a row for each kind of record and of command, and for the end of a peer. What it makes ready is
+// done before the engine goes on.
 #include "onesided/one_sided_engine.hpp"
 
 namespace heddle::onesided {
@@ -13,87 +14,83 @@ constexpr bool is_code(std::uint64_t code) {
 
 } // namespace
 
+template <typename Body, typename Take>
+void OneSidedEngine::on_body(RecordKind kind, Begins begins, Take /*take*/) {
+  handlers_.set(kind, engine::body_row<Body>(*this, begins, [](Self& self, Connection& from, const Body& body) {
+                  const bool sound = Take{}(self, from, body);
+                  self.settle();
+                  return sound;
+                }));
+}
+
+template <typename Take>
+void OneSidedEngine::on_bytes(RecordKind kind, Begins begins, Take /*take*/) {
+  const auto take = [](Self& self, Connection& from, Lead lead, std::uint64_t, const std::byte* content) {
+    const bool sound = Take{}(self, from, std::span(content, lead.bytes));
+    self.settle();
+    return sound ? engine::Taken::yes : engine::Taken::senseless;
+  };
+  handlers_.set(kind, engine::record_row(*this, begins, take));
+}
+
+template <typename Ended>
+void OneSidedEngine::on_command(CookieKind kind, Ended /*ended*/) {
+  handlers_.set(kind, engine::command_row(*this, [](Self& self, Connection*, const ir::Event& event) {
+                  Ended{}(self, event);
+                  self.settle();
+                  return true;
+                }));
+}
+
 void OneSidedEngine::enter_rows() {
-  using Self = OneSidedEngine;
-  handlers_.add(*this);
-  handlers_.set(RecordKind::area_ask,
-                engine::body_row<AreaAsk>(*this, Begins::yes, [](Self& self, Connection& from, const AreaAsk& body) {
-                  self.own_.asked(from, body);
-                  return true;
-                }));
-  handlers_.set(RecordKind::area_grant,
-                engine::body_row<AreaGrant>(*this, Begins::no, [](Self& self, Connection& from, const AreaGrant& body) {
-                  if (!is_code(body.code)) return false;
-                  self.granted(from, body);
-                  self.follow_up();
-                  return true;
-                }));
-  handlers_.set(
-      RecordKind::area_revoked,
-      engine::body_row<AreaRevoked>(*this, Begins::no, [](Self& self, Connection& from, const AreaRevoked& body) {
-        self.revoked(from, body);
-        self.follow_up();
-        return true;
-      }));
-  handlers_.set(
-      RecordKind::area_signal,
-      engine::body_row<AreaSignal>(*this, Begins::no, [](Self& self, Connection& from, const AreaSignal& body) {
-        self.own_.signalled(from, body);
-        return true;
-      }));
-  handlers_.set(
-      RecordKind::area_scattered,
-      engine::body_row<AreaScattered>(*this, Begins::no, [](Self& self, Connection& from, const AreaScattered& body) {
-        if (!is_code(body.code)) return false;
-        self.transfers_.scatter_answered(from, body);
-        return true;
-      }));
-  handlers_.set(
-      RecordKind::area_relayed,
-      engine::body_row<AreaRelayed>(*this, Begins::no, [](Self& self, Connection& from, const AreaRelayed& body) {
-        if (!self.relays_.answered(from, body)) return false;
-        self.follow_up();
-        return true;
-      }));
-  handlers_.set(RecordKind::lock_passed,
-                engine::body_row<LockPassed>(*this, Begins::no, [](Self& self, Connection&, const LockPassed& body) {
-                  self.locks_.passed(body);
-                  self.follow_up();
-                  return true;
-                }));
-  handlers_.set(
-      RecordKind::area_scatter,
-      engine::record_row(
-          *this, Begins::yes, [](Self& self, Connection& from, Lead lead, std::uint64_t, const std::byte* content) {
-            return self.scatter(from, {content, lead.bytes}) ? engine::Taken::yes : engine::Taken::senseless;
-          }));
-  handlers_.set(RecordKind::area_relay,
-                engine::record_row(*this, Begins::yes,
-                                   [](Self& self, Connection&, Lead lead, std::uint64_t, const std::byte* content) {
-                                     const bool sound = self.relays_.record({content, lead.bytes});
-                                     self.follow_up();
-                                     return sound ? engine::Taken::yes : engine::Taken::senseless;
-                                   }));
-  handlers_.set(CookieKind::transfer, engine::command_row(*this, [](Self& self, Connection*, const ir::Event& event) {
-                  self.transfers_.command_ended(event);
-                  self.follow_up();
-                  return true;
-                }));
-  handlers_.set(CookieKind::group_put, engine::command_row(*this, [](Self& self, Connection*, const ir::Event& event) {
-                  self.multicasts_.command_ended(event);
-                  self.follow_up();
-                  return true;
-                }));
-  handlers_.set(CookieKind::lock_step, engine::command_row(*this, [](Self& self, Connection*, const ir::Event& event) {
-                  self.locks_.command_ended(event);
-                  self.follow_up();
-                  return true;
-                }));
+  handlers_.add(*this, common_.work.busy());
+  on_body<AreaAsk>(RecordKind::area_ask, Begins::yes, [](Self& self, Connection& from, const AreaAsk& ask) {
+    self.own_.asked(from, ask);
+    return true;
+  });
+  on_body<AreaGrant>(RecordKind::area_grant, Begins::no, [](Self& self, Connection& from, const AreaGrant& grant) {
+    if (!is_code(grant.code)) return false;
+    self.granted(from, grant);
+    return true;
+  });
+  on_body<AreaRevoked>(RecordKind::area_revoked, Begins::no,
+                       [](Self& self, Connection& from, const AreaRevoked& revoked) {
+                         self.revoked(from, revoked);
+                         return true;
+                       });
+  on_body<AreaSignal>(RecordKind::area_signal, Begins::no, [](Self& self, Connection& from, const AreaSignal& signal) {
+    self.own_.signalled(from, signal);
+    return true;
+  });
+  on_bytes(RecordKind::area_scatter, Begins::yes, [](Self& self, Connection& from, std::span<const std::byte> content) {
+    return self.scatter(from, content);
+  });
+  on_body<AreaScattered>(RecordKind::area_scattered, Begins::no,
+                         [](Self& self, Connection& from, const AreaScattered& answer) {
+                           if (!is_code(answer.code)) return false;
+                           self.transfers_.scatter_answered(from, answer);
+                           return true;
+                         });
+  on_bytes(RecordKind::area_relay, Begins::yes,
+           [](Self& self, Connection&, std::span<const std::byte> content) { return self.relays_.record(content); });
+  on_body<AreaRelayed>(
+      RecordKind::area_relayed, Begins::no,
+      [](Self& self, Connection& from, const AreaRelayed& answer) { return self.relays_.answered(from, answer); });
+  on_body<LockPassed>(RecordKind::lock_passed, Begins::no, [](Self& self, Connection&, const LockPassed& passed) {
+    self.locks_.passed(passed);
+    return true;
+  });
+
+  on_command(CookieKind::transfer, [](Self& self, const ir::Event& event) { self.transfers_.command_ended(event); });
+  on_command(CookieKind::group_put, [](Self& self, const ir::Event& event) { self.multicasts_.command_ended(event); });
+  on_command(CookieKind::lock_step, [](Self& self, const ir::Event& event) { self.locks_.command_ended(event); });
+
   handlers_.tell_of_ends(engine::end_row(*this, [](Self& self, Connection& connection, engine::PeerEnd end) {
     if (end.is_first())
       self.peer_lost(connection);
     else if (end.before == engine::End::connection_lost)
-      self.peer_died();
+      self.locks_.peer_failed(); // what it had locked is free
+    self.settle();
   }));
 }
 

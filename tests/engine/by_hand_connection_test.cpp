@@ -231,5 +231,49 @@ TEST_F(ByHand, WhoIsToldThatAConnectionIsGivenUpLosesItToo) {
   EXPECT_NE(refused.error().fact.find("given it up"), std::string::npos) << refused.error().fact;
 }
 
+// Who is on the list hears of a peer's end once, with how; and again when it turns out to be another.
+struct Mourner {
+  std::vector<engine::PeerEnd> told{};
+  std::vector<std::uint32_t> ranks{};
+
+  explicit Mourner(engine::Engine& engine) {
+    engine.handlers().tell_of_ends(
+        engine::end_row(*this, [](Mourner& self, engine::Connection& connection, engine::PeerEnd end) {
+          self.told.push_back(end);
+          self.ranks.push_back(connection.rank);
+        }));
+  }
+  void expect(std::size_t times, engine::End how, engine::End before) const {
+    ASSERT_EQ(told.size(), times);
+    EXPECT_EQ(told.back().how, how);
+    EXPECT_EQ(told.back().before, before);
+    EXPECT_EQ(ranks.back(), kPeer);
+  }
+};
+
+TEST_F(ByHand, WhoeverIsOnTheListHearsOnceThatAPeerHasDied) {
+  const Mourner mourner(*engine_);
+  for (int times = 0; times < 2; ++times) {
+    engine_->peer_failed(kPeer);
+    mourner.expect(1, engine::End::died, engine::End::none);
+  }
+  engine_->peer_left(kPeer);
+  mourner.expect(1, engine::End::died, engine::End::none);
+}
+
+TEST_F(ByHand, WhoeverIsOnTheListHearsWhatHasBecomeOfTheOtherEndOfALostConnection) {
+  const Mourner mourner(*engine_);
+  std::byte* ring = connect_as_responder();
+  lay(ring, 0, RecordKind::broken_off, 0, 0, 0);
+  progress();
+  mourner.expect(1, engine::End::connection_lost, engine::End::none);
+  engine_->peer_left(kPeer);
+  mourner.expect(2, engine::End::left, engine::End::connection_lost);
+  engine_->peer_failed(kPeer);
+  mourner.expect(3, engine::End::died, engine::End::left);
+  engine_->peer_failed(kPeer);
+  mourner.expect(3, engine::End::died, engine::End::left);
+}
+
 } // namespace
 } // namespace heddle::tests

@@ -6,6 +6,8 @@
 #include "translators/execute.hpp"
 
 #include "onesided/locks/locks.cpp" // its steps over the model's memory
+#include "onesided/locks/recovery.cpp"
+#include "onesided/locks/words.cpp"
 
 #include <gtest/gtest.h>
 
@@ -90,6 +92,7 @@ class Member final : public engine::ProtocolHost {
   void reset(bool death_known, bool keeps, bool by_commands) {
     keeps_ = keeps;
     by_commands_ = by_commands;
+    common_.work = {};
     locks_.emplace(common_);
     area_.seat = {};
     area_.state = onesided::KnownArea::State::open;
@@ -161,9 +164,9 @@ class Member final : public engine::ProtocolHost {
       return;
     }
     std::atomic<std::uint32_t>& mail = shared_.mail.at(engine_.rank);
-    if (locks_->tries_again()) {
+    if (common_.work.tries_again()) {
       assume(++rounds_ < (by_commands_ ? 5 : 3)); // it looks again until somebody else has gone on
-      locks_->progress();
+      locks_->look(area_);
       return;
     }
     assume(dead_ == 0 || heard_ != 0 || !keeps_); // nobody goes on who could tell it

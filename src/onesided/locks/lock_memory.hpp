@@ -12,6 +12,7 @@
 
 #include "base/reserve.hpp"
 #include "ir/direct_area.hpp"
+#include "onesided/locks/machine.hpp"
 
 #include <heddle/onesided.hpp>
 
@@ -106,19 +107,7 @@ LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::u
 
 // What this process has of a lock.
 struct LockSeat {
-  enum class State : std::uint8_t {
-    away,    // nothing
-    taking,  // asked for a ticket
-    trying,  // try_lock: asked for a ticket if the lock is free
-    probing, // try_lock: looks whether all who have tickets are dead
-    looking, // has a ticket, looks whether it is served
-    waiting, // until it is told
-    asking,  // is served, asks whether somebody died
-    held,
-    leaving, // serves the next ticket
-    naming,  // asks who that is
-  };
-  State state = State::away;
+  lock::State state = lock::State::away;
   bool alert = false;      // the dead may be before it: looks again and again
   bool told = false;       // while it looks: its ticket is served
   bool inspecting = false; // a reading or what follows from it is under way

@@ -1,31 +1,23 @@
-// Locks by tickets (lock_memory.hpp): taking one, handing it on, and passing over the dead. By plain memory operations where the
-// lock's area is direct memory, by commands elsewhere; the steps are the same.
-//
-//   away --lock--> taking --ticket--> held                       the ticket is served already
-//                                     looking --not yet--> waiting --told or seen--> asking --> held
-//   away --try--> trying --free--> held | --busy--> away, or where processes have died: probing
-//                 probing --free--> trying | --all dead--> asking --> held | --somebody lives--> away
-//   held --unlock--> leaving --nobody waits--> away | naming --> away      tells whoever is next
+// Locks by tickets (lock_memory.hpp): taking one and handing it on, by the steps of machine.hpp. What they do to the lock's words is the same
+// in direct memory and by commands (words.hpp); passing over the dead is in recovery.hpp.
 #pragma once
 
-#include "base/reserve.hpp"
-#include "base/shared_words.hpp"
 #include "onesided/common.hpp"
+#include "onesided/locks/recovery.hpp"
+#include "onesided/locks/words.hpp"
 #include "onesided/records.hpp"
-
-#include <vector>
 
 namespace heddle::onesided {
 
 // `Memory` is how words are reached in direct memory (base/shared_words.hpp).
 template <typename Memory>
-class BasicLocks {
+class BasicLocks final : private RecoveryHost {
  public:
-  explicit BasicLocks(Common& common) : common_(common), layout_{.size = common.engine.size} {}
+  explicit BasicLocks(Common& common) : common_(common), words_(common), recovery_(common, words_, *this) {}
 
-  [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const { return words_.layout().bytes(); }
   // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
-  [[nodiscard]] bool fits(const KnownArea& area) const { return area.bytes >= layout_.bytes() && area.atomics; }
+  [[nodiscard]] bool fits(const KnownArea& area) const { return area.bytes >= bytes() && area.atomics; }
 
   // At once, where the lock is free and nobody comes in between; the next, where nobody waits. False: nothing has happened,
   // and the general form is to be used.
@@ -33,9 +25,9 @@ class BasicLocks {
   [[nodiscard]] bool unlock_now(KnownArea& area);
 
   // The area is open. The tracker has begun, and is ended here.
-  void lock(KnownArea& area, Tracker& tracker);
-  void try_lock(KnownArea& area, Tracker& tracker);
-  void unlock(KnownArea& area, Tracker& tracker);
+  void lock(KnownArea& area, Tracker& tracker) { call(area, lock::Input::lock, tracker); }
+  void try_lock(KnownArea& area, Tracker& tracker) { call(area, lock::Input::try_lock, tracker); }
+  void unlock(KnownArea& area, Tracker& tracker) { call(area, lock::Input::unlock, tracker); }
 
   void command_ended(const ir::Event& event);
   // A record says that a ticket is served.
@@ -44,92 +36,63 @@ class BasicLocks {
   void lost(KnownArea& area, ErrorCode code);
   // A process has died: whoever waits looks whether that concerns it.
   void peer_failed();
-
-  [[nodiscard]] bool idle() const { return waiting_.empty(); }
-  // Looks at what waits. Returns how much was done.
-  std::size_t progress();
-  // A wait here depends on what nobody will tell of.
-  [[nodiscard]] bool tries_again() const;
-  // Direct memory that could not be entered: their areas are closed.
-  [[nodiscard]] base::BackedVector<KnownArea*>& closed() { return closed_; }
+  // Looks at a lock that is waited for. True: it is waited for no longer.
+  bool look(KnownArea& area);
 
  private:
-  enum class Step : std::uint8_t { main, read, raise, pass };
+  void call(KnownArea& area, lock::Input input, Tracker& tracker);
+  // `word` is what came with the input: the deaths, or the code of a loss.
+  void feed(KnownArea& area, lock::Input input, std::uint64_t word = 0) override;
+  void carry_out(KnownArea& area, lock::Effect effect, std::uint64_t word);
+  void end(KnownArea& area, ErrorCode code);
 
-  bool usable(KnownArea& area, Tracker& tracker, LockSeat::State wanted);
-  void begin(KnownArea& area, Tracker& tracker, LockSeat::State state);
-  void end(KnownArea& area, LockSeat::State state, ErrorCode code);
-
-  // The steps.
-  void got_ticket(KnownArea& area, std::uint64_t old);
-  void try_free(KnownArea& area);
-  void tried(KnownArea& area, std::uint64_t old);
-  void found_busy(KnownArea& area);
-  void probe(KnownArea& area);
+  // Effects.
+  void take_ticket(KnownArea& area);
+  void look_first(KnownArea& area);
+  void try_ticket(KnownArea& area);
+  void claim_and_look(KnownArea& area);
   void wait(KnownArea& area);
-  void served(KnownArea& area);
-  void learned_deaths(KnownArea& area, std::uint64_t deaths);
-  void served_next(KnownArea& area, std::uint64_t old);
-  void tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim);
-  void advance(KnownArea& area, const ir::Event& event);
+  void ask(KnownArea& area);
+  void serve_next(KnownArea& area);
+  void tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim) override;
 
-  // Passing over the dead.
-  void inspect(KnownArea& area);
-  void judge(KnownArea& area);
-  void remember_reading(LockSeat& seat, bool in_order);
-  void act_on(KnownArea& area, LockVerdict verdict);
-  void act_on_probe(KnownArea& area, LockVerdict verdict);
-  void start_passing(KnownArea& area, bool held);
-  void raise_deaths(KnownArea& area);
-  void raised_deaths(KnownArea& area, bool done);
-  void pass_over(KnownArea& area);
-  void passed_over(KnownArea& area, bool done);
-  void took_over(KnownArea& area, bool done);
-  void look_again(KnownArea& area);
-  // One that probes takes the next ticket with this step: there is none but the served one.
-  [[nodiscard]] static bool takes_over(const LockSeat& seat);
-  [[nodiscard]] LockReading reading_of(const base::BackedVector<std::uint64_t>& words) const {
-    return {layout_, words};
-  }
-
-  // One word of the lock: at once in direct memory, otherwise a command whose event comes with that step.
-  bool add(KnownArea& area, std::uint64_t offset, std::uint64_t value, std::uint64_t& old);
-  bool swap(KnownArea& area, std::uint64_t offset, std::uint64_t expected, std::uint64_t value, Step step,
-            std::uint64_t& old);
-  void store(KnownArea& area, std::uint64_t offset, std::uint64_t value);
-  bool read_claim(KnownArea& area, std::uint32_t ticket);
-  ir::Command command(KnownArea& area, std::uint64_t offset, Step step) const;
-  static std::uint64_t& word(const KnownArea& area, std::uint64_t offset) {
-    return base::word_at(area.seat.direct.memory + offset);
+  // What a word of the lock says, as an input.
+  void step_ended(KnownArea& area, std::uint64_t word);
+  void got_ticket(KnownArea& area, std::uint64_t old);
+  void tried(KnownArea& area, std::uint64_t old);
+  void left(KnownArea& area, std::uint64_t old);
+  [[nodiscard]] lock::Input busy_or_doubt(const KnownArea& area) const;
+  static lock::Input served_or_not(const KnownArea& area, LockState state) {
+    return state.serving == area.seat.ticket ? lock::Input::served : lock::Input::not_yet;
   }
 
   Common& common_;
-  LockLayout layout_;
-  base::BackedVector<KnownArea*> waiting_;
-  base::BackedVector<KnownArea*> closed_;
+  BasicLockWords<Memory> words_;
+  BasicRecovery<Memory> recovery_;
 };
 using Locks = BasicLocks<base::Processor>;
 extern template class BasicLocks<base::Processor>;
 
-// The steps are those of the general form (locks.cpp), but for the ticket, which is taken only if it is served at once.
+// From away to held and back as the machine steps, but for the ticket, which is taken only if it is served at once.
 template <typename Memory>
 inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (!seat.direct.exists() || seat.state != LockSeat::State::away || !seat.direct.enter()) [[unlikely]]
+  if (!seat.direct.exists() || seat.state != lock::State::away || !seat.direct.enter()) [[unlikely]]
     return false;
-  std::uint64_t& state = word(area, LockLayout::kState);
+  std::uint64_t& state = words_.word(area, LockLayout::kState);
   std::uint64_t seen = Memory::load(state, std::memory_order_relaxed);
   const LockState now = LockState::unpack(seen);
-  std::uint64_t& trying = word(area, layout_.trying(common_.engine.rank));
+  std::uint64_t& trying = words_.word(area, words_.layout().trying(common_.engine.rank));
   bool taken = now.next == now.serving;
   if (taken) {
     Memory::store(trying, 1, std::memory_order_relaxed);
     taken = Memory::compare_exchange(state, seen, seen + LockState::kTakeTicket, std::memory_order_acq_rel);
     if (taken) {
-      Memory::store(word(area, layout_.claim(now.next)), LockClaim::pack(now.next, common_.engine.rank, true),
+      Memory::store(words_.word(area, words_.layout().claim(now.next)),
+                    LockClaim::pack(now.next, common_.engine.rank, true),
                     std::memory_order_relaxed); // released with `trying`
       seat.ticket = now.next;
-      seat.state = LockSeat::State::held;
+      seat.state = lock::State::held;
     }
     Memory::store(trying, 0, std::memory_order_release);
   }
@@ -140,12 +103,12 @@ inline bool BasicLocks<Memory>::lock_now(KnownArea& area) {
 template <typename Memory>
 inline bool BasicLocks<Memory>::unlock_now(KnownArea& area) {
   LockSeat& seat = area.seat;
-  if (!seat.direct.exists() || seat.state != LockSeat::State::held || !seat.direct.enter()) [[unlikely]]
+  if (!seat.direct.exists() || seat.state != lock::State::held || !seat.direct.enter()) [[unlikely]]
     return false;
   std::uint64_t seen = LockState{.next = seat.ticket + 1, .serving = seat.ticket}.pack();
-  const bool left = Memory::compare_exchange(word(area, LockLayout::kState), seen,
+  const bool left = Memory::compare_exchange(words_.word(area, LockLayout::kState), seen,
                                              seen + LockState::serve_next(seat.ticket), std::memory_order_release);
-  if (left) seat.state = LockSeat::State::away;
+  if (left) seat.state = lock::State::away;
   seat.direct.leave();
   return left;
 }

@@ -22,42 +22,27 @@ Gathering& Multicasts::gather(std::size_t receivers) {
   if (idle_.empty()) {
     Gathering& made = gatherings_.emplace_back();
     idle_.reserve(gatherings_.size());
-    gathering_.reserve(gatherings_.size());
     idle_.push_back(&made);
   }
   Gathering& gathering = *idle_.back();
   gathering.ready.reserve(receivers);
   shared_.reserve(receivers);
   idle_.pop_back();
-  gathering_.push_back(&gathering);
   gathering.ready.clear();
   gathering.awaited = 1;
   return gathering;
 }
 
 void Multicasts::joined(Transfer& transfer) {
-  --transfer.gathering->awaited;
-  transfer.gathering->ready.push_back(&transfer);
-  transfer.gathering = nullptr;
+  Gathering& gathering = *std::exchange(transfer.gathering, nullptr);
+  gathering.ready.push_back(&transfer);
+  release(common_, gathering);
 }
 
-void Multicasts::launch_complete() {
-  for (std::size_t i = 0; i < gathering_.size();) {
-    Gathering& gathering = *gathering_[i];
-    if (gathering.awaited > 0) {
-      ++i;
-      continue;
-    }
-    gathering_.erase(gathering_.begin() + static_cast<std::ptrdiff_t>(i));
-    launch(gathering.ready);
-    idle_.push_back(&gathering);
-  }
-}
-
-void Multicasts::launch(base::BackedVector<Transfer*>& receivers) {
+void Multicasts::launch(Gathering& gathering) {
   ++launches_;
   shared_.clear();
-  for (Transfer* receiver : receivers) {
+  for (Transfer* receiver : gathering.ready) {
     KnownArea& area = *receiver->area;
     const bool again = std::exchange(area.last_multicast, launches_) == launches_; // named twice
     if (area.state != KnownArea::State::open)
@@ -72,6 +57,7 @@ void Multicasts::launch(base::BackedVector<Transfer*>& receivers) {
   put_to_group(shared_);
   relay(shared_);
   for (Transfer* receiver : shared_) transfers_.run(*receiver);
+  idle_.push_back(&gathering);
 }
 
 // --- groups ---

@@ -19,14 +19,15 @@ namespace heddle::onesided {
 
 class Multicasts {
  public:
-  Multicasts(Transfers& transfers, Relays& relays) : transfers_(transfers), relays_(relays) {}
+  Multicasts(Common& common, Transfers& transfers, Relays& relays)
+      : common_(common), transfers_(transfers), relays_(relays) {}
 
   // For the transfers of one mcast, which are then admitted one by one.
   Gathering& gather(std::size_t receivers);
   // The key of one of them is here.
-  static void joined(Transfer& transfer);
-  // Starts those that wait for no key any more.
-  void launch_complete();
+  void joined(Transfer& transfer);
+  // It waits for no key any more: starts it.
+  void launch(Gathering& gathering);
   // The event of a put to a group.
   void command_ended(const ir::Event& event);
 
@@ -47,7 +48,6 @@ class Multicasts {
     ErrorCode code{};
   };
 
-  void launch(base::BackedVector<Transfer*>& receivers);
   // Takes out of the list those that a group's put serves, or a tree.
   void put_to_group(base::BackedVector<Transfer*>& receivers);
   void relay(base::BackedVector<Transfer*>& receivers);
@@ -55,10 +55,10 @@ class Multicasts {
   void post(GroupPut& put);
   void end(GroupPut& put);
 
+  Common& common_;
   Transfers& transfers_;
   Relays& relays_;
   base::BackedDeque<Gathering> gatherings_;
-  base::BackedVector<Gathering*> gathering_; // under way
   base::BackedVector<Gathering*> idle_;
   base::BackedVector<Transfer*> chosen_;
   base::BackedVector<Transfer*> shared_;

@@ -116,7 +116,7 @@ base::BackedList<Relays::Relay>::iterator Relays::find(std::uint64_t number) {
 bool Relays::answered(const Connection& connection, const AreaRelayed& body) {
   if (body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
   if (body.missed != 0) {
-    missed_.push_back({.number = body.number, .rank = body.rank});
+    common_.work.retry(Missed{.number = body.number, .rank = body.rank});
     return true;
   }
   const auto relay = find(body.number);
@@ -156,7 +156,7 @@ void Relays::peer_lost(const Connection& connection) {
       if (relay.targets[i].receiver.rank != connection.rank) continue;
       const TreePart lost = behind(relay.targets.size(), relay.head.fanout, i);
       for (std::size_t at = i; at < lost.first + lost.count; ++at)
-        missed_.push_back({.number = relay.head.number, .rank = relay.targets[at].receiver.rank});
+        common_.work.retry(Missed{.number = relay.head.number, .rank = relay.targets[at].receiver.rank});
     }
 }
 
@@ -193,7 +193,7 @@ void Relays::hand(const AreaRelay& head, std::span<const RelayReceiver> receiver
   std::memcpy(message.data(), &mine, sizeof mine);
   std::memcpy(message.data() + sizeof mine, receivers.data(), receivers.size_bytes());
   std::memcpy(message.data() + sizeof mine + receivers.size_bytes(), runs.data(), runs.size());
-  if (!write(message)) to_write_.push_back(std::move(message));
+  if (!write(message)) common_.work.retry(RelayMessage{std::move(message)});
 }
 
 bool Relays::write(const base::BackedVector<std::byte>& message) {
@@ -215,27 +215,11 @@ void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receiver
   Connection& origin = *common_.host.connection_to(head.origin);
   for (const RelayReceiver& receiver : receivers) {
     if (head.origin == common_.engine.rank)
-      missed_.push_back({.number = head.number, .rank = receiver.rank});
+      common_.work.retry(Missed{.number = head.number, .rank = receiver.rank});
     else if (!origin.failed())
       common_.tell(origin, RecordKind::area_relayed,
                    AreaRelayed{.number = head.number, .rank = receiver.rank, .code = 0, .missed = 1});
   }
-}
-
-// Both lists may grow while they are gone through: by what is missed again, and by relays that begin when a peer turns out to be lost.
-std::size_t Relays::progress() {
-  std::size_t done = 0;
-  for (base::BackedVector<std::byte>& message : std::exchange(to_write_, {})) {
-    if (write(message))
-      ++done;
-    else
-      to_write_.push_back(std::move(message));
-  }
-  for (const Missed& missed : std::exchange(missed_, {})) {
-    make_up_for(missed);
-    ++done;
-  }
-  return done;
 }
 
 // --- a receiver ---

@@ -36,8 +36,10 @@ class Relays {
   bool answered(const Connection& connection, const AreaRelayed& answer);
   void peer_lost(const Connection& connection);
 
-  [[nodiscard]] bool idle() const { return to_write_.empty() && missed_.empty(); }
-  std::size_t progress();
+  // True: it is written, or can never be, and the origin is told. False: it waits for room or for a connection.
+  bool write(const base::BackedVector<std::byte>& message);
+  // Sends directly what others did not, or ends it.
+  void make_up_for(const Missed& missed);
 
  private:
   struct Target {
@@ -68,22 +70,13 @@ class Relays {
     std::uint64_t ended = 0; // relays with smaller numbers are of no interest any more
     base::BackedVector<Arriving> arriving;
   };
-  struct Missed {
-    std::uint64_t number = 0;
-    std::uint64_t rank = 0;
-  };
-
   void send_batch(Relay& relay);
   void batch_ended(base::BackedList<Relay>::iterator relay);
   base::BackedList<Relay>::iterator find(std::uint64_t number);
   void answer(base::BackedList<Relay>::iterator relay, Target& target, ErrorCode code);
-  // Sends directly what others did not, or ends it.
-  void make_up_for(const Missed& missed);
 
   void hand_on(AreaRelay head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs);
   void hand(const AreaRelay& head, std::span<const RelayReceiver> receivers, std::span<const std::byte> runs);
-  // True: it is written, or can never be, and the origin is told.
-  bool write(const base::BackedVector<std::byte>& message);
   void miss(const AreaRelay& head, std::span<const RelayReceiver> receivers);
   void put_into_place(const AreaRelay& head, const RelayReceiver& self, std::span<const std::byte> runs);
 
@@ -93,8 +86,6 @@ class Relays {
   base::BackedList<Relay> under_way_;
   std::uint64_t next_number_ = 1;
   base::BackedMap<std::uint32_t, FromOrigin> arriving_;
-  base::BackedVector<base::BackedVector<std::byte>> to_write_; // messages that wait for room or for a connection
-  base::BackedVector<Missed> missed_;                          // of this process's relays
 };
 
 } // namespace heddle::onesided

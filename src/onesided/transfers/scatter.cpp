@@ -45,12 +45,11 @@ bool Transfers::scatter(Transfer& transfer) {
   return true;
 }
 
-std::size_t Transfers::progress() {
-  return std::erase_if(to_scatter_, [this](Transfer* transfer) {
-    if (!scatter(*transfer)) return false;
-    end_if_done(*transfer); // it may have been refused meanwhile
-    return true;
-  });
+bool Transfers::scatter_again(Transfer& transfer) {
+  if (!scatter(transfer)) return false;
+  transfer.held_back = false;
+  end_if_done(transfer); // it may have been refused meanwhile
+  return true;
 }
 
 void Transfers::scatter_answered(const Connection& connection, const AreaScattered& answer) {
@@ -60,13 +59,12 @@ void Transfers::scatter_answered(const Connection& connection, const AreaScatter
   --transfer.in_flight;
   const auto code = static_cast<ErrorCode>(answer.code);
   if (code != ErrorCode::ok) transfer.code = code;
-  const bool all_written = std::find(to_scatter_.begin(), to_scatter_.end(), &transfer) == to_scatter_.end();
-  if (all_written) end_if_done(transfer);
+  if (!transfer.held_back) end_if_done(transfer);
 }
 
 void Transfers::peer_lost(const Connection& connection) {
-  std::erase_if(to_scatter_,
-                [&connection](const Transfer* transfer) { return transfer->area->connection == &connection; });
+  common_.work.drop_if<Scattering>(
+      [&connection](const Scattering& each) { return each.transfer->area->connection == &connection; });
   for (Transfer& transfer : pool_) {
     if (!transfer.scattered || transfer.area->connection != &connection) continue;
     transfer.in_flight = 0;

@@ -41,7 +41,7 @@ Transfer& Transfers::take(Transfer::Kind kind, Tracker& tracker) {
 
 void Transfers::finish(Transfer& transfer, ErrorCode code) {
   transfer.scattered = false;
-  if (transfer.gathering != nullptr) --transfer.gathering->awaited; // it does not take part
+  if (transfer.gathering != nullptr) release(common_, *transfer.gathering); // it does not take part
   transfer.gathering = nullptr;
   transfer.tracker->end(code);
   free_.push_back(&transfer);
@@ -53,7 +53,7 @@ void Transfers::forget(KnownArea& area) {
   if (area.rank != common_.engine.rank && !area.connection->failed())
     if (ir::DirectMemory* memory = area.connection->queue().facets().direct_memory)
       memory->leave_area(ir::Peer{area.rank}, area.place);
-  revoked_.push_back(&area);
+  common_.closed(area);
 }
 
 void Transfers::run(Transfer& transfer) {
@@ -91,7 +91,8 @@ void Transfers::move(Transfer& transfer) {
   }
   transfer.scattered = better_scattered(transfer);
   if (transfer.scattered) {
-    if (!scatter(transfer)) to_scatter_.push_back(&transfer);
+    transfer.held_back = !scatter(transfer);
+    if (transfer.held_back) common_.work.retry(Scattering{&transfer});
     return;
   }
   transfer.more = transfer.cursor.next(transfer.piece, area.connection->queue().capabilities().largest_transfer);

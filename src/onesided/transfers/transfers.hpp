@@ -39,6 +39,7 @@ struct Transfer {
   PieceCursor cursor;
   Piece piece;
   bool scattered = false;               // goes in records that the owner puts into place
+  bool held_back = false;               // one of them waits for room
   base::BackedVector<std::byte> packed; // a record's runs that wait for room
   std::uint32_t in_flight = 0;          // commands and records whose answer is not here
   std::uint32_t unsignalled = 0;        // puts since the last that asked for an event
@@ -46,6 +47,11 @@ struct Transfer {
   std::uint64_t word = 0; // the 8 bytes around an atomic's word as last seen
   bool word_known = false;
 };
+
+// One receiver less is waited for.
+inline void release(Common& common, Gathering& gathering) {
+  if (--gathering.awaited == 0) common.work.add(Gathered{&gathering});
+}
 
 class Transfers {
  public:
@@ -67,16 +73,12 @@ class Transfers {
   void scatter_answered(const Connection& connection, const AreaScattered& answer);
   // The peer is gone: what only it could answer ends.
   void peer_lost(const Connection& connection);
-  // Records that wait for room.
-  [[nodiscard]] bool idle() const { return to_scatter_.empty(); }
-  std::size_t progress();
+  // Records that wait for room are tried again. True: all are written.
+  bool scatter_again(Transfer& transfer);
   // Ends it; it is gone afterwards.
   void finish(Transfer& transfer, ErrorCode code);
   // The area's key no longer holds.
   void forget(KnownArea& area);
-  // Area by area, so that locks hear of it too.
-  [[nodiscard]] const base::BackedVector<KnownArea*>& revoked() const { return revoked_; }
-  void clear_revoked() { revoked_.clear(); }
 
   [[nodiscard]] std::size_t under_way() const { return pool_.size() - free_.size(); }
 
@@ -95,8 +97,6 @@ class Transfers {
   Common& common_;
   base::BackedDeque<Transfer> pool_;
   base::BackedVector<Transfer*> free_;
-  base::BackedVector<KnownArea*> revoked_;
-  base::BackedVector<Transfer*> to_scatter_;
 };
 
 // Of a kind and width that there are, at a place aligned to it.
