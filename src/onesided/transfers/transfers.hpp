@@ -19,6 +19,7 @@ struct Gathering {
   base::BackedVector<Transfer*> ready; // those whose key is
 };
 
+// A push, pull or atomic under way, an mcast's to one receiver among them. A call for a lock is one until the area's key is here.
 struct Transfer {
   enum class Kind : std::uint8_t { push, pull, atomic, lock, try_lock, unlock };
 
