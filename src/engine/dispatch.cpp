@@ -109,7 +109,7 @@ std::size_t Engine::read_shared_ring(Port& port) {
   while (done < kRecordsAtOnce) {
     const Claim claim = reader.peek();
     if (claim.owner == 0) break;
-    Connection* connection = claim.owner <= state_.size ? connections_[claim.owner - 1] : nullptr;
+    Connection* connection = claim.owner <= state_.book.size() ? connections_[claim.owner - 1] : nullptr;
     if (!reader.current(claim)) {
       if (connection == nullptr || connection->failed()) reader.restore();
       break;
@@ -193,6 +193,10 @@ std::size_t Engine::poll_events(Port& port) {
 }
 
 bool Engine::dispatch_event(const ir::Event& event) {
+  if (event.peer == ir::kByUid) {
+    visitor_gone(event.value, event.kind == ir::EventKind::peer_left ? End::left : End::died, event.cookie != 0);
+    return true;
+  }
   if (event.kind == ir::EventKind::peer_failed) {
     peer_failed(static_cast<std::uint32_t>(event.peer));
     return true;
@@ -222,19 +226,21 @@ void Engine::dispatch_announced(const ir::Event& event) {
 
 bool Engine::dispatch_completed(const ir::Event& event) {
   if (ir::is_group(event.peer)) return handlers_.ended(nullptr, event);
-  Connection& connection = *connections_[static_cast<std::uint32_t>(event.peer)];
+  const auto rank = static_cast<std::uint32_t>(event.peer);
+  Connection* connection = connection_of_command(rank);
   // First, so that what the command was for ends with what has become of the peer.
-  if (event.status == ir::Status::peer_lost && !connection.failed()) peer_failed(connection.rank);
-  if (event.status == ir::Status::peer_left && !connection.failed()) peer_left(connection.rank);
-  const bool of_use = handlers_.ended(&connection, event);
-  pump_later(connection);
+  if (event.status == ir::Status::peer_lost && !connection->failed()) peer_failed(rank);
+  if (event.status == ir::Status::peer_left && !connection->failed()) peer_left(rank);
+  connection = connection_of_command(rank); // it may have been let go of
+  const bool of_use = handlers_.ended(connection, event);
+  pump_later(*connection);
   return of_use;
 }
 
 void Engine::enter_command_rows() {
   handlers_.set(CookieKind::lock,
                 command_row(connector_, [](Connector& connector, Connection* connection, const ir::Event& event) {
-                  connector.lock_answered(*connection, event);
+                  if (!connection->nobody()) connector.lock_answered(*connection, event);
                   return event.status != ir::Status::ok || event.value == 0;
                 }));
   handlers_.set(CookieKind::directory,
@@ -244,7 +250,7 @@ void Engine::enter_command_rows() {
                 }));
   handlers_.set(CookieKind::claim,
                 command_row(*this, [](Engine& engine, Connection* connection, const ir::Event& event) {
-                  return engine.claim_ended(*connection, event);
+                  return connection->nobody() || engine.claim_ended(*connection, event);
                 }));
   handlers_.set(CookieKind::read, command_row(fetcher_, [](Fetcher& fetcher, Connection*, const ir::Event& event) {
                   fetcher.read_ended(event);
@@ -272,8 +278,7 @@ bool Engine::claim_ended(Connection& connection, const ir::Event& event) {
   else
     in_vain = event.status == ir::Status::ok && connection.claim == ClaimState::none;
   if (event.status == ir::Status::refused && !connection.failed()) {
-    connection.state = connection::State::failed; // nothing can be written there, not even that
-    lost(connection, "the ring it granted cannot be reached");
+    connector_.broken(connection, "the ring it granted cannot be reached"); // not even that can be written there
   }
   return !in_vain;
 }

@@ -30,6 +30,9 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
   handlers_.tell_of_ends(end_row(receiver_, [](Receiver& receiver, Connection& connection, PeerEnd end) {
     if (end.is_first()) receiver.peer_lost(connection);
   }));
+  removed_.state = connection::step(removed_.state, connection::Input::ended).next;
+  removed_.dead = true;
+  removed_.fate = ErrorCode::cancelled;
 }
 
 Engine::~Engine() = default;
@@ -54,8 +57,10 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   return engine;
 }
 
-void Engine::set_contacts(std::vector<Contact> contacts) {
+void Engine::set_contacts(std::vector<Contact> contacts, Uid first) {
+  state_.book = Book(first, static_cast<std::uint32_t>(contacts.size()));
   contacts_ = std::move(contacts);
+  peers_ = contacts_.size();
   const std::uint8_t own = contacts_[state_.rank].port;
   const auto users = std::count_if(contacts_.begin(), contacts_.end(), [&](const Contact& c) { return c.port == own; });
   lonely_ = users == 1 && connections_[state_.rank] == nullptr ? ports_[own].get() : nullptr;
@@ -64,7 +69,7 @@ void Engine::set_contacts(std::vector<Contact> contacts) {
 // --- connections ---
 
 Connection* Engine::connection_to(std::uint32_t rank) {
-  if (rank >= state_.size) return nullptr;
+  if (rank >= state_.book.size()) return nullptr;
   if (connections_[rank] != nullptr) return connections_[rank];
   Connection& made = make_connection(rank);
   auto area = made.queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
@@ -98,7 +103,6 @@ void Engine::connect_to_self(Connection& connection) {
     throw std::bad_alloc();
   }
   lonely_ = nullptr;
-  established(connection);
 }
 
 Connection& Engine::make_connection(std::uint32_t rank) {
@@ -115,6 +119,7 @@ void Engine::give_up_news() {
 }
 
 void Engine::established(Connection& connection) {
+  if (connection.parting) return part_with(connection);
   state_.recorder.record("connected", connection.rank, connection.ring.grant.bytes, connection.writes_shared ? 1 : 0);
   if (connection.reader.exists() && !connection.port->announces) readable_.push_back(&connection);
   if (connection.reader.exists() && connection.reader.report_due())
@@ -133,6 +138,7 @@ void Engine::established(Connection& connection) {
 }
 
 void Engine::lost(Connection& connection, const char* why) {
+  if (connection.parting) return part_with(connection);
   state_.recorder.record(why, connection.rank);
   connection.why = why;
   fail(connection, End::connection_lost);
@@ -141,11 +147,10 @@ void Engine::lost(Connection& connection, const char* why) {
 void Engine::fail(Connection& connection, End how) {
   const bool could_write = connection.connected();
   tell_end(connection, how);
-  connection.state = connection::State::failed;
+  connector_.end(connection);
   connection.direct = {};
   connection.held_back = false;
   if (connection.absent) std::erase(absent_, &connection);
-  connector_.forget(connection);
   std::erase(readable_, &connection);
   handlers_.tell(connection, {.how = how});
   // A peer that lives could still write to its ring and cells: they stay unused.
@@ -167,7 +172,8 @@ void Engine::tell_end(Connection& connection, End how) {
   switch (how) {
     case End::died: ++deaths_; break;
     case End::left: event = {.kind = Event::Kind::peer_left, .completion = {.code = ErrorCode::peer_left}}; break;
-    case End::none: break;
+    case End::none:
+    case End::removed: break;
     case End::connection_lost:
       ++cut_off_;
       event = {.kind = Event::Kind::connection_lost, .completion = {.code = ErrorCode::connection_lost}};
@@ -196,7 +202,11 @@ void Engine::take_back(Connection& connection) {
 }
 
 void Engine::peer_gone(std::uint32_t rank, End how) {
-  if (rank >= state_.size || rank == state_.rank) return;
+  if (rank >= state_.book.size() || rank == state_.rank) return;
+  if (connections_[rank] == &removed_) {
+    if (Connection* parting = connection_of_command(rank); !parting->nobody()) let_go(*parting);
+    return;
+  }
   Connection* connection = connections_[rank] != nullptr ? connections_[rank] : &make_connection(rank);
   if (!connection->failed() && !deliver_the_last(*connection)) {
     connection->ending = how; // what it has left comes first
@@ -238,12 +248,12 @@ bool Engine::deliver_the_last(Connection& connection) {
 
 Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data) {
   const auto rank = static_cast<std::uint32_t>(arguments.to);
-  if (rank >= state_.size)
-    return std::unexpected(Error{
-        .code = ErrorCode::bad_argument,
-        .fact = "rank " + std::to_string(rank) + " is outside the job of " + std::to_string(state_.size) + " processes",
-        .remedy = "use a rank from 0 to " + std::to_string(state_.size - 1),
-        .peer = kNoPeer});
+  if (rank >= state_.book.size())
+    return std::unexpected(Error{.code = ErrorCode::bad_argument,
+                                 .fact = "rank " + std::to_string(rank) + " is outside the job of " +
+                                         std::to_string(state_.book.size()) + " processes",
+                                 .remedy = "use a rank from 0 to " + std::to_string(state_.book.size() - 1),
+                                 .peer = kNoPeer});
   if (!data.usable()) return std::unexpected(unusable_layout());
   if (arguments.mode > SendMode::synchronous)
     return std::unexpected(
@@ -273,6 +283,8 @@ Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments,
 Error Engine::failed_error(std::uint32_t rank) const {
   const Connection& connection = *connections_[rank];
   const std::string name = "rank " + std::to_string(rank);
+  if (&connection == &removed_)
+    return {.code = ErrorCode::bad_argument, .fact = name + " was removed", .remedy = "add the peer again"};
   Error error{.code = connection.fate, .fact = name + " has died", .peer = rank};
   if (connection.fate == ErrorCode::peer_left) {
     error.fact = name + " has left the job";
@@ -293,11 +305,11 @@ Error Engine::failed_error(std::uint32_t rank) const {
 }
 
 Error Engine::complaint(const Match& match) const {
-  if (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.size)
+  if (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.book.size())
     return {.code = ErrorCode::bad_argument,
             .fact = "source rank " + std::to_string(static_cast<std::uint32_t>(match.source)) +
-                    " is outside the job of " + std::to_string(state_.size) + " processes",
-            .remedy = "use a rank from 0 to " + std::to_string(state_.size - 1) + ", or kAnySource"};
+                    " is outside the job of " + std::to_string(state_.book.size()) + " processes",
+            .remedy = "use a rank from 0 to " + std::to_string(state_.book.size() - 1) + ", or kAnySource"};
   return {.code = ErrorCode::bad_argument,
           .fact = "tag " + std::to_string(static_cast<std::uint64_t>(match.tag)) + " has bits set outside the mask " +
                   std::to_string(match.mask) + ": it can match nothing",

@@ -45,8 +45,15 @@ class Engine final : private ConnectionHost, private ProtocolHost {
                                                 std::span<ScheduleQueue* const> queues, base::FlightRecorder& recorder);
   ~Engine() override;
 
-  // One contact per rank, this process's own included.
-  void set_contacts(std::vector<Contact> contacts);
+  // One contact per rank, this process's own included; rank r has the unique id `first` + r.
+  void set_contacts(std::vector<Contact> contacts, Uid first = 1);
+
+  // An open world (peers.cpp): peers come and go. Whoever asks for a connection is given a rank.
+  void accept_strangers() { open_ = true; }
+  // A rank for that process, or the one that it has. Fails where it cannot be reached.
+  Result<std::uint32_t> add_peer(Uid uid, const Contact& contact);
+  // What is under way with it ends with `cancelled`; the rank is never given again.
+  Result<void> remove_peer(std::uint32_t rank);
 
   struct SendArguments {
     Rank to{};
@@ -58,7 +65,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // Every call that starts something says out_of_memory where there is none, and then nothing has happened.
   Result<Request> send(const SendArguments& arguments, const ConstLayout& data) try {
     const auto rank = static_cast<std::uint32_t>(arguments.to);
-    Connection* connection = rank < state_.size ? connections_[rank] : nullptr;
+    Connection* connection = rank < state_.book.size() ? connections_[rank] : nullptr;
     if (connection != nullptr && data.usable() && sends_whole(*connection, arguments, data)) [[likely]] {
       state_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
       if (Outbox::store_message(*connection, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
@@ -299,7 +306,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] ExpectedProtocol expected_protocol(std::uint32_t rank, std::uint64_t bytes) const;
   [[nodiscard]] std::vector<Context::Figure> figures() const;
   [[nodiscard]] std::uint32_t rank() const { return state_.rank; }
-  [[nodiscard]] std::uint32_t size() const { return state_.size; }
+  [[nodiscard]] std::uint32_t size() const { return state_.book.size(); }
   [[nodiscard]] const Contact& contact(std::uint32_t rank) const { return contacts_[rank]; }
 
  private:
@@ -307,6 +314,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
 
   // ConnectionHost
   Connection* connection_to(std::uint32_t rank) override;
+  Connection* connection_from(const Initiator& initiator, const Port& port) override;
   void established(Connection& connection) override;
   void lost(Connection& connection, const char* why) override;
   // ProtocolHost
@@ -345,7 +353,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   }
 
   [[nodiscard]] bool wrong(const Match& match) const {
-    return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.size) ||
+    return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.book.size()) ||
            (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
   }
   [[nodiscard]] Error complaint(const Match& match) const;
@@ -356,6 +364,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   }
   [[nodiscard]] Error failed_error(std::uint32_t rank) const;
 
+  // Bounds what numbers are made of, far from where they would be groups.
+  static constexpr std::uint32_t kMostPeers = 1U << 30U;
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
@@ -444,6 +454,17 @@ class Engine final : private ConnectionHost, private ProtocolHost {
     return !connection.waiting.empty() || !connection.control.empty() || !connection.streams.empty();
   }
   Connection& make_connection(std::uint32_t rank);
+  // The connection that a command to the rank was for, though the rank may have been removed since.
+  Connection* connection_of_command(std::uint32_t rank);
+  // Gives a process a rank, and attaches it.
+  Result<std::uint32_t> admit(Uid uid, const Contact& contact);
+  // The process no longer reaches this one, or only by reaching it again since.
+  void visitor_gone(Uid uid, End how, bool comes_again);
+  // Of a peer that is removed: nothing more is written to it. It is let go of when it no longer writes here.
+  void part_with(Connection& connection);
+  void let_go(Connection& connection);
+  void drop_connection(Connection& connection);
+  [[nodiscard]] Connection* find_parting(Uid uid);
   void connect_to_self(Connection& connection);
   void pump_later(Connection& connection) override {
     if (connection.pumped || !has_words(connection)) [[likely]]
@@ -488,6 +509,11 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   base::BackedVector<Connection*> readable_;          // connections with an exclusive ring to read
   base::BackedVector<Connection*> to_pump_;
   base::BackedVector<Connection*> absent_;
+  Connection removed_;                          // stands for all peers that were removed
+  base::BackedVector<Connection*> parting_;     // removed, but their peers may still write here
+  base::BackedVector<std::uint32_t> postponed_; // ranks of processes that are still among those
+  std::size_t peers_ = 0;                       // whose end is still to be told
+  bool open_ = false;
   bool news_expected_ = false;
   std::size_t next_ring_ = 0;
   std::uint64_t deaths_ = 0;

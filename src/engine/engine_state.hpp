@@ -3,6 +3,7 @@
 
 #include "base/flight_recorder.hpp"
 #include "base/log.hpp"
+#include "engine/book.hpp"
 #include "engine/buffer_pool.hpp"
 #include "engine/connection/connection.hpp"
 #include "engine/cookie.hpp"
@@ -32,7 +33,7 @@ class EngineState {
   EngineState(std::uint32_t own_rank, std::uint32_t job_size, const Limits& limit_values,
               base::FlightRecorder& flight_recorder)
       : rank(own_rank),
-        size(job_size),
+        book(1, job_size),
         limits(limit_values),
         rings(limits.ring_memory, limits.ring_bytes),
         recorder(flight_recorder),
@@ -44,7 +45,7 @@ class EngineState {
   EngineState& operator=(const EngineState&) = delete;
 
   const std::uint32_t rank;
-  const std::uint32_t size;
+  Book book;
   const Limits limits;
   RingBudget rings;
   base::FlightRecorder& recorder;
@@ -127,6 +128,8 @@ class EngineState {
   void deliver_unsolicited(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
 
   std::size_t take_events(std::span<Event> to);
+  // The end of each of so many peers can be told. False: there is no memory for that.
+  [[nodiscard]] bool make_room_for_ends(std::size_t peers) { return events.keep_back(kEndsOfAPeer * peers); }
   [[nodiscard]] bool has_events() const { return !events.empty() || !undelivered_.empty(); }
   void release(std::uint64_t handle);
   // Unsolicited messages that the program has, or has only to ask for.

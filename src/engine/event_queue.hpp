@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace heddle::engine {
@@ -25,6 +26,16 @@ class EventQueue {
     return true;
   }
   [[nodiscard]] bool make_room() { return written_ - read_ + kept_back_ < ring_.size() || grow(); }
+  // So much is kept back from now on. False: there is no memory for it, and nothing has changed.
+  [[nodiscard]] bool keep_back(std::size_t count) {
+    const std::size_t before = std::exchange(kept_back_, count);
+    while (written_ - read_ + kept_back_ >= ring_.size())
+      if (!grow()) {
+        kept_back_ = before;
+        return false;
+      }
+    return true;
+  }
   // For the few that cannot wait: goes into what is kept back, if need be.
   void push_now(const Event& event) {
     static_cast<void>(make_room());

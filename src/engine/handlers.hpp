@@ -42,7 +42,8 @@ struct CommandRow {
 // left, and of one that had left and comes to a bad end.
 struct PeerEnd {
   End how{};
-  End before{}; // none: this is the first news
+  End before{};                  // none: this is the first news
+  Connection* instead = nullptr; // of a peer that was removed: what stands for its connection, which goes
   [[nodiscard]] bool is_first() const { return before == End::none; }
 };
 struct EndRow {

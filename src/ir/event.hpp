@@ -22,6 +22,10 @@ enum class Status : std::uint8_t {
   failed,    // anything else; vendor_code says what
 };
 
+// In an event that a process has gone whom this one may not know by number: `value` is its unique id (TranslatorSetup::uid), and
+// `cookie` is not 0 where it reaches this process again by now.
+inline constexpr Peer kByUid{kFirstGroup - 1};
+
 struct Event {
   EventKind kind{};
   Status status{};

@@ -134,7 +134,7 @@ void OneSidedEngine::start_lock(Transfer::Kind kind, Rank home, AreaId id, Track
 }
 
 void OneSidedEngine::admit(Transfer& transfer, std::uint32_t rank, std::uint64_t id) {
-  if (rank >= common_.engine.size) {
+  if (rank >= common_.engine.book.size()) {
     transfers_.finish(transfer, ErrorCode::bad_argument);
     return;
   }

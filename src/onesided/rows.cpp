@@ -91,6 +91,9 @@ void OneSidedEngine::enter_rows() {
     else if (end.before == engine::End::connection_lost)
       self.locks_.peer_failed(); // what it had locked is free
     self.settle();
+    if (end.instead == nullptr) return;
+    for (KnownArea& area : self.common_.known.all())
+      if (area.connection == &connection) area.connection = end.instead;
   }));
 }
 

@@ -145,10 +145,18 @@ class ByHand : public testing::Test {
                                    .value = value});
     progress();
   }
+  // As engines that were told nothing else number the processes of a job.
+  static constexpr engine::Uid uid_of(std::uint32_t rank) { return rank + 1; }
+  static engine::Uid initiator_of(const FakeTranslator::Written& request) {
+    engine::Uid uid = 0;
+    std::memcpy(&uid, request.bytes.data() + 8, sizeof uid);
+    return uid;
+  }
   static SlotBody peer_body(std::uint32_t slot) {
     SlotBody body;
     body.slot = slot;
-    body.peer = kPeer;
+    body.number = kSelf;
+    body.sender = uid_of(kPeer);
     body.grant = {
         .type = RingType::exclusive, .place = {.key = ir::MemoryKey{kPeerRing}, .offset = 0}, .bytes = kRingBytes};
     body.consumed = {.key = ir::MemoryKey{kPeerConsumed}, .offset = 0};
@@ -162,12 +170,13 @@ class ByHand : public testing::Test {
   }
   void say(std::size_t slot, SlotVerb verb, const SlotBody& body) {
     std::memcpy(static_cast<void*>(&area_->slots[slot].body), &body, sizeof body);
-    area_->slots[slot].lead.store(static_cast<std::uint64_t>(verb));
+    area_->slots[slot].lead.store(engine::pack_word(verb, uid_of(kPeer)));
     progress();
   }
   void request(std::uint32_t initiator, std::uint32_t slot) {
-    area_->common.lock.store(initiator + 1);
-    area_->common.request.store(engine::pack_request(initiator, slot));
+    area_->common.lock.store(uid_of(initiator));
+    area_->common.initiator.uid = uid_of(initiator);
+    area_->common.request.store(engine::pack_request(slot));
     progress();
   }
   // As the initiator, up to the written request. The own slot comes back.
@@ -176,10 +185,9 @@ class ByHand : public testing::Test {
         engine_->send({.to = Rank{kPeer}, .tag = Tag{5}, .notify = Notify::event(1)}, ConstLayout()).has_value());
     progress();
     answer(next().command, 0);
-    const engine::ConnectionRequest written = engine::unpack_request(next().word());
-    EXPECT_TRUE(written.valid);
-    EXPECT_EQ(written.initiator, kSelf);
-    return written.slot;
+    const FakeTranslator::Written written = next();
+    EXPECT_EQ(initiator_of(written), uid_of(kSelf));
+    return engine::slot_of_request(written.word()).value();
   }
   // Connected as the responder; the memory of the ring that the peer writes.
   std::byte* connect_as_responder() {
@@ -188,7 +196,7 @@ class ByHand : public testing::Test {
     SlotBody own;
     std::memcpy(static_cast<void*>(&own), answered.bytes.data() + 8, sizeof own);
     say(own.slot, SlotVerb::information, peer_body(9));
-    EXPECT_EQ(next().word(), static_cast<std::uint64_t>(SlotVerb::acknowledge));
+    EXPECT_EQ(engine::verb_of(next().word()), SlotVerb::acknowledge);
     return translator_.block(static_cast<std::uint64_t>(own.grant.place.key));
   }
   // Lays a record into the ring at `at`; returns where the next goes.

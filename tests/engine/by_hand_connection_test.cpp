@@ -24,24 +24,24 @@ TEST_F(ByHand, InitiatorGoesThroughItsFiveSteps) {
   // I2, I3
   const FakeTranslator::Written written = next();
   EXPECT_EQ(written.command.remote.offset, BootstrapArea::request_offset());
-  const engine::ConnectionRequest asked = engine::unpack_request(written.word());
-  EXPECT_TRUE(asked.valid);
-  EXPECT_EQ(asked.initiator, kSelf);
+  const std::uint32_t slot = engine::slot_of_request(written.word()).value();
+  EXPECT_EQ(initiator_of(written), uid_of(kSelf));
   // I4, I5
-  say(asked.slot, SlotVerb::answer, peer_body(7));
+  say(slot, SlotVerb::answer, peer_body(7));
   const FakeTranslator::Written information = next();
   EXPECT_EQ(information.command.remote.offset, BootstrapArea::slot_offset(7));
-  EXPECT_EQ(information.word(), static_cast<std::uint64_t>(SlotVerb::information));
+  EXPECT_EQ(engine::verb_of(information.word()), SlotVerb::information);
   SlotBody own;
   ASSERT_EQ(information.bytes.size(), 8 + sizeof own);
   std::memcpy(static_cast<void*>(&own), information.bytes.data() + 8, sizeof own);
-  EXPECT_EQ(own.peer, kSelf);
-  EXPECT_EQ(own.slot, asked.slot);
+  EXPECT_EQ(own.sender, uid_of(kSelf));
+  EXPECT_EQ(own.number, kPeer);
+  EXPECT_EQ(own.slot, slot);
   EXPECT_EQ(own.grant.type, RingType::exclusive);
   EXPECT_EQ(own.grant.bytes, kRingBytes);
   progress();
   EXPECT_TRUE(translator_.commands_.empty()) << "no message before the acknowledgement";
-  say(asked.slot, SlotVerb::acknowledge, {});
+  say(slot, SlotVerb::acknowledge, {});
   // The message at last.
   const FakeTranslator::Written message = next();
   EXPECT_EQ(message.command.remote.key, ir::MemoryKey{kPeerRing});
@@ -59,7 +59,7 @@ TEST_F(ByHand, ResponderAnswersFreesTheCommonSlotAndAcknowledges) {
   // R1
   const FakeTranslator::Written answered = next();
   EXPECT_EQ(answered.command.remote.offset, BootstrapArea::slot_offset(9));
-  EXPECT_EQ(answered.word(), static_cast<std::uint64_t>(SlotVerb::answer));
+  EXPECT_EQ(engine::verb_of(answered.word()), SlotVerb::answer);
   EXPECT_EQ(area_->common.lock.load(), 0U);
   EXPECT_EQ(area_->common.request.load(), 0U);
   SlotBody own;
@@ -68,7 +68,7 @@ TEST_F(ByHand, ResponderAnswersFreesTheCommonSlotAndAcknowledges) {
   say(own.slot, SlotVerb::information, peer_body(11));
   const FakeTranslator::Written acknowledged = next();
   EXPECT_EQ(acknowledged.command.remote.offset, BootstrapArea::slot_offset(11));
-  EXPECT_EQ(acknowledged.word(), static_cast<std::uint64_t>(SlotVerb::acknowledge));
+  EXPECT_EQ(engine::verb_of(acknowledged.word()), SlotVerb::acknowledge);
   EXPECT_TRUE(translator_.commands_.empty());
   EXPECT_TRUE(events().empty());
 }
@@ -76,11 +76,11 @@ TEST_F(ByHand, ResponderAnswersFreesTheCommonSlotAndAcknowledges) {
 TEST_F(ByHand, LowerRankTurnsDownARequestSeenAfterItsAnswer) {
   const std::uint32_t slot = start_to_request();
   say(slot, SlotVerb::answer, peer_body(7));
-  EXPECT_EQ(next().word(), static_cast<std::uint64_t>(SlotVerb::information));
+  EXPECT_EQ(engine::verb_of(next().word()), SlotVerb::information);
   request(kPeer, 3); // written before the answer, seen after it
   const FakeTranslator::Written down = next();
   EXPECT_EQ(down.command.remote.offset, BootstrapArea::slot_offset(3));
-  EXPECT_EQ(down.word(), static_cast<std::uint64_t>(SlotVerb::superseded));
+  EXPECT_EQ(engine::verb_of(down.word()), SlotVerb::superseded);
   EXPECT_EQ(area_->common.lock.load(), 0U);
   say(slot, SlotVerb::acknowledge, {});
   EXPECT_EQ(Lead::unpack(next().word()).kind, RecordKind::eager);
@@ -107,7 +107,7 @@ TEST_F(ByHand, InitiatorShortOfMemoryRefusesInTheSlotOfTheAnswer) {
   say(slot, SlotVerb::answer, peer_body(7));
   const FakeTranslator::Written refused = next();
   EXPECT_EQ(refused.command.remote.offset, BootstrapArea::slot_offset(7));
-  EXPECT_EQ(refused.word(), static_cast<std::uint64_t>(SlotVerb::refused));
+  EXPECT_EQ(engine::verb_of(refused.word()), SlotVerb::refused);
   expect_connection_lost();
 }
 
@@ -116,7 +116,7 @@ TEST_F(ByHand, ResponderShortOfMemoryRefuses) {
   request(kPeer, 9);
   const FakeTranslator::Written refused = next();
   EXPECT_EQ(refused.command.remote.offset, BootstrapArea::slot_offset(9));
-  EXPECT_EQ(refused.word(), static_cast<std::uint64_t>(SlotVerb::refused));
+  EXPECT_EQ(engine::verb_of(refused.word()), SlotVerb::refused);
   EXPECT_EQ(area_->common.lock.load(), 0U);
   expect_connection_lost();
 }
@@ -128,10 +128,17 @@ TEST_F(ByHand, RefusedByThePeerEndsTheSend) {
 }
 
 TEST_F(ByHand, RubbishInTheCommonSlotIsClearedAway) {
-  for (const std::uint64_t rubbish : {std::uint64_t{1}, ~std::uint64_t{0}, engine::pack_request(kSelf, 0),
-                                      engine::pack_request(4, 0), engine::pack_request(kPeer, 0xfff0)}) {
+  struct Rubbish {
+    std::uint64_t word;
+    engine::Uid initiator;
+  };
+  for (const Rubbish& rubbish :
+       {Rubbish{1, uid_of(kPeer)}, Rubbish{~std::uint64_t{0}, uid_of(kPeer)},
+        Rubbish{engine::pack_request(0xfff0), uid_of(kPeer)}, Rubbish{engine::pack_request(0), uid_of(kSelf)},
+        Rubbish{engine::pack_request(0), uid_of(4)}, Rubbish{engine::pack_request(0), 0}}) {
     area_->common.lock.store(1);
-    area_->common.request.store(rubbish);
+    area_->common.initiator.uid = rubbish.initiator;
+    area_->common.request.store(rubbish.word);
     progress();
     EXPECT_EQ(area_->common.request.load(), 0U);
     EXPECT_EQ(area_->common.lock.load(), 0U);
@@ -155,7 +162,7 @@ TEST_F(ByHand, RubbishInACommandSlotLosesTheConnection) {
 
 TEST_F(ByHand, RubbishGrantsLoseTheConnection) {
   std::vector<SlotBody> bodies(9, peer_body(7));
-  bodies[0].peer = 3;
+  bodies[0].sender = uid_of(3);
   bodies[1].slot = engine::kCommandSlots;
   bodies[2].grant.bytes = 0;
   bodies[3].grant.bytes = kRingBytes + 8;

@@ -165,7 +165,7 @@ TEST_F(ByHand, TheDeathOrDepartureOfAPeerThatWasCutOffIsStillTold) {
 }
 
 TEST_F(ByHand, DeathIsToldOnceAndGivesTheCommonSlotFree) {
-  area_->common.lock.store(kPeer + 1);
+  area_->common.lock.store(uid_of(kPeer));
   engine_->peer_failed(kPeer);
   EXPECT_EQ(area_->common.lock.load(), 0U);
   engine_->peer_failed(kPeer);

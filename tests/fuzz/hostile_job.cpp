@@ -150,11 +150,17 @@ void HostileJob::progress(int times) {
   }
 }
 
+// As engines that were told nothing else number the processes of a job.
+constexpr engine::Uid uid_of(std::uint32_t rank) {
+  return rank + 1;
+}
+
 void HostileJob::connect(std::uint32_t with) {
   Input none({});
   SlotBody body;
   body.slot = 9;
-  body.peer = with;
+  body.number = kSelf;
+  body.sender = uid_of(with);
   body.grant = {.type = RingType::exclusive,
                 .place = {.key = HostileNetwork::kPeerMemory, .offset = 4096 * std::uint64_t{with}},
                 .bytes = 4096};
@@ -167,19 +173,20 @@ void HostileJob::connect(std::uint32_t with) {
     // It asks for a ring in return, in the first of its slots that is free: one peer after the other.
     for (std::uint32_t i = 0; i < engine::kCommandSlots; ++i) {
       std::memcpy(static_cast<void*>(&area().slots[i].body), &body, sizeof body);
-      area().slots[i].lead.store(static_cast<std::uint64_t>(SlotVerb::answer));
+      area().slots[i].lead.store(engine::pack_word(SlotVerb::answer, uid_of(with)));
       network_->push({.kind = ir::EventKind::remote_written, .peer = ir::Peer{with}, .value = i});
       progress();
       if (engine_->connected(with)) break;
     }
     return;
   }
-  area().common.lock.store(with + 1);
-  area().common.request.store(engine::pack_request(with, 9));
+  area().common.lock.store(uid_of(with));
+  area().common.initiator.uid = uid_of(with);
+  area().common.request.store(engine::pack_request(9));
   progress();
   const std::uint32_t own = network_->slot_for(with);
   std::memcpy(static_cast<void*>(&area().slots[own].body), &body, sizeof body);
-  area().slots[own].lead.store(static_cast<std::uint64_t>(SlotVerb::information));
+  area().slots[own].lead.store(engine::pack_word(SlotVerb::information, uid_of(with)));
   progress();
 }
 
@@ -396,7 +403,8 @@ void HostileJob::write_request() {
   const auto choice = input_.take<std::uint8_t>();
   const std::uint32_t slot = input_.below(70);
   area().common.lock.store(choice % 5);
-  area().common.request.store(choice < 224 ? engine::pack_request(choice % (kSize + 1), slot) : word());
+  area().common.initiator.uid = choice < 224 ? uid_of(choice % (kSize + 1)) : word();
+  area().common.request.store(choice < 240 ? engine::pack_request(slot) : word());
 }
 
 void HostileJob::write_slot() {
@@ -405,7 +413,8 @@ void HostileJob::write_slot() {
   const std::uint32_t index = choice < 160 ? network_->slot_for(from) : choice % engine::kCommandSlots;
   SlotBody body;
   body.slot = choice < 240 ? choice & 63U : static_cast<std::uint32_t>(word());
-  body.peer = choice < 248 ? from : choice % 8;
+  body.number = choice < 248 ? kSelf : choice;
+  body.sender = uid_of(choice < 248 ? from : choice % 8);
   const auto what = input_.take<std::uint8_t>();
   body.grant = {.type = static_cast<RingType>(what < 224 ? 1 + (what & 1U) : word()),
                 .place = {.key = HostileNetwork::kPeerMemory, .offset = (what & 2U) != 0 ? word() : 4096},
@@ -413,7 +422,7 @@ void HostileJob::write_slot() {
                 .slot_bytes = (what & 8U) != 0 ? word() : 128};
   body.consumed = {.key = HostileNetwork::kPeerMemory, .offset = (what & 16U) != 0 ? word() : 0};
   std::memcpy(static_cast<void*>(&area().slots[index].body), &body, sizeof body);
-  area().slots[index].lead.store(input_.below(8));
+  area().slots[index].lead.store(engine::pack_word(static_cast<SlotVerb>(input_.below(8)), body.sender));
 }
 
 void HostileJob::write_notice() {

@@ -103,15 +103,16 @@ class Scribbler {
     }
   }
   void common_slot() {
-    const auto initiator = static_cast<std::uint32_t>(dice_.chance(70) ? dice_.below(3) : dice_.source()());
+    area_->common.initiator.uid = dice_.chance(70) ? 1 + dice_.below(3) : word();
     const auto slot = static_cast<std::uint32_t>(dice_.chance(70) ? dice_.below(64) : dice_.below(65536));
-    area_->common.request.store(dice_.chance(80) ? engine::pack_request(initiator, slot) : word());
+    area_->common.request.store(dice_.chance(80) ? engine::pack_request(slot) : word());
   }
   void command_slot() {
     engine::CommandSlot& slot = area_->slots[dice_.below(dice_.chance(80) ? 4 : engine::kCommandSlots)];
     auto* body = reinterpret_cast<std::byte*>(&slot.body);
     for (std::size_t i = 0; i + 8 <= sizeof slot.body; i += 8) store(body + i, word());
-    slot.lead.store(dice_.chance(80) ? dice_.below(7) : word(), std::memory_order_release);
+    const auto verb = static_cast<engine::SlotVerb>(dice_.below(7));
+    slot.lead.store(dice_.chance(80) ? engine::pack_word(verb, 1 + dice_.below(3)) : word(), std::memory_order_release);
   }
 
   std::span<std::byte> segment_;

@@ -21,11 +21,15 @@ std::byte* bytes_of(Part& part) {
 void put(const ir::Command& command, std::byte* to) {
   translators::execute_put<ModelMemory>(command, to);
 }
+constexpr engine::Uid uid_of(std::uint32_t rank) {
+  return rank + 1;
+}
 // As Connector::lock and request. True: this rank has the common slot.
 bool ask(BootstrapArea& responder, std::uint32_t rank, std::uint32_t slot) {
-  if (translators::execute_atomic<ModelMemory>(engine::lock_command(rank), bytes_of(responder.common.lock)) != 0)
+  if (translators::execute_atomic<ModelMemory>(engine::lock_command(uid_of(rank)), bytes_of(responder.common.lock)) !=
+      0)
     return false;
-  put(engine::word_put(engine::pack_request(rank, slot)), bytes_of(responder.common.request));
+  put(engine::request_put(slot, {.uid = uid_of(rank), .address = {std::byte{7}}}), bytes_of(responder.common.request));
   return true;
 }
 
@@ -45,7 +49,7 @@ class TalkProgram {
   static constexpr std::uint32_t kRespondersSlot = 3;
 
   static SlotBody body(std::uint32_t rank, std::uint32_t slot, std::uint32_t talk) {
-    SlotBody body{.slot = slot, .peer = rank, .endpoint = {}, .grant = {}, .consumed = {}};
+    SlotBody body{.slot = slot, .number = 0, .sender = uid_of(rank), .endpoint = {}, .grant = {}, .consumed = {}};
     body.grant.bytes = 10 * talk + rank;
     body.consumed.offset = 20 * talk + rank;
     return body;
@@ -53,11 +57,11 @@ class TalkProgram {
   static void wait_for(engine::CommandSlot& slot, SlotVerb verb) {
     const std::uint64_t word = engine::take_word<ModelMemory>(slot);
     assume(word != 0);
-    check(static_cast<SlotVerb>(word) == verb, "a word comes twice, or out of turn");
+    check(engine::verb_of(word) == verb, "a word comes twice, or out of turn");
   }
   static void hear(const engine::CommandSlot& slot, const SlotBody& expected) {
     const SlotBody told = engine::read_body<ModelMemory>(slot);
-    check(told.slot == expected.slot && told.peer == expected.peer && told.grant.bytes == expected.grant.bytes &&
+    check(told.slot == expected.slot && told.sender == expected.sender && told.grant.bytes == expected.grant.bytes &&
               told.consumed.offset == expected.consumed.offset,
           "what the peer tells is not whole");
   }
@@ -71,7 +75,8 @@ class TalkProgram {
       wait_for(own, SlotVerb::answer);
       hear(own, body(kResponder, kRespondersSlot, talk));
       SlotBody told = body(kInitiator, kInitiatorsSlot, talk);
-      put(engine::slot_put(SlotVerb::information, &told), bytes_of(responder_.slots[kRespondersSlot]));
+      put(engine::slot_put(SlotVerb::information, uid_of(kInitiator), &told),
+          bytes_of(responder_.slots[kRespondersSlot]));
       wait_for(own, SlotVerb::acknowledge);
     }
   }
@@ -81,14 +86,18 @@ class TalkProgram {
     for (std::uint32_t talk = 0; talk < talks_; ++talk) {
       const std::uint64_t request = engine::look_at_request<ModelMemory>(responder_.common);
       assume(request != 0);
-      check(request == engine::pack_request(kInitiator, kInitiatorsSlot), "a request of nobody");
+      const engine::Initiator initiator = engine::read_initiator<ModelMemory>(responder_.common);
+      check(request == engine::pack_request(kInitiatorsSlot) && initiator.uid == uid_of(kInitiator) &&
+                initiator.address.front() == std::byte{7},
+            "a request of nobody");
       engine::clear_slot<ModelMemory>(own);
       SlotBody told = body(kResponder, kRespondersSlot, talk);
-      put(engine::slot_put(SlotVerb::answer, &told), bytes_of(initiator_.slots[kInitiatorsSlot]));
+      put(engine::slot_put(SlotVerb::answer, uid_of(kResponder), &told), bytes_of(initiator_.slots[kInitiatorsSlot]));
       engine::free_common_slot<ModelMemory>(responder_.common);
       wait_for(own, SlotVerb::information);
       hear(own, body(kInitiator, kInitiatorsSlot, talk));
-      put(engine::slot_put(SlotVerb::acknowledge, nullptr), bytes_of(initiator_.slots[kInitiatorsSlot]));
+      put(engine::slot_put(SlotVerb::acknowledge, uid_of(kResponder), nullptr),
+          bytes_of(initiator_.slots[kInitiatorsSlot]));
     }
   }
 
@@ -101,16 +110,15 @@ class TalkProgram {
 class TwoAskProgram {
  public:
   [[nodiscard]] Program program() {
-    return {
-        .prepare = [this] { answered_ = kNobody; },
-        .threads = {[this] { initiate(0); }, [this] { initiate(1); }, [this] { respond(); }},
-        .finally =
-            [this] {
-              check(in_the_end(initiators_.at(answered_).slots[0].lead) == static_cast<std::uint64_t>(SlotVerb::answer),
-                    "an answer is lost");
-              check(in_the_end(responder_.common.request) == engine::pack_request(1 - answered_, 0),
-                    "a request is lost");
-            }};
+    return {.prepare = [this] { answered_ = kNobody; },
+            .threads = {[this] { initiate(0); }, [this] { initiate(1); }, [this] { respond(); }},
+            .finally =
+                [this] {
+                  check(in_the_end(initiators_.at(answered_).slots[0].lead) ==
+                            engine::pack_word(SlotVerb::answer, uid_of(kNobody)),
+                        "an answer is lost");
+                  check(in_the_end(responder_.common.request) == engine::pack_request(0), "a request is lost");
+                }};
   }
 
  private:
@@ -123,9 +131,9 @@ class TwoAskProgram {
   void respond() {
     const std::uint64_t word = engine::look_at_request<ModelMemory>(responder_.common);
     assume(word != 0);
-    answered_ = engine::unpack_request(word).initiator;
+    answered_ = static_cast<std::uint32_t>(engine::read_initiator<ModelMemory>(responder_.common).uid - uid_of(0));
     check(answered_ < kNobody, "a request of nobody");
-    put(engine::slot_put(SlotVerb::answer, nullptr), bytes_of(initiators_.at(answered_).slots[0]));
+    put(engine::slot_put(SlotVerb::answer, uid_of(kNobody), nullptr), bytes_of(initiators_.at(answered_).slots[0]));
     engine::free_common_slot<ModelMemory>(responder_.common);
   }
 

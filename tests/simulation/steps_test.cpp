@@ -111,8 +111,8 @@ std::string at(std::uint64_t offset) {
   return "+" + hex(offset) + " ";
 }
 // The lead word of a put, as the trace shows its head: little-endian.
-std::string verb(engine::SlotVerb of) {
-  return "head=0" + std::to_string(static_cast<unsigned>(of)) + "00000000000000";
+std::string verb(engine::SlotVerb of, std::uint32_t from) {
+  return "head=0" + std::to_string(static_cast<unsigned>(of)) + "0000000" + std::to_string(from + 1) + "000000";
 }
 
 const std::string kSlot = at(engine::BootstrapArea::slot_offset(0));
@@ -124,11 +124,11 @@ void expect_connection(const char* fabric) {
   recorded.expect_in_order({
       {"0 > compare_and_swap peer=1", at(engine::BootstrapArea::lock_offset()), "operand=0x1 expected=0x0"}, // I1
       {"0 < completed peer=1 status=ok", "value=0x0"},
-      {"0 > put peer=1", at(engine::BootstrapArea::request_offset())},            // I2, I3
-      {"1 > put peer=0", kSlot, "bytes=96", verb(engine::SlotVerb::answer)},      // R1
-      {"0 > put peer=1", kSlot, "bytes=96", verb(engine::SlotVerb::information)}, // I4, I5
-      {"1 > put peer=0", kSlot, "bytes=0", verb(engine::SlotVerb::acknowledge)},  // R2
-      {"0 > put peer=1", "flags=lead_last,terminated"},                           // the message
+      {"0 > put peer=1", at(engine::BootstrapArea::request_offset())},                // I2, I3
+      {"1 > put peer=0", kSlot, "bytes=104", verb(engine::SlotVerb::answer, 1)},      // R1
+      {"0 > put peer=1", kSlot, "bytes=104", verb(engine::SlotVerb::information, 0)}, // I4, I5
+      {"1 > put peer=0", kSlot, "bytes=0", verb(engine::SlotVerb::acknowledge, 1)},   // R2
+      {"0 > put peer=1", "flags=lead_last,terminated"},                               // the message
   });
   EXPECT_EQ(recorded.count("compare_and_swap"), 1U);
 }
@@ -148,9 +148,9 @@ TEST(Steps, OfBootstrapAndRingAllocationOnTofu) {
       // B1: the bootstrap memory has the same tag at every process, 0x7e = 126.
       {"0 > get peer=1 remote=126" + at(engine::BootstrapArea::directory_offset(0)), "announced", "notice=0x0"}, // I1
       {"1 < remote_read peer=0", "value=0x0"},
-      {"1 > put peer=0 remote=126" + kSlot, "announced", "notice=0x0", verb(engine::SlotVerb::answer)}, // R1
-      {"0 < remote_written peer=1", "value=0x0"},                                                       // I2
-      {"0 > put peer=1", "lead_last,terminated,announced", "notice=0xff"},                              // the message
+      {"1 > put peer=0 remote=126" + kSlot, "announced", "notice=0x0", verb(engine::SlotVerb::answer, 1)}, // R1
+      {"0 < remote_written peer=1", "value=0x0"},                                                          // I2
+      {"0 > put peer=1", "lead_last,terminated,announced", "notice=0xff"}, // the message
       {"1 < remote_written peer=0", "value=0xff"},
   });
   EXPECT_EQ(recorded.count("compare_and_swap"), 0U);

@@ -6,6 +6,7 @@
 //   directory        without connections: one word a peer, 0 while no ring is allocated for it here
 #pragma once
 
+#include "engine/book.hpp"
 #include "engine/rings/ring.hpp"
 #include "ir/translator.hpp"
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 namespace heddle::engine {
@@ -28,38 +30,58 @@ inline constexpr std::size_t kClaimCells = 64;
 // What one side of a connection tells the other. The lead word is written last.
 enum class SlotVerb : std::uint32_t { none, answer, superseded, refused, information, acknowledge };
 struct SlotBody {
-  std::uint32_t slot = 0; // index of the sender's own slot that the answer goes to
-  std::uint32_t peer = 0; // the sender
+  std::uint32_t slot = 0;   // index of the sender's own slot that the answer goes to
+  std::uint32_t number = 0; // by which the sender knows the receiver of this
+  Uid sender = 0;
   ir::Endpoint endpoint{};
   RingGrant grant;
   ir::RemotePlace consumed; // where the reader of that ring's opposite reports its position
 };
 static_assert(std::is_trivially_copyable_v<SlotBody>);
 
+// The lead word: what is said, and by whom, so that the last word of a transaction that was given up is not taken for one of the
+// next that uses the slot.
+constexpr std::uint32_t shortened(Uid uid) {
+  return static_cast<std::uint32_t>(uid ^ (uid >> 32U));
+}
+constexpr std::uint64_t pack_word(SlotVerb verb, Uid sender) {
+  return (std::uint64_t{shortened(sender)} << 32U) | static_cast<std::uint32_t>(verb);
+}
+constexpr bool is_word_of(std::uint64_t word, Uid sender) {
+  return (word >> 32U) == shortened(sender);
+}
+constexpr SlotVerb verb_of(std::uint64_t word) {
+  return static_cast<SlotVerb>(static_cast<std::uint32_t>(word));
+}
+
 struct alignas(64) CommandSlot {
-  std::atomic<std::uint64_t> lead; // SlotVerb
+  std::atomic<std::uint64_t> lead; // pack_word
   SlotBody body;
 };
 
+// Who asks for a connection, and where it is found: the responder may not know it.
+struct Initiator {
+  Uid uid = 0;
+  ir::Address address{};
+};
+static_assert(std::is_trivially_copyable_v<Initiator>);
+
 struct alignas(64) CommonSlot {
-  std::atomic<std::uint64_t> lock;                // 0, or rank + 1 of the initiator that holds it
+  std::atomic<Uid> lock;                          // 0, or the initiator that holds it
   alignas(64) std::atomic<std::uint64_t> request; // 0, or pack_request
+  Initiator initiator;
 };
 
-// The request of an initiator: who it is, and which of its slots the answer goes to.
-constexpr std::uint64_t kRequestMark = 0x4865ULL << 48U;
-constexpr std::uint64_t pack_request(std::uint32_t initiator, std::uint32_t slot) {
-  return kRequestMark | (static_cast<std::uint64_t>(slot) << 32U) | initiator;
+// The request of an initiator: which of its slots the answer goes to.
+constexpr std::uint64_t kRequestMark = 0x4865'6464ULL << 32U;
+constexpr std::uint64_t pack_request(std::uint32_t slot) {
+  return kRequestMark | slot;
 }
-struct ConnectionRequest {
-  std::uint32_t initiator = 0;
-  std::uint32_t slot = 0;
-  bool valid = false;
-};
-constexpr ConnectionRequest unpack_request(std::uint64_t word) {
-  return {.initiator = static_cast<std::uint32_t>(word),
-          .slot = static_cast<std::uint32_t>((word >> 32U) & 0xffffU),
-          .valid = (word >> 48U) == (kRequestMark >> 48U)};
+// None: no initiator writes such a word.
+constexpr std::optional<std::uint32_t> slot_of_request(std::uint64_t word) {
+  const auto slot = static_cast<std::uint32_t>(word);
+  if ((word >> 32U) != (kRequestMark >> 32U) || slot >= kCommandSlots) return {};
+  return slot;
 }
 
 struct alignas(64) ClaimCell {

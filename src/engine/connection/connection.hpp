@@ -45,7 +45,7 @@ class ControlQueue {
 };
 
 // How a peer goes out of sight.
-enum class End : std::uint8_t { none, connection_lost, died, left };
+enum class End : std::uint8_t { none, connection_lost, died, left, removed };
 
 // The claim on a slot of a shared ring that a write needs first.
 enum class ClaimState : std::uint8_t { none, asked, held };
@@ -70,6 +70,7 @@ struct Connection {
   connection::State state = connection::State::idle;
   bool attached = false;
   bool absent = false;       // its process is not there; what has become of it is about to be told
+  bool parting = false;      // its peer was removed, and may still write here
   bool dead = false;         // its process is gone, not only its word: what it could reach is taken back
   ErrorCode fate{};          // once failed: how, as what is under way with it ends with. See engine/fate.hpp
   const char* why = nullptr; // in words, of a lost connection
@@ -83,6 +84,7 @@ struct Connection {
   std::uint32_t lock_retry = 0;     // progress calls to let pass before the lock is tried again
   std::uint32_t lock_patience = 0;  // how many the last time
   bool lock_asked = false;
+  bool introduced = false;    // it was asked for by this side, or answered: the peer may write here
   bool requested = false;     // its request stands in the peer's common slot, unanswered
   bool granted = false;       // without connections: it was given a ring
   std::uint64_t pointers = 0; // without connections: what the peer's directory said when it was asked for a ring
@@ -94,6 +96,7 @@ struct Connection {
   SharedRingCursor cursor;
   ClaimState claim = ClaimState::none;
   RingGrant grant;                   // the peer's ring
+  std::uint32_t number_there = 0;    // by which the peer knows this process
   std::uint64_t largest_payload = 0; // that one record can carry to this peer
   std::uint64_t eager_limit = 0;
   ir::ExposedMemory consumed_word; // where the peer reports how far it has read
@@ -114,6 +117,8 @@ struct Connection {
 
   // It can be written to.
   [[nodiscard]] bool connected() const { return state == connection::State::connected; }
+  // It stands for connections that nothing is left of.
+  [[nodiscard]] bool nobody() const { return port == nullptr; }
   [[nodiscard]] bool failed() const { return state == connection::State::failed; }
   [[nodiscard]] ScheduleQueue& queue() const { return *port->queue; }
 };

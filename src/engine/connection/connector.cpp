@@ -31,6 +31,23 @@ void Connector::feed(Connection& connection, Input input) {
   carry_out(connection, step.effect);
 }
 
+void Connector::broken(Connection& connection, const char* why) {
+  connection.why = why;
+  feed(connection, Input::broken);
+}
+
+void Connector::end(Connection& connection) {
+  feed(connection, Input::ended);
+  Port& port = *connection.port;
+  free_lock_of(port, engine_.book.uid(connection.rank));
+  Introduction::free_slot(port, connection.slot);
+  Introduction::free_slot(port, connection.abandoned_slot);
+}
+
+void Connector::free_lock_of(Port& port, Uid uid) {
+  if (port.area->common.lock.load(std::memory_order_relaxed) == uid) free_common_slot(port.area->common);
+}
+
 void Connector::carry_out(Connection& connection, Effect effect) {
   switch (effect) {
     case Effect::none: return;
@@ -49,7 +66,9 @@ void Connector::carry_out(Connection& connection, Effect effect) {
       host_.established(connection);
       return;
     case Effect::unlock: unlock(connection); return;
-    case Effect::give_up: host_.lost(connection, "the connection could not be made"); return;
+    case Effect::give_up:
+      host_.lost(connection, connection.why != nullptr ? connection.why : "the connection could not be made");
+      return;
     case Effect::violation: host_.lost(connection, "it broke the connection protocol"); return;
   }
 }
@@ -90,7 +109,7 @@ void Connector::lock(Connection& connection) {
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
     connection.slot = Introduction::take_slot(*connection.port);
   }
-  ir::Command command = lock_command(engine_.rank);
+  ir::Command command = lock_command(engine_.book.uid(engine_.rank));
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{connection.rank};
   command.cookie = make_cookie(CookieKind::lock, connection.rank);
@@ -125,20 +144,25 @@ void Connector::unlock(Connection& connection) {
 
 void Connector::request(Connection& connection) {
   connection.requested = true;
-  put_word(connection, BootstrapArea::request_offset(),
-           pack_request(engine_.rank, static_cast<std::uint32_t>(connection.slot)));
+  connection.introduced = true;
+  ir::Command command =
+      request_put(static_cast<std::uint32_t>(connection.slot),
+                  {.uid = engine_.book.uid(engine_.rank), .address = connection.queue().translator().address()});
+  command.peer = ir::Peer{connection.rank};
+  command.remote = connection.peer_area.at(BootstrapArea::request_offset());
+  connection.queue().post(command);
 }
 
 void Connector::answer(Connection& connection) {
   Port& port = *connection.port;
   if (connection.slot < 0) connection.slot = Introduction::take_slot(port); // look_at_common_slot saw one free
   watch(connection);
+  connection.introduced = true;
   const bool ready = introduction_.prepare(connection);
   write_slot(connection, ready ? SlotVerb::answer : SlotVerb::refused, ready);
   free_common_slot(port.area->common);
   if (!ready) {
-    connection.state = State::failed;
-    host_.lost(connection, "no memory for its ring");
+    broken(connection, "no memory for its ring");
   }
 }
 
@@ -157,20 +181,18 @@ void Connector::turn_down(Connection& connection) {
 }
 
 void Connector::write_slot(Connection& connection, SlotVerb verb, bool with_body) {
-  connection.queue().post(Introduction::slot_command(connection, verb, with_body));
+  connection.queue().post(introduction_.slot_command(connection, verb, with_body));
 }
 
 void Connector::inform(Connection& connection) {
   SlotBody told;
-  if (!Introduction::hear(connection, told)) {
-    connection.state = State::failed;
-    host_.lost(connection, "its answer makes no sense");
+  if (!introduction_.hear(connection, told)) {
+    broken(connection, "its answer makes no sense");
     return;
   }
   if (!introduction_.prepare(connection) || !introduction_.adopt(connection, told)) {
     write_slot(connection, SlotVerb::refused, false);
-    connection.state = State::failed;
-    host_.lost(connection, "no memory for its ring, or no endpoint");
+    broken(connection, "no memory for its ring, or no endpoint");
     return;
   }
   write_slot(connection, SlotVerb::information, true);
@@ -178,9 +200,8 @@ void Connector::inform(Connection& connection) {
 
 void Connector::acknowledge(Connection& connection) {
   SlotBody told;
-  if (!Introduction::hear(connection, told) || !introduction_.adopt(connection, told)) {
-    connection.state = State::failed;
-    host_.lost(connection, "its information makes no sense");
+  if (!introduction_.hear(connection, told) || !introduction_.adopt(connection, told)) {
+    broken(connection, "its information makes no sense");
     return;
   }
   write_slot(connection, SlotVerb::acknowledge, false);
@@ -192,22 +213,22 @@ std::size_t Connector::look_at_common_slot(Port& port) {
   const std::uint64_t word = look_at_request(port.area->common);
   if (word == 0) [[likely]]
     return 0;
-  const ConnectionRequest request = unpack_request(word);
-  Connection* connection = request.valid && request.slot < kCommandSlots && request.initiator != engine_.rank
-                               ? host_.connection_to(request.initiator)
-                               : nullptr;
+  const Initiator initiator = read_initiator(port.area->common);
+  const std::optional<std::uint32_t> slot = slot_of_request(word);
+  Connection* connection = slot ? host_.connection_from(initiator, port) : nullptr;
   if (connection == nullptr || connection->failed() || connection->absent || connection->port != &port) {
-    engine_.recorder.record("invalid request in the common slot", static_cast<std::int64_t>(request.initiator), word);
+    engine_.recorder.record("invalid request in the common slot", kNoPeer, initiator.uid, word);
     free_common_slot(port.area->common);
     return 1;
   }
-  const Input input = request.initiator < engine_.rank ? Input::request_prevails : Input::request_yields;
+  const bool prevails = initiator.uid < engine_.book.uid(engine_.rank);
+  const Input input = prevails ? Input::request_prevails : Input::request_yields;
   const bool answered = connection::step(connection->state, input).next == State::awaiting_information;
   const bool needs_slot = answered && (connection->slot < 0 || connection->requested);
   if (needs_slot && std::find(port.slot_taken.begin(), port.slot_taken.end(), false) == port.slot_taken.end())
     return 0; // every transaction that ends frees one
   const std::uint32_t before = connection->peer_slot;
-  connection->peer_slot = request.slot;
+  connection->peer_slot = *slot;
   feed(*connection, input);
   if (connection->state != State::awaiting_information)
     connection->peer_slot = before; // turned down: the own talk goes on
@@ -218,11 +239,12 @@ std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) 
   Port& port = *connection.port;
   const std::uint64_t word = take_word(port.area->slots[index]);
   if (word == 0) return 0;
+  if (!is_word_of(word, engine_.book.uid(connection.rank))) return 0; // meant for who had the slot before
   if (index == connection.abandoned_slot) {
     Introduction::free_slot(port, connection.abandoned_slot);
     return 1;
   }
-  switch (static_cast<SlotVerb>(word)) {
+  switch (verb_of(word)) {
     case SlotVerb::answer:
       connection.requested = false;
       feed(connection, Input::answer);
@@ -237,23 +259,14 @@ std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) 
       return 1;
     case SlotVerb::none: break;
   }
-  connection.state = State::failed;
-  host_.lost(connection, "it wrote a command slot that makes no sense");
+  broken(connection, "it wrote a command slot that makes no sense");
   return 1;
 }
 
 bool Connector::connect_to_self(Connection& connection) {
   if (!introduction_.prepare(connection) || !introduction_.adopt(connection, connection.outgoing)) return false;
-  connection.state = State::connected;
+  feed(connection, Input::to_self);
   return true;
-}
-
-void Connector::forget(Connection& connection) {
-  Port& port = *connection.port;
-  if (port.area->common.lock.load(std::memory_order_relaxed) == connection.rank + 1)
-    free_common_slot(port.area->common);
-  Introduction::free_slot(port, connection.slot);
-  Introduction::free_slot(port, connection.abandoned_slot);
 }
 
 } // namespace heddle::engine

@@ -41,8 +41,14 @@ class Connector {
   // The answer to the compare-and-swap on a common slot.
   void lock_answered(Connection& connection, const ir::Event& event);
 
-  // The peer is gone: frees what it may have locked here, and what the transaction held.
-  void forget(Connection& connection);
+  // This side cannot go on with it: it fails, and nothing more is written to the peer.
+  void broken(Connection& connection, const char* why);
+  // The engine has ended it: frees what the peer may have locked here, and what the transaction held.
+  void end(Connection& connection);
+  // That process is gone, and may have locked the common slot.
+  static void free_lock_of(Port& port, Uid uid);
+  // Nothing here points to it any more.
+  void forget(Connection& connection) { std::erase(under_way_, &connection); }
 
  private:
   void feed(Connection& connection, connection::Input input);

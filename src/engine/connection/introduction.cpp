@@ -50,16 +50,18 @@ bool Introduction::prepare(Connection& connection) {
   auto endpoint = endpoints != nullptr ? endpoints->prepare_endpoint(ir::Peer{connection.rank}) : ir::Endpoint{};
   if (!endpoint) return false;
   connection.outgoing = {.slot = static_cast<std::uint32_t>(std::max(connection.slot, 0)),
-                         .peer = engine_.rank,
+                         .number = connection.rank,
+                         .sender = engine_.book.uid(engine_.rank),
                          .endpoint = *endpoint,
                          .grant = connection.ring.grant,
                          .consumed = connection.consumed_word.place};
   return true;
 }
 
-bool Introduction::hear(Connection& connection, SlotBody& told) {
+bool Introduction::hear(Connection& connection, SlotBody& told) const {
   told = read_body(connection.port->area->slots[connection.slot]);
-  if (told.peer != connection.rank || told.slot >= kCommandSlots || !plausible(told.grant)) return false;
+  if (told.sender != engine_.book.uid(connection.rank) || told.slot >= kCommandSlots || !plausible(told.grant))
+    return false;
   connection.peer_slot = told.slot;
   return true;
 }
@@ -68,6 +70,7 @@ bool Introduction::adopt(Connection& connection, const SlotBody& told) {
   ir::Endpoints* endpoints = connection.queue().facets().endpoints;
   if (endpoints != nullptr && !endpoints->connect_endpoint(ir::Peer{connection.rank}, told.endpoint)) return false;
   connection.grant = told.grant;
+  connection.number_there = told.number;
   connection.peer_consumed = told.consumed;
   connection.writes_shared = told.grant.type == RingType::shared;
   if (connection.writes_shared) {
@@ -98,8 +101,8 @@ void Introduction::stage(Connection& connection) {
     connection.largest_payload = std::min(connection.largest_payload, std::max(taken_at_once, kInHead));
 }
 
-ir::Command Introduction::slot_command(Connection& connection, SlotVerb verb, bool with_body) {
-  ir::Command command = slot_put(verb, with_body ? &connection.outgoing : nullptr);
+ir::Command Introduction::slot_command(Connection& connection, SlotVerb verb, bool with_body) const {
+  ir::Command command = slot_put(verb, engine_.book.uid(engine_.rank), with_body ? &connection.outgoing : nullptr);
   command.peer = ir::Peer{connection.rank};
   command.remote = connection.peer_area.at(BootstrapArea::slot_offset(connection.peer_slot));
   return command;

@@ -10,8 +10,10 @@ namespace heddle::engine {
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
-  // The connection to a rank, made if there was none; null when the rank is unreachable or outside the job.
+  // The connection to a rank, made if there was none; null when there is no such rank.
   virtual Connection* connection_to(std::uint32_t rank) = 0;
+  // The same to whoever asks for one through that port; null when it is nobody who may.
+  virtual Connection* connection_from(const Initiator& initiator, const Port& port) = 0;
   // Messages may flow.
   virtual void established(Connection& connection) = 0;
   // The connection cannot be used any more: every operation on it ends.
@@ -31,11 +33,11 @@ class Introduction {
   // That, ring and endpoint for this side, described in connection.outgoing; false when memory is short.
   bool prepare(Connection& connection);
   // Reads the peer's side out of connection.slot; false when it makes no sense.
-  static bool hear(Connection& connection, SlotBody& told);
+  bool hear(Connection& connection, SlotBody& told) const;
   // Readies this side for what the peer told; false when its endpoint cannot be connected to.
   bool adopt(Connection& connection, const SlotBody& told);
   // The words for connection.peer_slot at the peer, with connection.outgoing behind the verb where it has a body.
-  [[nodiscard]] static ir::Command slot_command(Connection& connection, SlotVerb verb, bool with_body);
+  [[nodiscard]] ir::Command slot_command(Connection& connection, SlotVerb verb, bool with_body) const;
 
  private:
   // Memory that payloads are put from where the network does not take them at once.

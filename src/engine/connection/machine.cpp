@@ -7,7 +7,9 @@ namespace {
 // What a state does with an input that the table of the state does not name.
 Step otherwise(State state, Input input) {
   switch (input) {
+    case Input::ended: return {State::failed, Effect::none};
     case Input::peer_lost:
+    case Input::broken:
     case Input::refused: return {State::failed, state == State::failed ? Effect::none : Effect::give_up};
     case Input::start:
     case Input::lock_busy: return {state, Effect::none};
@@ -18,6 +20,7 @@ Step otherwise(State state, Input input) {
     case Input::answer:
     case Input::information:
     case Input::acknowledge:
+    case Input::to_self:
       return state == State::failed ? Step{state, Effect::none} : Step{State::failed, Effect::violation};
   }
   return {State::failed, Effect::violation};
@@ -29,6 +32,7 @@ Step step(State state, Input input) {
   switch (state) {
     case State::idle:
       if (input == Input::start) return {State::locking, Effect::lock};
+      if (input == Input::to_self) return {State::connected, Effect::establish};
       if (input == Input::request_prevails || input == Input::request_yields)
         return {State::awaiting_information, Effect::answer};
       break;

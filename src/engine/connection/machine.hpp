@@ -12,9 +12,9 @@
 //   awaiting_acknowledge --acknowledge--> connected
 //
 // Both start at once: who sees a request while it still tries to lock gives its own attempt up and answers. When both
-// requests are written, that of the lower rank stands: the lower rank answers the other's request with `superseded`, the
-// higher rank answers as a responder and forgets its own. The higher rank's answer may be seen before the request that it
-// had written earlier, so the lower rank turns that request down even when it has gone on, up to `connected`.
+// requests are written, that of the lower unique id stands: the lower one answers the other's request with `superseded`, the
+// higher one answers as a responder and forgets its own. The higher one's answer may be seen before the request that it
+// had written earlier, so the lower one turns that request down even when it has gone on, up to `connected`.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,19 @@ enum class Input : std::uint8_t {
   start,            // a message wants to go to the peer
   lock_taken,       // the compare-and-swap found 0
   lock_busy,        // it found another initiator
-  request_prevails, // the peer's request is here, and its rank is the lower
-  request_yields,   // the peer's request is here, and its rank is the higher
+  request_prevails, // the peer's request is here, and its id is the lower
+  request_yields,   // the peer's request is here, and its id is the higher
   answer,           // the responder's answer is here
   superseded,       // the peer says that its own request stands
   refused,          // the peer cannot connect: no memory
   information,      // the initiator's information is here
   acknowledge,      // the responder's last word is here
+  broken,           // this side cannot go on: what the peer said makes no sense, or memory is short
   peer_lost,
+  ended,   // the engine has ended it, whatever the cause
+  to_self, // this process's own ring is at both ends
 };
-inline constexpr unsigned kInputs = 11;
+inline constexpr unsigned kInputs = 14;
 
 enum class Effect : std::uint8_t {
   none,

@@ -22,15 +22,15 @@ constexpr const char* kEffectNames[] = {"none",   "lock",        "request",   "a
                                         "inform", "acknowledge", "establish", "unlock", "give_up", "violation"};
 // clang-format off
 constexpr const char* kTable[kStates][kInputs] = {
-    // start          lock_taken         lock_busy       request_prevails        request_yields          answer                 superseded    refused           information               acknowledge            peer_lost
-    {"locking lock", "idle unlock",     "=",            "information? answer",  "information? answer",  "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up"},
-    {"=",            "answer? request", "locking lock", "information? abandon", "information? abandon", "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up"},
-    {"=",            "answer? unlock",  "=",            "information? abandon", "answer? turn_down",    "acknowledge? inform", "superseded none", "failed give_up", "X",                 "X",                   "failed give_up"},
-    {"=",            "superseded unlock", "=",          "information? answer",  "X",                    "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up"},
-    {"=",            "information? unlock", "=",        "X",                    "X",                    "X",                   "=",          "failed give_up", "connected acknowledge",  "X",                   "failed give_up"},
-    {"=",            "acknowledge? unlock", "=",        "X",                    "acknowledge? turn_down", "X",                 "=",          "failed give_up", "X",                      "connected establish", "failed give_up"},
-    {"=",            "connected unlock", "=",           "X",                    "connected turn_down",  "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up"},
-    {"=",            "failed unlock",   "=",            "=",                    "=",                    "=",                   "=",          "=",              "=",                      "=",                   "="},
+    // start          lock_taken         lock_busy       request_prevails        request_yields          answer                 superseded    refused           information               acknowledge            broken            peer_lost          ended           to_self
+    {"locking lock", "idle unlock",     "=",            "information? answer",  "information? answer",  "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up", "failed give_up", "failed none", "connected establish"},
+    {"=",            "answer? request", "locking lock", "information? abandon", "information? abandon", "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up", "failed give_up", "failed none", "X"},
+    {"=",            "answer? unlock",  "=",            "information? abandon", "answer? turn_down",    "acknowledge? inform", "superseded none", "failed give_up", "X",                 "X",                   "failed give_up", "failed give_up", "failed none", "X"},
+    {"=",            "superseded unlock", "=",          "information? answer",  "X",                    "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up", "failed give_up", "failed none", "X"},
+    {"=",            "information? unlock", "=",        "X",                    "X",                    "X",                   "=",          "failed give_up", "connected acknowledge",  "X",                   "failed give_up", "failed give_up", "failed none", "X"},
+    {"=",            "acknowledge? unlock", "=",        "X",                    "acknowledge? turn_down", "X",                 "=",          "failed give_up", "X",                      "connected establish", "failed give_up", "failed give_up", "failed none", "X"},
+    {"=",            "connected unlock", "=",           "X",                    "connected turn_down",  "X",                   "=",          "failed give_up", "X",                      "X",                   "failed give_up", "failed give_up", "failed none", "X"},
+    {"=",            "failed unlock",   "=",            "=",                    "=",                    "=",                   "=",          "=",              "=",                      "=",                   "=", "=", "=", "="},
 };
 // clang-format on
 

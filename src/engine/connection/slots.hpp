@@ -16,6 +16,15 @@ template <typename Memory = base::Processor>
 std::uint64_t look_at_request(const CommonSlot& common) {
   return Memory::load(common.request, std::memory_order_acquire);
 }
+// Who stands behind it: read once, since a peer could still write it.
+template <typename Memory = base::Processor>
+Initiator read_initiator(const CommonSlot& common) {
+  static_assert(sizeof(Initiator) % sizeof(std::uint64_t) == 0);
+  Initiator initiator;
+  Memory::copy_out(reinterpret_cast<std::byte*>(&initiator), reinterpret_cast<const std::byte*>(&common.initiator),
+                   sizeof initiator);
+  return initiator;
+}
 // The next initiator writes its request over the 0.
 template <typename Memory = base::Processor>
 void free_common_slot(CommonSlot& common) {
@@ -56,19 +65,28 @@ inline ir::Command word_put(std::uint64_t word) {
   command.bytes = 0;
   return command;
 }
+// A request for the common slot.
+inline ir::Command request_put(std::uint32_t slot, const Initiator& initiator) {
+  static_assert(offsetof(CommonSlot, initiator) == offsetof(CommonSlot, request) + sizeof(std::uint64_t));
+  static_assert(sizeof(std::uint64_t) + sizeof initiator <= ir::kHeadBytes);
+  ir::Command command = word_put(pack_request(slot));
+  std::memcpy(command.head.data() + sizeof(std::uint64_t), &initiator, sizeof initiator);
+  command.head_bytes += sizeof initiator;
+  return command;
+}
 // A verb for a command slot, and what stands behind it, if anything.
-inline ir::Command slot_put(SlotVerb verb, SlotBody* body) {
-  ir::Command command = word_put(static_cast<std::uint64_t>(verb));
+inline ir::Command slot_put(SlotVerb verb, Uid sender, SlotBody* body) {
+  ir::Command command = word_put(pack_word(verb, sender));
   command.local = reinterpret_cast<std::byte*>(body);
   command.bytes = body == nullptr ? 0 : sizeof *body;
   return command;
 }
 // Takes the lock of the common slot if it is free.
-inline ir::Command lock_command(std::uint32_t rank) {
+inline ir::Command lock_command(Uid initiator) {
   ir::Command command;
   command.operation = ir::Operation::compare_and_swap;
   command.expected = 0;
-  command.operand = rank + 1;
+  command.operand = initiator;
   return command;
 }
 

@@ -52,7 +52,8 @@ bool Outbox::write_shared(Connection& connection, const Outgoing& record) {
   command.flags = ir::Flags::lead_last;
   command.peer = ir::Peer{connection.rank};
   command.remote = connection.grant.place.at(connection.cursor.slot() * connection.grant.slot_bytes);
-  const std::uint64_t claim = Claim{.lap = connection.cursor.lap(), .owner = engine_.rank + 1, .ready = true}.pack();
+  const std::uint64_t claim =
+      Claim{.lap = connection.cursor.lap(), .owner = connection.number_there + 1, .ready = true}.pack();
   std::memcpy(command.head.data(), &claim, sizeof claim);
   fill(command, record, sizeof claim);
   if (connection.holds_payloads) hold_payload(connection, command, 0);
@@ -71,7 +72,7 @@ void Outbox::ask_claim(Connection& connection) {
   command.cookie = make_cookie(CookieKind::claim, connection.rank);
   command.remote = connection.grant.place.at(connection.cursor.slot() * connection.grant.slot_bytes);
   command.expected = connection.cursor.expected();
-  command.operand = Claim{.lap = connection.cursor.lap(), .owner = engine_.rank + 1}.pack();
+  command.operand = Claim{.lap = connection.cursor.lap(), .owner = connection.number_there + 1}.pack();
   connection.claim = ClaimState::asked;
   connection.queue().post(command);
 }

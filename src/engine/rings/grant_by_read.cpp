@@ -14,6 +14,7 @@ Step step(State state, Input input) {
       if (state == State::awaiting_answer) return {State::connected, Effect::establish};
       return state == State::failed ? Step{state, Effect::none} : Step{State::failed, Effect::violation};
     case Input::refused:
+    case Input::broken:
     case Input::peer_lost: return {State::failed, state == State::failed ? Effect::none : Effect::give_up};
   }
   return {State::failed, Effect::violation};
@@ -33,7 +34,9 @@ void GrantByRead::feed(Connection& connection, grant_by_read::Input input) {
       if (!ask(connection)) wanting_.push_back(&connection);
       return;
     case grant_by_read::Effect::establish: establish(connection); return;
-    case grant_by_read::Effect::give_up: host_.lost(connection, "it gives no ring"); return;
+    case grant_by_read::Effect::give_up:
+      host_.lost(connection, connection.why != nullptr ? connection.why : "it gives no ring");
+      return;
     case grant_by_read::Effect::violation: host_.lost(connection, "it gave a ring that nobody asked for"); return;
   }
 }
@@ -72,7 +75,7 @@ void GrantByRead::asked(Connection& connection, std::uint64_t slot) {
   connection.granted = introduction_.prepare(connection);
   if (connection.granted)
     connection.port->area->directory(connection.rank).store(connection.ring.grant.bytes, std::memory_order_relaxed);
-  ir::Command command = Introduction::slot_command(
+  ir::Command command = introduction_.slot_command(
       connection, connection.granted ? SlotVerb::answer : SlotVerb::refused, connection.granted);
   command.flags = command.flags | ir::Flags::announced;
   command.operand = slot;
@@ -88,20 +91,20 @@ void GrantByRead::answered(Connection& connection, std::uint64_t slot) {
     host_.lost(connection, "it wrote a command slot that is not its");
     return;
   }
-  const auto verb = static_cast<SlotVerb>(take_word(connection.port->area->slots[slot]));
+  const auto verb = verb_of(take_word(connection.port->area->slots[slot]));
   feed(connection, verb == SlotVerb::answer ? grant_by_read::Input::grant : grant_by_read::Input::refused);
 }
 
 void GrantByRead::establish(Connection& connection) {
   SlotBody told;
-  const bool sound = Introduction::hear(connection, told) && introduction_.prepare_word(connection) &&
+  const bool sound = introduction_.hear(connection, told) && introduction_.prepare_word(connection) &&
                      introduction_.adopt(connection, told);
   Introduction::free_slot(*connection.port, connection.slot);
   if (sound) {
     host_.established(connection);
   } else {
-    connection.state = connection::State::failed; // it cannot be written to
-    host_.lost(connection, "the ring it granted makes no sense");
+    connection.why = "the ring it granted makes no sense";
+    feed(connection, grant_by_read::Input::broken); // it cannot be written to
   }
 }
 

@@ -22,7 +22,8 @@ namespace grant_by_read {
 
 using connection::State;
 
-enum class Input : std::uint8_t { start, grant, refused, peer_lost };
+// broken: the grant cannot be used.
+enum class Input : std::uint8_t { start, grant, refused, broken, peer_lost };
 enum class Effect : std::uint8_t { none, ask, establish, give_up, violation };
 struct Step {
   State next{};

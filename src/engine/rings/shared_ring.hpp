@@ -1,6 +1,6 @@
 // A ring of fixed slots with several writers, given out when memory for exclusive rings is short.
 //
-// Each slot begins with a claim word: lap (31 bits), owner (rank + 1, or 0 when free), and whether a record is ready. A
+// Each slot begins with a claim word: lap (31 bits), owner (the number by which the reader knows the writer, + 1; 0 when free), and whether a record is ready. A
 // writer takes a slot with compare-and-swap from "free in this lap" to "mine in this lap", then puts the record, whose
 // first word is "mine and ready". The reader frees a slot for the next lap when it has copied the record out. A claim word
 // carries its lap, so old contents are never taken for new ones; a slot claimed by a peer that died is skipped.
@@ -19,7 +19,7 @@ namespace heddle::engine {
 
 struct Claim {
   std::uint32_t lap = 0;   // mod 2^31
-  std::uint32_t owner = 0; // rank + 1
+  std::uint32_t owner = 0; // number + 1
   bool ready = false;
 
   static constexpr std::uint32_t kLapMask = 0x7fff'ffffU;

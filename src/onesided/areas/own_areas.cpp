@@ -29,11 +29,11 @@ Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) con
                                  .fact = "area " + std::to_string(id) + " is open here already",
                                  .remedy = "close it first, or use another id"});
   for (const Rank peer : access.peers)
-    if (static_cast<std::uint32_t>(peer) >= common_.engine.size)
+    if (static_cast<std::uint32_t>(peer) >= common_.engine.book.size())
       return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                    .fact = "area " + std::to_string(id) + " is to be opened to rank " +
                                            std::to_string(static_cast<std::uint32_t>(peer)) + ", outside the job of " +
-                                           std::to_string(common_.engine.size) + " processes"});
+                                           std::to_string(common_.engine.book.size()) + " processes"});
   return {};
 }
 

@@ -218,7 +218,7 @@ template <typename Memory>
 void BasicLocks<Memory>::tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim_word) {
   const LockClaim claim = LockClaim::unpack(claim_word);
   if (!claim.valid || claim.ticket != ticket) return; // its owner will look at the state itself
-  if (claim.rank == common_.engine.rank || claim.rank >= common_.engine.size) return;
+  if (claim.rank == common_.engine.rank || claim.rank >= common_.engine.book.size()) return;
   Connection* connection = common_.host.connection_to(claim.rank);
   if (connection == nullptr || connection->failed()) return; // those behind it pass it over
   common_.tell(*connection, RecordKind::lock_passed, LockPassed{.home = area.rank, .id = area.id, .ticket = ticket});

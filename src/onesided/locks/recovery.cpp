@@ -54,7 +54,7 @@ void BasicRecovery<Memory>::judge(KnownArea& area) {
   const LockReading now = reading_of(seat.reading);
   const LockReading before = reading_of(seat.before);
   LockVerdict verdict = judge_lock(before, now, probes ? now.state().next : seat.ticket, [this](std::uint32_t rank) {
-    return rank < common_.engine.size && common_.host.has_ended(rank);
+    return rank < common_.engine.book.size() && common_.host.has_ended(rank);
   });
   // In direct memory words are read one after the other. A command reads them in any order: that one word was read before another
   // is known only of two commands.

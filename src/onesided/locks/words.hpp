@@ -20,7 +20,7 @@ enum class LockErrand : std::uint8_t {
 template <typename Memory>
 class BasicLockWords {
  public:
-  explicit BasicLockWords(Common& common) : common_(common), layout_{.size = common.engine.size} {}
+  explicit BasicLockWords(Common& common) : common_(common), layout_{.size = common.engine.book.size()} {}
 
   [[nodiscard]] const LockLayout& layout() const { return layout_; }
 

@@ -228,8 +228,8 @@ bool Relays::record(std::span<const std::byte> content) {
   Parsed message;
   if (!message.parse(content)) return false;
   const AreaRelay& head = message.head;
-  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= common_.engine.size; };
-  if (head.origin >= common_.engine.size || head.origin == common_.engine.rank || head.fanout == 0 ||
+  const auto outside = [this](const RelayReceiver& receiver) { return receiver.rank >= common_.engine.book.size(); };
+  if (head.origin >= common_.engine.book.size() || head.origin == common_.engine.rank || head.fanout == 0 ||
       head.record >= head.records || head.records > AreaRelay::kMostRecords ||
       message.receivers.front().rank != common_.engine.rank || std::ranges::any_of(message.receivers, outside))
     return false;
