@@ -14,12 +14,12 @@ namespace heddle::translators {
 class EventList {
  public:
   void push(const ir::Event& event) { events_.push_back(event); }
-  // Whether the next push needs no memory. Asked before a command is carried out, which cannot be taken back.
-  [[nodiscard]] bool make_room() {
-    if (events_.size() < events_.capacity()) [[likely]]
+  // Whether the next pushes need no memory. Asked before a command is carried out, which cannot be taken back.
+  [[nodiscard]] bool make_room(std::size_t count = 1) {
+    if (events_.capacity() - events_.size() >= count) [[likely]]
       return true;
     try {
-      events_.reserve(std::max<std::size_t>(16, 2 * events_.size()));
+      events_.reserve(std::max<std::size_t>(16, 2 * events_.size() + count));
     } catch (const std::bad_alloc&) {
       return false;
     }

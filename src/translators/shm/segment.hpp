@@ -23,11 +23,13 @@ struct alignas(64) SegmentHeader {
       asleep;    // how the owner sleeps, or is about to (sleep_flag.hpp), until somebody writes to it
   BellName bell; // that it sleeps by, if it ever has; set before `asleep` says so
   std::atomic<std::uint64_t> areas; // offset of the table of areas (areas.hpp); 0: there is none yet
+  std::uint64_t bootstrap;          // offset of what is allocated first
+  std::uint64_t guests;             // offset of the guest book (guests.hpp); 0: a job's process has none
   // On a line of its own, because every copy between private memories asks here first.
   alignas(64) std::atomic<std::uint32_t> left; // 1: the owner's private memory is its program's again
   std::atomic<std::uint32_t> visitors;         // peers that are reading or writing it
 };
-inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0004ULL; // "Heddle", layout 4
+inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0005ULL; // "Heddle", layout 5
 
 // A copy out of or into the owner's private memory, for as long as it lives. Either `allowed` says no, or the owner, who leaves
 // by wait_for_visitors, waits for its end.

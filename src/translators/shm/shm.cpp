@@ -4,6 +4,7 @@
 #include "translators/register_entry.hpp"
 #include "translators/shm/sleep_flag.hpp"
 
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -70,11 +71,20 @@ Result<void> check_address_space(std::uint64_t segment, std::uint32_t processes)
 } // namespace
 
 Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
-  const std::uint64_t bytes =
-      kFixedBytes + config.ring_memory + config.size * kBytesPerPeer + area_table_bytes(config.size);
+  const std::uint32_t peers = config.uid != 0 ? kMostGuests : config.size;
+  const std::uint64_t book = config.uid != 0 ? sizeof(GuestBook) : 0;
+  const std::uint64_t bytes = kFixedBytes + config.ring_memory + peers * kBytesPerPeer + area_table_bytes(peers) + book;
   if (auto enough = check_address_space(bytes, config.size); !enough) return std::unexpected(enough.error());
   auto segment = Segment::create(bytes);
   if (!segment) return std::unexpected(segment.error());
+  SegmentHeader& header = segment->mapping().header();
+  header.bootstrap = sizeof(SegmentHeader);
+  if (book != 0) {
+    const auto offset = segment->allocate(book);
+    if (!offset) return std::unexpected(offset.error());
+    header.guests = *offset;
+    header.bootstrap = *offset + book;
+  }
   std::unique_ptr<Shm> shm(new Shm(config, std::move(*segment)));
   const bool readable = shm->capabilities_.reads_any_memory;
   if (config.cross_memory == CrossMemory::require && !readable)
@@ -95,7 +105,10 @@ Shm::Shm(const Config& config, Segment segment)
       rank_(config.rank),
       node_(config.node),
       segment_(std::move(segment)),
-      attached_(config.size) {
+      processes_(config.uid != 0 ? kMostGuests : config.size),
+      uid_(config.uid) {
+  if (uid_ != 0)
+    guests_.emplace(*reinterpret_cast<GuestBook*>(segment_.mapping().data() + segment_.mapping().header().guests));
   std::random_device random;
   nonce_ = std::make_unique<std::uint64_t>((static_cast<std::uint64_t>(random()) << 32U) | random());
   // Where the kernel lets only parents read their children (Yama), this process agrees to be read by its peers.
@@ -115,6 +128,9 @@ Shm::Shm(const Config& config, Segment segment)
 }
 
 Shm::~Shm() {
+  admit_no_visit(segment_.mapping().header());
+  for (const auto& peer : attached_)
+    if (peer != nullptr) depart(*peer);
   wait_for_visitors(segment_.mapping().header());
 }
 
@@ -123,6 +139,7 @@ template Entry entry_of<Shm>();
 Result<std::unique_ptr<ir::Translator>> Shm::make(const TranslatorSetup& setup) {
   return create({.rank = setup.rank,
                  .size = setup.size,
+                 .uid = setup.uid,
                  .node = setup.node,
                  .ring_memory = setup.settings->ring_memory,
                  .cross_memory = setup.own->choice<CrossMemory>(shm::kCrossMemory),
@@ -178,8 +195,7 @@ Result<ir::RemotePlace> Shm::expose(std::span<std::byte> memory) {
 }
 
 OwnAreas& Shm::own_areas() {
-  if (own_areas_ == nullptr)
-    own_areas_ = std::make_unique<OwnAreas>(segment_, static_cast<std::uint32_t>(attached_.size()), wakes_at_once_);
+  if (own_areas_ == nullptr) own_areas_ = std::make_unique<OwnAreas>(segment_, processes_, wakes_at_once_);
   return *own_areas_;
 }
 
@@ -208,7 +224,7 @@ ir::DirectArea Shm::direct_area(ir::Peer peer, const ir::RemotePlace& place, std
   Attached* found = find(peer);
   if (found == nullptr || !is_area_key(place.key)) return {};
   const PeerAreas::Area* area =
-      found->areas.find(found->mapping, rank_, static_cast<std::uint64_t>(place.key), !wakes_at_once_).area;
+      found->areas.find(found->mapping, found->number, static_cast<std::uint64_t>(place.key), !wakes_at_once_).area;
   if (area == nullptr || !area->direct.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
     return {};
   ir::DirectArea direct = area->direct;
@@ -222,15 +238,13 @@ void Shm::leave_area(ir::Peer peer, const ir::RemotePlace& place) {
 }
 
 Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
-  constexpr ir::RemotePlace kBootstrap{.key = kInSegment, .offset = sizeof(SegmentHeader)};
   const auto rank = static_cast<std::uint32_t>(peer);
-  if (rank >= attached_.size())
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "rank " + std::to_string(rank) + " is outside the job of " +
-                                         std::to_string(attached_.size()) + " processes",
-                                 .peer = rank});
+  if (rank >= attached_.size()) attached_.resize(rank + 1);
   auto& slot = attached_[rank];
-  if (slot != nullptr) return kBootstrap;
+  const auto bootstrap = [&slot] {
+    return ir::RemotePlace{.key = kInSegment, .offset = slot->mapping.header().bootstrap};
+  };
+  if (slot != nullptr) return bootstrap();
   Published published;
   std::memcpy(&published, address.data(), sizeof published);
   auto mapping = map_segment(published.segment);
@@ -242,6 +256,13 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   slot = std::make_unique<Attached>();
   slot->mapping = std::move(*mapping);
   slot->process = published.segment.process;
+  slot->number = rank_;
+  if (uid_ != 0) {
+    if (auto signed_in = visit(*slot); !signed_in) {
+      slot.reset();
+      return std::unexpected(std::move(signed_in.error()));
+    }
+  }
   const Visit visit(slot->mapping.header()); // while it lasts, the peer keeps what is read here
   const int refusal =
       capabilities_.reads_any_memory ? try_read(slot->process, published.nonce_address, published.nonce) : 0;
@@ -252,11 +273,14 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
     log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
                  ": large messages from it are copied through the rings");
   }
-  return kBootstrap;
+  return bootstrap();
 }
 
 void Shm::detach(ir::Peer peer) {
-  if (static_cast<std::uint32_t>(peer) < attached_.size()) attached_[static_cast<std::uint32_t>(peer)].reset();
+  Attached* found = find(peer);
+  if (found == nullptr) return;
+  depart(*found);
+  attached_[static_cast<std::uint32_t>(peer)].reset();
 }
 
 Shm::Attached* Shm::find(ir::Peer peer) const {
@@ -301,8 +325,7 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
       continue;
     }
     report(command, execute(*peer, command));
-    if (ir::must_wake(peer->mapping.header().asleep)) [[unlikely]]
-      wake(*peer);
+    wake_if_asleep(*peer);
   }
   return commands.size();
 }
@@ -316,7 +339,7 @@ Shm::Outcome Shm::execute(Attached& peer, const ir::Command& command) {
 
 Shm::Outcome Shm::execute_in_area(Attached& peer, const ir::Command& command) {
   const auto key = static_cast<std::uint64_t>(command.remote.key);
-  const PeerAreas::Found found = peer.areas.find(peer.mapping, rank_, key, !wakes_at_once_);
+  const PeerAreas::Found found = peer.areas.find(peer.mapping, peer.number, key, !wakes_at_once_);
   if (found.area == nullptr) {
     const bool lost = found.status == ir::Status::failed && has_ended(peer.process);
     return {.status = lost ? ir::Status::peer_lost : found.status, .vendor_code = found.error};
@@ -412,7 +435,20 @@ Result<int> Shm::descriptor() {
     segment_.mapping().header().bell = made->name();
     bell_ = std::move(*made);
   }
-  return bell_->descriptor();
+  if (uid_ == 0) return bell_->descriptor();
+  if (!poller_.open()) { // deaths make it readable, too
+    base::Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+    for (const int each : {bell_->descriptor(), watch_.descriptor()}) {
+      epoll_event wanted{.events = EPOLLIN, .data = {}};
+      if (!both.open() || ::epoll_ctl(both.number(), EPOLL_CTL_ADD, each, &wanted) != 0)
+        return std::unexpected(Error{.code = ErrorCode::system_failed,
+                                     .fact = "no descriptor can be made to sleep on",
+                                     .remedy = "allow the process more open files (ulimit -n)",
+                                     .system_code = errno});
+    }
+    poller_ = std::move(both);
+  }
+  return poller_.number();
 }
 
 void Shm::sleep(std::chrono::nanoseconds limit) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/process_watch.hpp"
 #include "ir/translator.hpp"
 #include "translators/entry.hpp"
 #include "translators/event_list.hpp"
 #include "translators/shm/areas.hpp"
+#include "translators/shm/guests.hpp"
 #include "translators/shm/options.hpp"
 #include "translators/shm/segment.hpp"
 
@@ -22,6 +24,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   struct Config {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;        // processes of the job
+    std::uint64_t uid = 0;         // in an open world; see TranslatorSetup
     std::uint64_t node = 0;        // this machine, as opposed to others
     std::uint64_t ring_memory = 0; // bytes that allocate must be able to give, beside a little for each peer
     CrossMemory cross_memory = CrossMemory::automatic;
@@ -58,7 +61,10 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   [[nodiscard]] ir::DirectRing direct_ring(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
   void wake(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
-  std::size_t poll(std::span<ir::Event> events) override { return events_.pop(events); }
+  std::size_t poll(std::span<ir::Event> events) override {
+    if (guests_) look_for_ends();
+    return events_.pop(events);
+  }
   bool announce_sleep(By by) override;
   void cancel_sleep() override;
   void sleep(std::chrono::nanoseconds limit) override;
@@ -72,6 +78,8 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
     Mapping mapping;
     std::int32_t process = 0;
     bool cross_memory = false;
+    bool gone = false;        // told
+    std::uint32_t number = 0; // by which the peer's tables know this process: its rank, or its line in the guest book
     PeerAreas areas;
     PeerBell bell;
   };
@@ -82,12 +90,24 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   };
 
   Shm(const Config& config, Segment segment);
+  // An open world: signs the peer's guest book, and strikes itself out.
+  Result<void> visit(Attached& peer);
+  void depart(Attached& peer);
+  // Guests that have left, peers and guests that have died, and peers that have left without having been guests.
+  void look_for_ends();
+  void look_for_deaths();
+  // False: there is no memory for the event now.
+  bool tell_end(ir::EventKind kind, ir::Peer peer, std::uint64_t uid, bool comes_again);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
   Outcome execute(Attached& peer, const ir::Command& command);
   Outcome execute_in_area(Attached& peer, const ir::Command& command);
   // On `room` bytes of memory that offsets count from the start of.
   static Outcome execute_on(std::byte* memory, std::uint64_t room, const ir::Command& command);
   static void wake(Attached& peer);
+  static void wake_if_asleep(Attached& peer) {
+    if (ir::must_wake(peer.mapping.header().asleep)) [[unlikely]]
+      wake(peer);
+  }
   void report(const ir::Command& command, const Outcome& outcome);
   static std::byte* reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes);
   // `base` is what the command's offset counts from in the peer's private memory.
@@ -101,9 +121,17 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   Segment segment_;
   std::unique_ptr<OwnAreas> own_areas_; // made with the first area
   ir::Capabilities capabilities_;
-  std::vector<std::unique_ptr<Attached>> attached_; // by rank
+  std::uint32_t processes_;                         // that may reach areas here
+  std::vector<std::unique_ptr<Attached>> attached_; // by rank, as far as they were talked to
   OwnAreas& own_areas();
   EventList events_;
+  std::optional<Guests> guests_; // in an open world
+  base::ProcessWatch watch_;
+  base::Descriptor poller_; // of bell and watch
+  std::uint64_t uid_ = 0;
+  std::uint64_t polls_ = 0;
+  std::uint64_t looks_ = 0;
+  std::uint64_t last_look_ns_ = 0;
   std::optional<Bell> bell_;             // made when it is first slept by
   std::unique_ptr<std::uint64_t> nonce_; // in private memory, for peers to try to read
   bool wakes_at_once_ = false;           // the kernel orders sleepers against writers

@@ -1,0 +1,94 @@
+// Processes that find each other without a job: who has attached here, and who has gone.
+#include "base/clock.hpp"
+#include "translators/shm/shm.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+namespace heddle::translators {
+
+namespace {
+
+// The clock is looked at once in so many polls; deaths and departures as often as this.
+constexpr std::uint64_t kPollsPerLook = 16;
+constexpr std::uint64_t kLookInterval = 1'000'000; // ns
+// And once in so many of these, peers that have left without having been guests: seldom enough for thousands of them.
+constexpr std::uint64_t kLooksPerRound = 16;
+
+} // namespace
+
+Result<void> Shm::visit(Attached& peer) {
+  const std::uint64_t offset = peer.mapping.header().guests;
+  if (offset == 0 || offset % alignof(GuestBook) != 0 || offset > peer.mapping.bytes() ||
+      sizeof(GuestBook) > peer.mapping.bytes() - offset)
+    return std::unexpected(Error{.code = ErrorCode::unreachable,
+                                 .fact = "process " + std::to_string(peer.process) + " takes part in no open world",
+                                 .remedy = "let it call Context::open"});
+  const auto line = reinterpret_cast<GuestBook*>(peer.mapping.data() + offset)
+                        ->sign({.process = static_cast<std::uint64_t>(::getpid()), .uid = uid_});
+  if (!line)
+    return std::unexpected(Error{.code = ErrorCode::out_of_memory,
+                                 .fact = "process " + std::to_string(peer.process) + " has " +
+                                         std::to_string(kMostGuests) + " peers on this machine",
+                                 .remedy = "let it remove some"});
+  peer.number = *line;
+  watch_.watch(peer.process);
+  wake_if_asleep(peer);
+  return {};
+}
+
+void Shm::depart(Attached& peer) {
+  if (uid_ == 0) return;
+  watch_.forget(peer.process);
+  reinterpret_cast<GuestBook*>(peer.mapping.data() + peer.mapping.header().guests)->strike_out(peer.number);
+  wake_if_asleep(peer);
+}
+
+bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, std::uint64_t uid, bool comes_again) {
+  if (!events_.make_room()) return false; // once there is memory
+  events_.push({.kind = kind, .peer = peer, .cookie = comes_again ? 1U : 0U, .value = uid});
+  return true;
+}
+
+void Shm::look_for_ends() {
+  if (guests_->changed()) [[unlikely]]
+    guests_->look([this](const Guest& guest) { watch_.watch(static_cast<std::int32_t>(guest.process)); },
+                  [this](const Guest& guest, bool comes_again) {
+                    if (!tell_end(ir::EventKind::peer_left, ir::kByUid, guest.uid, comes_again)) return false;
+                    watch_.forget(static_cast<std::int32_t>(guest.process));
+                    return true;
+                  });
+  if (++polls_ % kPollsPerLook != 0) return;
+  const std::uint64_t now = base::steady_ns();
+  if (now - last_look_ns_ < kLookInterval) return;
+  last_look_ns_ = now;
+  look_for_deaths();
+}
+
+void Shm::look_for_deaths() {
+  if (++looks_ % kLooksPerRound == 0) {
+    for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
+      Attached* peer = attached_[rank].get();
+      if (peer == nullptr || peer->gone || peer->mapping.header().left.load(std::memory_order_acquire) == 0) continue;
+      peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, 0, false);
+    }
+  }
+  if (!events_.make_room(attached_.size() + kMostGuests)) return;
+  std::array<std::int32_t, 1> ended{};
+  while (watch_.take_ended(ended) > 0) {
+    for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
+      Attached* peer = attached_[rank].get();
+      if (peer == nullptr || peer->gone || peer->process != ended.front()) continue;
+      peer->gone = true;
+      tell_end(ir::EventKind::peer_failed, ir::Peer{rank}, 0, false);
+    }
+    guests_->ended(static_cast<std::uint64_t>(ended.front()), [this](const Guest& guest) {
+      watch_.forget(static_cast<std::int32_t>(guest.process));
+      tell_end(ir::EventKind::peer_failed, ir::kByUid, guest.uid, false);
+    });
+  }
+}
+
+} // namespace heddle::translators
