@@ -7,6 +7,7 @@
 #include <heddle/collective.hpp>
 #include <heddle/error.hpp>
 #include <heddle/layout.hpp>
+#include <heddle/name.hpp>
 #include <heddle/options.hpp>
 #include <heddle/version.hpp>
 
@@ -139,6 +140,21 @@ class Context {
   // After leaving a process may join again, as often as all others do: each time the whole job meets anew.
   [[nodiscard]] static Result<Context> join(const Options& options = {});
 
+  // Opens a context without a launcher or a job: an open world, in which processes find each other by their names. A process may
+  // open several. In each, a rank is a number of its own: 0 is the context itself, peers get theirs as they are added, or as they
+  // first come without having been added. What needs numbers that all agree on (collectives, patterns, locks, shared regions) is
+  // refused with `unsupported`. Fails when an option is wrong, and when memory or descriptors do not suffice.
+  [[nodiscard]] static Result<Context> open(const Options& options = {});
+  // All that another process needs to add this one. Valid as long as the context. Fails in a job.
+  [[nodiscard]] Result<Name> name() const;
+  // The rank of the process with that name: a new one, or the one that it has already, because it was added or has come before.
+  // Fails where it cannot be reached from here (unreachable): its process has ended, or no network leads there.
+  [[nodiscard]] Result<Rank> add_peer(const Name& name);
+  // Ends what is under way with that peer (cancelled), and what it had not been given. For the peer, this context has left
+  // (peer_left). The rank is never given again; the same process may be added anew, and gets another. Peers that have died or
+  // left keep their rank, and a little memory, until they are removed, too.
+  [[nodiscard]] Result<void> remove_peer(Rank rank);
+
   // Leaves the job. Operations still under way are abandoned; memory given to them is no longer touched. A child of fork is no
   // member of the job: there it does nothing, every other call is refused with bad_argument, poll has no events, and the
   // parent goes on undisturbed. Calls of a context that was moved from are refused in the same way; its job has size 0.
@@ -147,6 +163,7 @@ class Context {
   Context& operator=(Context&&) noexcept;
 
   [[nodiscard]] Rank rank() const;
+  // In an open world: one more than the highest rank so far.
   [[nodiscard]] std::uint32_t size() const;
 
   // The machine that a process of the job runs on: its host name, of which at most 64 bytes are kept; "node3" where it is simulated.

@@ -62,18 +62,24 @@ Result<void> wait_together(State& state, const api::Unfinished& call, const std:
 Result<Request> Context::start_barrier(Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_request_in_child();
+  if (state_->is_open()) [[unlikely]]
+    return state_->refuse_in_open_world("a barrier");
   return unless_out_of_memory([&]() -> Result<Request> { return state_->barriers().start(notify); });
 }
 
 Result<Request> Context::start_alltoall(ConstMemory out, Memory in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_request_in_child();
+  if (state_->is_open()) [[unlikely]]
+    return state_->refuse_in_open_world("an all-to-all");
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 
 Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
   if (state_->in_child()) [[unlikely]]
     return state_->refuse_request_in_child();
+  if (state_->is_open()) [[unlikely]]
+    return state_->refuse_in_open_world("an all-to-all");
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 

@@ -42,13 +42,17 @@ std::uint32_t Context::size() const {
 Result<std::string_view> Context::host_name(Rank of) const {
   return unless_out_of_memory([&]() -> Result<std::string_view> {
     if (auto known = state_->check_rank(of); !known) return std::unexpected(std::move(known.error()));
-    return state_->hosts().name(static_cast<std::uint32_t>(of));
+    const job::Hosts* hosts = state_->hosts_with(static_cast<std::uint32_t>(of));
+    if (hosts == nullptr) return state_->refuse_in_open_world("the machine of a peer");
+    return hosts->name(static_cast<std::uint32_t>(of));
   });
 }
 Result<std::uint32_t> Context::local_rank(Rank of) const {
   return unless_out_of_memory([&]() -> Result<std::uint32_t> {
     if (auto known = state_->check_rank(of); !known) return std::unexpected(std::move(known.error()));
-    return state_->hosts().local_rank(static_cast<std::uint32_t>(of));
+    const job::Hosts* hosts = state_->hosts_with(static_cast<std::uint32_t>(of));
+    if (hosts == nullptr) return state_->refuse_in_open_world("a place among the processes of a machine");
+    return hosts->local_rank(static_cast<std::uint32_t>(of));
   });
 }
 

@@ -26,6 +26,13 @@ bool refused(const State& state, Tracker& tracker) {
   return true;
 }
 
+// In an open world, where tickets would have no ranks to name.
+template <typename State>
+bool refused_lock(const State& state, Tracker& tracker) {
+  if (state.is_open()) tracker.note(ErrorCode::unsupported);
+  return state.is_open();
+}
+
 } // namespace
 
 OneSided& Context::one_sided() {
@@ -167,25 +174,28 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
 Result<void> OneSided::create_lock(AreaId id) {
   if (state_.in_child()) [[unlikely]]
     return state_.refuse_in_child();
+  if (state_.is_open()) return state_.refuse_in_open_world("a lock");
   return unless_out_of_memory([&] { return state_.one_sided_engine().create_lock(id); });
 }
 
 void OneSided::lock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.one_sided_engine().lock_now(home, id)) state_.one_sided_engine().lock(home, id, tracker);
+  if (state_.one_sided_engine().lock_now(home, id) || refused_lock(state_, tracker)) return;
+  state_.one_sided_engine().lock(home, id, tracker);
 }
 void OneSided::try_lock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (state_.one_sided_engine().lock_now(home, id)) return;
+  if (state_.one_sided_engine().lock_now(home, id) || refused_lock(state_, tracker)) return;
   state_.one_sided_engine().try_lock(home, id, tracker);
   state_.progress_now_and_then(); // so that who only tries hears of deaths
 }
 void OneSided::unlock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]
     return;
-  if (!state_.one_sided_engine().unlock_now(home, id)) state_.one_sided_engine().unlock(home, id, tracker);
+  if (state_.one_sided_engine().unlock_now(home, id) || refused_lock(state_, tracker)) return;
+  state_.one_sided_engine().unlock(home, id, tracker);
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {

@@ -44,6 +44,7 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Result<Pattern> Pattern::create(Context& context, const PatternOptions& options) {
   if (context.state_->in_child()) [[unlikely]]
     return context.state_->refuse_in_child();
+  if (context.state_->is_open()) return context.state_->refuse_in_open_world("a pattern");
   return unless_out_of_memory([&]() -> Result<Pattern> {
     auto handle = std::make_unique<Handle>(*context.state_); // first, so that it lets go of what is made
     auto one = context.state_->patterns().create(options);
@@ -58,6 +59,7 @@ Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
                                             const PatternOptions& options) try {
   if (context.state_->in_child()) [[unlikely]]
     return context.state_->refuse_in_child();
+  if (context.state_->is_open()) return context.state_->refuse_in_open_world("a pattern");
   const auto items = pattern::neighbour_requests(
       grid, {.own = static_cast<std::uint32_t>(context.rank()), .size = context.size()}, exchanges, options.barriers);
   if (!items) return std::unexpected(items.error());

@@ -1,6 +1,7 @@
 // Joining a job, and what is refused.
 #include "api/state.hpp"
 
+#include "api/networks.hpp"
 #include "job/inspection.hpp"
 #include "job/join_log.hpp"
 #include "job/node.hpp"
@@ -11,25 +12,6 @@
 #include <algorithm>
 
 namespace heddle {
-
-namespace {
-
-// The networks that option translators names.
-Result<std::vector<std::unique_ptr<ir::Translator>>> make_networks(const base::ResolvedOptions& options,
-                                                                   translators::TranslatorSetup setup) {
-  const auto wanted = job::wanted_translators(options.settings);
-  if (!wanted) return std::unexpected(wanted.error());
-  std::vector<std::unique_ptr<ir::Translator>> networks;
-  for (const translators::Entry* entry : *wanted) {
-    setup.own = &options.section(entry->name);
-    auto network = entry->make(setup);
-    if (!network) return std::unexpected(std::move(network.error()));
-    networks.push_back(std::move(*network));
-  }
-  return networks;
-}
-
-} // namespace
 
 Result<std::unique_ptr<Context::State>> Context::State::create(const Options& options) {
   const base::Environment environment = base::Environment::of_process();
@@ -45,11 +27,11 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   entrance.store = std::move(*store);
   entrance.node = job::node_identity();
   entrance.host = job::own_host_name();
-  auto networks = make_networks(*resolved, {.rank = entrance.store->rank(),
-                                            .size = entrance.store->size(),
-                                            .node = entrance.node,
-                                            .settings = &settings,
-                                            .log = base::Log(settings.log_level, identity->rank)});
+  auto networks = api::make_networks(*resolved, {.rank = entrance.store->rank(),
+                                                 .size = entrance.store->size(),
+                                                 .node = entrance.node,
+                                                 .settings = &settings,
+                                                 .log = base::Log(settings.log_level, identity->rank)});
   if (!networks) return std::unexpected(std::move(networks.error()));
   for (const auto& network : *networks) entrance.networks.push_back(network.get());
   entrance.owned_networks = std::move(*networks);
@@ -68,6 +50,7 @@ Result<std::unique_ptr<Context::State>> Context::State::enter(Entrance entrance)
   state->host_ = std::move(entrance.host);
   state->networks_ = std::move(entrance.networks);
   state->owned_networks_ = std::move(entrance.owned_networks);
+  state->uid_ = entrance.uid;
   state->simulated_ = entrance.simulated;
   if (!state->simulated_) state->fork_mark_.watch();
   const base::Settings& settings = state->options_.settings;
@@ -102,7 +85,7 @@ Result<void> Context::State::build() {
   auto engine = engine::Engine::create(rank, size, job::limits_of(options_.settings), queues, *recorder_);
   if (!engine) return std::unexpected(std::move(engine.error()));
   engine_ = std::move(*engine);
-  engine_->expect_news(); // of the store, or of a simulated network
+  if (!is_open()) engine_->expect_news(); // of the store, or of a simulated network
   engine_->set_log(log_);
   lookout_.emplace(progress::Watchdog::Means{.store = *store_, .work = *this, .log = log_, .recorder = *recorder_},
                    progress::Lookout::Config{.watchdog = std::chrono::seconds(options_.settings.watchdog_s),
@@ -118,7 +101,12 @@ Result<void> Context::State::meet() {
   const base::Settings& settings = options_.settings;
   auto roster = job::meet(as_member(), base::deadline_in(std::chrono::seconds(settings.join_timeout_s)));
   if (!roster) return std::unexpected(std::move(roster.error()));
-  engine_->set_contacts(std::move(roster->contacts));
+  if (is_open()) {
+    engine_->set_contacts(std::move(roster->contacts), uid_);
+    engine_->accept_strangers();
+  } else {
+    engine_->set_contacts(std::move(roster->contacts));
+  }
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping));
   hosts_ = std::move(roster->hosts);
   if (simulated_) return {};

@@ -50,6 +50,13 @@ auto unless_out_of_memory(Call&& call) -> decltype(call()) {
 class HEDDLE_HIDDEN Context::State final : private progress::Work {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
+  // As Context::open: a job of one, to which others come (open_world.cpp).
+  static Result<std::unique_ptr<State>> open(const Options& options);
+  [[nodiscard]] bool is_open() const { return uid_ != 0; }
+  [[nodiscard]] Result<Name> name() const;
+  [[nodiscard]] Result<Rank> add_peer(const Name& name);
+  // Of calls that need numbers which all processes agree on.
+  [[nodiscard]] std::unexpected<Error> refuse_in_open_world(const char* what) const;
   // What a process joins with.
   struct Entrance {
     base::ResolvedOptions options;
@@ -58,6 +65,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
     std::string host;                      // its name
     std::vector<ir::Translator*> networks; // in order of preference; they outlive the state, or are its own:
     std::vector<std::unique_ptr<ir::Translator>> owned_networks;
+    std::uint64_t uid = 0;  // of an open world
     bool simulated = false; // time passes only when its calls return, and the networks tell of deaths
   };
   // The first half of joining: the process is there, and has said so. Meet is the second: it waits until all have done the first.
@@ -84,7 +92,10 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
   [[nodiscard]] onesided::OneSidedEngine& one_sided_engine() { return *one_sided_engine_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
-  [[nodiscard]] const job::Hosts& hosts() const { return *hosts_; }
+  // Null for a peer of an open world.
+  [[nodiscard]] const job::Hosts* hosts_with(std::uint32_t rank) const {
+    return rank < store_->size() ? hosts_.get() : nullptr;
+  }
   [[nodiscard]] Result<void> check_rank(Rank rank) const;
   [[nodiscard]] api::Unfinished& unfinished(api::Unfinished::Kind kind) {
     return kind == api::Unfinished::Kind::barrier ? unfinished_barrier_ : unfinished_exchange_;
@@ -226,6 +237,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
   std::unique_ptr<progress::Sleeper> sleeper_; // none in a simulated process
   std::optional<progress::Lookout> lookout_;
   progress::QuickCalls quick_calls_;
+  std::uint64_t uid_ = 0; // in an open world
   bool simulated_ = false;
   OneSided one_sided_{*this};
 

@@ -1,8 +1,7 @@
 // Who has attached to this process in an open world, where nobody else tells. Each guest signs the host's book, which lies in the
-// host's segment, when it attaches, and strikes itself out when it detaches: from then on it writes nothing here.
+// host's segment, when it attaches, and strikes itself out when it detaches: from then on it writes nothing here. A line is free
+// again when the host has seen that, so that none comes and goes unseen.
 #pragma once
-
-#include "base/shared_words.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -12,17 +11,15 @@
 namespace heddle::translators {
 
 struct Guest {
-  std::uint64_t process = 0; // 0: nobody
+  std::int32_t process = 0;
   std::uint64_t uid = 0;
-  std::uint64_t stay = 0; // tells two of the same process apart
-
-  friend bool operator==(const Guest&, const Guest&) = default;
 };
 
 struct GuestLine {
-  std::atomic<std::uint64_t> process; // 0: the line is free. Taken first and given back last
-  std::atomic<std::uint64_t> uid;     // 0: it is just being written, or struck out
-  std::atomic<std::uint64_t> stay;    // how often it was signed
+  static constexpr std::uint64_t kFree = 0;
+  static constexpr std::uint64_t kStruckOut = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> process; // who has it, or one of these
+  std::atomic<std::uint64_t> uid;     // 0: it is just being signed
 };
 
 inline constexpr std::uint32_t kMostGuests = 4096;
@@ -34,20 +31,20 @@ struct GuestBook {
   // The guest's side: the line that it has signed; none where the book is full.
   std::optional<std::uint32_t> sign(const Guest& guest) {
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
-      std::uint64_t nobody = 0;
-      if (lines[i].process.load(std::memory_order_relaxed) != 0 ||
-          !lines[i].process.compare_exchange_strong(nobody, guest.process, std::memory_order_acquire))
+      std::uint64_t found = GuestLine::kFree;
+      if (lines[i].process.load(std::memory_order_relaxed) != GuestLine::kFree ||
+          !lines[i].process.compare_exchange_strong(found, static_cast<std::uint64_t>(guest.process),
+                                                    std::memory_order_acquire))
         continue;
-      lines[i].stay.fetch_add(1, std::memory_order_relaxed);
       lines[i].uid.store(guest.uid, std::memory_order_release);
       changes.fetch_add(1, std::memory_order_release);
       return i;
     }
     return {};
   }
+  // After all that the guest has written.
   void strike_out(std::uint32_t line) {
-    lines[line].uid.store(0, std::memory_order_release); // after all that the guest has written
-    lines[line].process.store(0, std::memory_order_release);
+    lines[line].process.store(GuestLine::kStruckOut, std::memory_order_release);
     changes.fetch_add(1, std::memory_order_release);
   }
 };
@@ -58,59 +55,55 @@ class Guests {
   explicit Guests(GuestBook& book) : book_(book), known_(kMostGuests) {}
 
   [[nodiscard]] bool changed() const { return book_.changes.load(std::memory_order_acquire) != seen_; }
-  // Calls arrived(guest) and left(guest, whether the same process has signed again) for what has changed. False from `left`: it is to
-  // be told again later.
+  // Calls arrived(process) for each that has signed, and left(guest, whether it has signed again) for each that is struck out. False
+  // from the latter: it is to be told again later. Their process is 0 where its arrival was not told.
   template <typename Arrived, typename Left>
   void look(const Arrived& arrived, const Left& left) {
     const std::uint64_t changes = book_.changes.load(std::memory_order_acquire);
     bool all = true;
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
-      const Guest now = read(book_.lines[i]);
-      if (now == known_[i]) continue;
-      if (known_[i].uid != 0) {
-        if (!left(known_[i], signed_elsewhere(known_[i].uid, i))) {
+      const std::uint64_t process = book_.lines[i].process.load(std::memory_order_acquire);
+      if (process == GuestLine::kFree) continue;
+      const std::uint64_t uid = book_.lines[i].uid.load(std::memory_order_acquire);
+      if (process == GuestLine::kStruckOut) {
+        if (left(Guest{.process = known_[i], .uid = uid}, signed_elsewhere(uid, i)))
+          free(i);
+        else
           all = false;
-          continue;
-        }
-        known_[i] = {};
+      } else if (known_[i] == 0 && uid != 0) {
+        arrived(static_cast<std::int32_t>(process));
+        known_[i] = static_cast<std::int32_t>(process);
       }
-      if (now.uid == 0) continue;
-      arrived(now);
-      known_[i] = now;
     }
     if (all) seen_ = changes;
   }
-  // The process has ended: its lines are free again. Calls left as above.
+  // The process has ended. Calls left(guest) for each of its lines.
   template <typename Left>
-  void ended(std::uint64_t process, const Left& left) {
+  void ended(std::int32_t process, const Left& left) {
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
-      GuestLine& line = book_.lines[i];
-      if (line.process.load(std::memory_order_relaxed) != process) continue;
-      const Guest gone = known_[i].uid != 0 ? known_[i] : Guest{process, line.uid.load(std::memory_order_relaxed), 0};
-      known_[i] = {};
-      line.uid.store(0, std::memory_order_relaxed);
-      line.process.store(0, std::memory_order_release);
-      if (gone.uid != 0) left(gone);
+      const bool its = book_.lines[i].process.load(std::memory_order_acquire) == static_cast<std::uint64_t>(process);
+      if (!its && known_[i] != process) continue;
+      left(Guest{.process = known_[i], .uid = book_.lines[i].uid.load(std::memory_order_relaxed)});
+      free(i);
     }
   }
 
  private:
-  // Nobody, where it is just being signed or struck out: another change will follow.
-  static Guest read(const GuestLine& line) {
-    const std::uint64_t uid = line.uid.load(std::memory_order_acquire);
-    const Guest guest{.process = line.process.load(std::memory_order_acquire),
-                      .uid = uid,
-                      .stay = line.stay.load(std::memory_order_acquire)};
-    return uid != 0 && line.uid.load(std::memory_order_acquire) == uid ? guest : Guest{};
+  void free(std::uint32_t line) {
+    known_[line] = 0;
+    book_.lines[line].uid.store(0, std::memory_order_relaxed);
+    book_.lines[line].process.store(GuestLine::kFree, std::memory_order_release);
   }
   [[nodiscard]] bool signed_elsewhere(std::uint64_t uid, std::uint32_t line) const {
     for (std::uint32_t i = 0; i < kMostGuests; ++i)
-      if (i != line && book_.lines[i].uid.load(std::memory_order_relaxed) == uid) return true;
+      if (i != line && book_.lines[i].uid.load(std::memory_order_relaxed) == uid &&
+          book_.lines[i].process.load(std::memory_order_relaxed) != GuestLine::kStruckOut)
+        return true;
     return false;
   }
 
   GuestBook& book_;
-  std::vector<Guest> known_; // by line
+  std::vector<std::int32_t> known_; // by line: the process that is known to have it
   std::uint64_t seen_ = 0;
 };
 

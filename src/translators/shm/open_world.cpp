@@ -26,8 +26,8 @@ Result<void> Shm::visit(Attached& peer) {
     return std::unexpected(Error{.code = ErrorCode::unreachable,
                                  .fact = "process " + std::to_string(peer.process) + " takes part in no open world",
                                  .remedy = "let it call Context::open"});
-  const auto line = reinterpret_cast<GuestBook*>(peer.mapping.data() + offset)
-                        ->sign({.process = static_cast<std::uint64_t>(::getpid()), .uid = uid_});
+  const auto line =
+      reinterpret_cast<GuestBook*>(peer.mapping.data() + offset)->sign({.process = ::getpid(), .uid = uid_});
   if (!line)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "process " + std::to_string(peer.process) + " has " +
@@ -54,10 +54,10 @@ bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, std::uint64_t uid, bool co
 
 void Shm::look_for_ends() {
   if (guests_->changed()) [[unlikely]]
-    guests_->look([this](const Guest& guest) { watch_.watch(static_cast<std::int32_t>(guest.process)); },
+    guests_->look([this](std::int32_t process) { watch_.watch(process); },
                   [this](const Guest& guest, bool comes_again) {
                     if (!tell_end(ir::EventKind::peer_left, ir::kByUid, guest.uid, comes_again)) return false;
-                    watch_.forget(static_cast<std::int32_t>(guest.process));
+                    if (guest.process != 0) watch_.forget(guest.process);
                     return true;
                   });
   if (++polls_ % kPollsPerLook != 0) return;
@@ -84,9 +84,9 @@ void Shm::look_for_deaths() {
       peer->gone = true;
       tell_end(ir::EventKind::peer_failed, ir::Peer{rank}, 0, false);
     }
-    guests_->ended(static_cast<std::uint64_t>(ended.front()), [this](const Guest& guest) {
-      watch_.forget(static_cast<std::int32_t>(guest.process));
-      tell_end(ir::EventKind::peer_failed, ir::kByUid, guest.uid, false);
+    guests_->ended(ended.front(), [this](const Guest& guest) {
+      if (guest.process != 0) watch_.forget(guest.process);
+      if (guest.uid != 0) tell_end(ir::EventKind::peer_failed, ir::kByUid, guest.uid, false);
     });
   }
 }

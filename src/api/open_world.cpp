@@ -1,0 +1,112 @@
+// The public calls of an open world, in which processes find each other by name.
+#include "api/networks.hpp"
+#include "api/state.hpp"
+#include "job/contact_name.hpp"
+#include "job/node.hpp"
+#include "job/registry.hpp"
+#include "options_file/options_file.hpp"
+#include "store/in_memory.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace heddle {
+
+Result<std::unique_ptr<Context::State>> Context::State::open(const Options& options) {
+  auto resolved = options_file::resolve_with_file(options, base::Environment::of_process(), job::sections());
+  if (!resolved) return std::unexpected(std::move(resolved.error()));
+  Entrance entrance;
+  entrance.uid = job::draw_uid();
+  entrance.store = std::make_unique<store::InMemoryStore>(std::make_shared<store::Board>(1), 0);
+  entrance.node = job::node_identity();
+  entrance.host = job::own_host_name();
+  auto networks = api::make_networks(*resolved, {.uid = entrance.uid,
+                                                 .node = entrance.node,
+                                                 .settings = &resolved->settings,
+                                                 .log = base::Log(resolved->settings.log_level, 0)});
+  if (!networks) return std::unexpected(std::move(networks.error()));
+  std::erase_if(*networks, [](const auto& network) { return !network->capabilities().admits_strangers; });
+  if (networks->empty())
+    return std::unexpected(Error{.code = ErrorCode::unsupported,
+                                 .fact = "no network of option translators is one on which processes find each other",
+                                 .remedy = "allow shm"});
+  for (const auto& network : *networks) entrance.networks.push_back(network.get());
+  entrance.owned_networks = std::move(*networks);
+  entrance.options = std::move(*resolved);
+  auto state = enter(std::move(entrance));
+  if (!state) return state;
+  if (auto met = (*state)->meet(); !met) return std::unexpected(std::move(met.error()));
+  return state;
+}
+
+// By the network that reaches farthest: they are in order of preference, the nearest first.
+Result<Name> Context::State::name() const {
+  if (!is_open())
+    return std::unexpected(Error{.code = ErrorCode::unsupported,
+                                 .fact = "a process of a job has a rank, and no name",
+                                 .remedy = "use Context::open where processes are to find each other by name"});
+  const ir::Translator& network = *networks_.back();
+  return job::ContactName{.uid = uid_, .translator = std::string(network.name()), .address = network.address()}
+      .encode();
+}
+
+Result<Rank> Context::State::add_peer(const Name& name) {
+  if (!is_open())
+    return std::unexpected(Error{.code = ErrorCode::unsupported,
+                                 .fact = "a job has the processes that its launcher started",
+                                 .remedy = "use Context::open where processes are to come and go"});
+  const auto contact = job::ContactName::decode(name);
+  const auto found = std::ranges::find(networks_, contact.translator, &ir::Translator::name);
+  if (found == networks_.end())
+    return std::unexpected(
+        Error{.code = ErrorCode::unreachable,
+              .fact = "the peer is found by " + contact.translator + ", which this context does not use",
+              .remedy = "allow it in option translators"});
+  if (auto reached = (*found)->reaches(contact.address); !reached) return std::unexpected(std::move(reached.error()));
+  const auto port = static_cast<std::uint8_t>(1 + (found - networks_.begin()));
+  const auto rank = engine_->add_peer(contact.uid, {.address = contact.address, .port = port});
+  if (!rank) return std::unexpected(rank.error());
+  return Rank{*rank};
+}
+
+std::unexpected<Error> Context::State::refuse_in_open_world(const char* what) const {
+  return std::unexpected(
+      Error{.code = ErrorCode::unsupported,
+            .fact = std::string(what) + " needs ranks that all processes agree on, and an open world has none",
+            .remedy = "join a job, or build it from messages"});
+}
+
+Result<Context> Context::open(const Options& options) {
+  return unless_out_of_memory([&]() -> Result<Context> {
+    auto state = State::open(options);
+    if (!state) return std::unexpected(std::move(state.error()));
+    return Context(std::move(*state));
+  });
+}
+
+Result<Name> Context::name() const {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
+  return unless_out_of_memory([&] { return state_->name(); });
+}
+
+Result<Rank> Context::add_peer(const Name& name) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
+  return unless_out_of_memory([&] { return state_->add_peer(name); });
+}
+
+Result<void> Context::remove_peer(Rank rank) {
+  if (state_->in_child()) [[unlikely]]
+    return state_->refuse_in_child();
+  return unless_out_of_memory([&]() -> Result<void> {
+    if (!state_->is_open())
+      return std::unexpected(Error{.code = ErrorCode::unsupported,
+                                   .fact = "the processes of a job cannot be removed",
+                                   .remedy = "let them leave"});
+    return state_->engine().remove_peer(static_cast<std::uint32_t>(rank));
+  });
+}
+
+} // namespace heddle

@@ -1,0 +1,278 @@
+// Several contexts of one process in an open world: they find each other by name, in every order.
+#include <heddle/heddle.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+using testing::HasSubstr;
+
+Context opened(const Options& options = {}) {
+  auto made = Context::open(options);
+  if (!made) throw std::runtime_error(made.error().message());
+  return std::move(*made);
+}
+
+// Lets all make progress until it is so.
+template <typename... Contexts>
+bool until(const std::function<bool()>& done, Contexts&... contexts) {
+  std::array<Event, 1> none;
+  for (int round = 0; round < 2'000'000; ++round) {
+    if (done()) return true;
+    ((void)contexts.poll(std::span(none).first(0)), ...);
+  }
+  return false;
+}
+
+// One message from a to b, who does not say whom it expects. The source as b sees it.
+Rank pass(Context& a, Rank to, Context& b, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>(i * 7 + 3);
+  std::vector<std::byte> in(bytes);
+  const auto sent = a.send(to, Tag{5}, out);
+  const auto received = b.receive({.source = kAnySource, .tag = Tag{5}}, in);
+  EXPECT_TRUE(sent) << sent.error().message();
+  EXPECT_TRUE(received);
+  if (!sent || !received) return kAnySource;
+  std::optional<Completion> ended;
+  std::optional<Completion> got;
+  EXPECT_TRUE(until(
+      [&] {
+        if (!ended) ended = a.test(*sent);
+        if (!got) got = b.test(*received);
+        return ended && got;
+      },
+      a, b))
+      << a.waiting_for() << b.waiting_for();
+  if (!ended || !got) return kAnySource;
+  EXPECT_EQ(ended->code, ErrorCode::ok);
+  EXPECT_EQ(got->code, ErrorCode::ok);
+  EXPECT_EQ(in, out);
+  return got->peer;
+}
+
+constexpr std::array<std::size_t, 4> kSizes{0, 8, 3000, 300'000};
+
+TEST(OpenWorld, NumbersItselfFirst) {
+  Context a = opened();
+  EXPECT_EQ(a.rank(), Rank{0});
+  EXPECT_EQ(a.size(), 1U);
+  EXPECT_EQ(pass(a, Rank{0}, a, 100), Rank{0});
+}
+
+TEST(OpenWorld, ServesOneThatWasAddedByBoth) {
+  Context a = opened();
+  Context b = opened();
+  const Rank at_a = *a.add_peer(*b.name());
+  const Rank at_b = *b.add_peer(*a.name());
+  for (const std::size_t bytes : kSizes) {
+    EXPECT_EQ(pass(a, at_a, b, bytes), at_b);
+    EXPECT_EQ(pass(b, at_b, a, bytes), at_a);
+  }
+}
+
+TEST(OpenWorld, GivesARankToWhoComesAndFindsItWhenItIsAdded) {
+  Context a = opened();
+  Context b = opened();
+  const Rank at_a = *a.add_peer(*b.name());
+  const Rank at_b = pass(a, at_a, b, 8);
+  EXPECT_EQ(at_b, Rank{1});
+  EXPECT_EQ(pass(b, at_b, a, 8), at_a);
+  EXPECT_EQ(*b.add_peer(*a.name()), at_b);
+  EXPECT_EQ(*b.add_peer(*a.name()), at_b) << "as often as one likes";
+  EXPECT_EQ(b.size(), 2U);
+}
+
+TEST(OpenWorld, BothSidesMayBeginAtOnce) {
+  for (int round = 0; round < 50; ++round) {
+    Context a = opened();
+    Context b = opened();
+    const Rank at_a = *a.add_peer(*b.name());
+    const Rank at_b = *b.add_peer(*a.name());
+    std::uint64_t to_b = 1;
+    std::uint64_t to_a = 2;
+    std::uint64_t in_a = 0;
+    std::uint64_t in_b = 0;
+    const std::vector<std::pair<Context*, Request>> all{
+        {&a, *a.send(at_a, Tag{1}, std::span(&to_b, 1))},
+        {&b, *b.send(at_b, Tag{1}, std::span(&to_a, 1))},
+        {&a, *a.receive({.source = at_a, .tag = Tag{1}}, std::span(&in_a, 1))},
+        {&b, *b.receive({.source = at_b, .tag = Tag{1}}, std::span(&in_b, 1))}};
+    std::size_t ended = 0;
+    std::vector<bool> done(all.size());
+    ASSERT_TRUE(until(
+        [&] {
+          for (std::size_t i = 0; i < all.size(); ++i)
+            if (!done[i] && all[i].first->test(all[i].second)) done[i] = true, ++ended;
+          return ended == all.size();
+        },
+        a, b));
+    EXPECT_EQ(in_a, 2U);
+    EXPECT_EQ(in_b, 1U);
+  }
+}
+
+TEST(OpenWorld, ManyTalkToOne) {
+  Context server = opened({.ring_bytes = 4096, .ring_memory = 16 << 10}); // some share a ring
+  std::vector<Context> clients;
+  for (int i = 0; i < 12; ++i) clients.push_back(opened());
+  std::vector<Rank> seen;
+  for (Context& client : clients) {
+    const Rank at_client = *client.add_peer(*server.name());
+    seen.push_back(pass(client, at_client, server, 8));
+  }
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    EXPECT_EQ(seen[i], Rank{static_cast<std::uint32_t>(i + 1)});
+    for (const std::size_t bytes : kSizes) {
+      EXPECT_EQ(pass(clients[i], Rank{1}, server, bytes), seen[i]);
+      EXPECT_EQ(pass(server, seen[i], clients[i], bytes), Rank{1});
+    }
+  }
+}
+
+TEST(OpenWorld, TellsOfOneThatCloses) {
+  Context a = opened();
+  Rank at_a{};
+  {
+    Context b = opened();
+    at_a = *a.add_peer(*b.name());
+    pass(a, at_a, b, 8);
+  }
+  std::array<Event, 4> events;
+  std::size_t count = 0;
+  EXPECT_TRUE(until([&] { return (count = a.poll(events)) > 0; }, a));
+  ASSERT_EQ(count, 1U);
+  EXPECT_EQ(events[0].kind, Event::Kind::peer_left);
+  EXPECT_EQ(events[0].completion.peer, at_a);
+  EXPECT_EQ(a.send(at_a, Tag{1}, {}).error().code, ErrorCode::peer_left);
+  EXPECT_TRUE(a.remove_peer(at_a));
+}
+
+TEST(OpenWorld, TellsOfOneThatClosesBeforeItHasAnswered) {
+  Context a = opened();
+  std::optional<Context> b = opened();
+  const Rank at_a = *a.add_peer(*b->name());
+  const auto sent = *a.send(at_a, Tag{1}, {}, SendMode::synchronous);
+  std::array<Event, 1> none;
+  for (int i = 0; i < 100; ++i) (void)a.poll(std::span(none).first(0)); // its request stands there
+  b.reset();
+  std::optional<Completion> ended;
+  EXPECT_TRUE(until([&] { return (ended = a.test(sent)).has_value(); }, a)) << a.waiting_for();
+  EXPECT_EQ(ended->code, ErrorCode::peer_left);
+}
+
+TEST(OpenWorld, RefusesNamesOfThoseWhoAreGone) {
+  Context a = opened();
+  std::optional<Context> b = opened();
+  const Name name = *b->name();
+  b.reset();
+  const auto added = a.add_peer(name);
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::unreachable) << added.error().message();
+  EXPECT_EQ(a.size(), 1U) << "nobody was numbered";
+}
+
+TEST(OpenWorld, RefusesItself) {
+  Context a = opened();
+  const auto added = a.add_peer(*a.name());
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::bad_argument);
+}
+
+TEST(OpenWorld, RemovesAPeerAndEndsWhatIsUnderWay) {
+  Context a = opened();
+  Context b = opened();
+  const Rank at_a = *a.add_peer(*b.name());
+  const Rank at_b = pass(a, at_a, b, 8);
+  std::vector<std::byte> large(1 << 20);
+  const auto sent = *a.send(at_a, Tag{9}, large);
+  const auto expected = *a.receive({.source = at_a, .tag = Tag{3}}, std::span(large));
+  const auto any = *a.receive({.source = kAnySource, .tag = Tag{3}}, std::span(large));
+  ASSERT_TRUE(a.remove_peer(at_a));
+  EXPECT_EQ(a.test(sent)->code, ErrorCode::cancelled);
+  EXPECT_EQ(a.test(expected)->code, ErrorCode::cancelled);
+  EXPECT_FALSE(a.test(any)) << "another may send it";
+  const auto again = a.send(at_a, Tag{1}, {});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::bad_argument);
+  EXPECT_THAT(again.error().fact, HasSubstr("was removed"));
+  EXPECT_EQ(a.remove_peer(at_a).error().code, ErrorCode::bad_argument);
+  std::array<Event, 4> events;
+  std::size_t count = 0;
+  EXPECT_TRUE(until([&] { return (count = b.poll(events)) > 0; }, a, b)) << b.waiting_for();
+  EXPECT_EQ(events[0].kind, Event::Kind::peer_left);
+  EXPECT_EQ(events[0].completion.peer, at_b);
+  EXPECT_EQ(a.poll(events), 0U) << "who removes needs not be told";
+}
+
+TEST(OpenWorld, AddsAgainWhatWasRemoved) {
+  Context a = opened();
+  Context b = opened();
+  Rank last = Rank{0};
+  for (int round = 0; round < 30; ++round) {
+    const Rank at_a = *a.add_peer(*b.name());
+    EXPECT_GT(static_cast<std::uint32_t>(at_a), static_cast<std::uint32_t>(last)) << "a rank is given once";
+    last = at_a;
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{100'000}}) pass(a, at_a, b, bytes);
+    ASSERT_TRUE(a.remove_peer(at_a));
+  }
+  std::array<Event, 64> events;
+  std::size_t told = 0;
+  EXPECT_TRUE(until([&] { return (told += b.poll(events)) >= 30; }, a, b));
+}
+
+TEST(OpenWorld, RefusesWhatNeedsCommonRanks) {
+  Context a = opened();
+  std::vector<std::byte> block(8);
+  EXPECT_EQ(a.barrier().error().code, ErrorCode::unsupported);
+  EXPECT_EQ(a.start_barrier().error().code, ErrorCode::unsupported);
+  EXPECT_EQ(a.alltoall(block, block).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(Pattern::create(a).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(a.one_sided().create_lock(AreaId{1}).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(a.one_sided().lock(Rank{0}, AreaId{1}), ErrorCode::unsupported);
+  EXPECT_EQ(a.one_sided().try_lock(Rank{0}, AreaId{1}), ErrorCode::unsupported);
+  EXPECT_EQ(a.one_sided().unlock(Rank{0}, AreaId{1}), ErrorCode::unsupported);
+  EXPECT_EQ(a.host_name(Rank{0})->empty(), false);
+  Context b = opened();
+  const Rank at_a = *a.add_peer(*b.name());
+  EXPECT_EQ(a.host_name(at_a).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(a.local_rank(at_a).error().code, ErrorCode::unsupported);
+}
+
+TEST(OpenWorld, RefusesOpenCallsInAJob) {
+  auto job = Context::join({.single = true});
+  ASSERT_TRUE(job);
+  Context a = opened();
+  EXPECT_EQ(job->name().error().code, ErrorCode::unsupported);
+  EXPECT_EQ(job->add_peer(*a.name()).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(job->remove_peer(Rank{0}).error().code, ErrorCode::unsupported);
+  EXPECT_TRUE(job->barrier()) << "both kinds live side by side";
+}
+
+TEST(OpenWorld, PushesAndPulls) {
+  Context a = opened();
+  Context b = opened();
+  const Rank at_a = *a.add_peer(*b.name());
+  const auto memory = b.one_sided().allocate(AreaId{7}, 4096);
+  ASSERT_TRUE(memory);
+  std::vector<std::byte> data(4096, std::byte{9});
+  Tracker pushed;
+  a.one_sided().push({at_a, AreaId{7}, 0}, data, pushed);
+  EXPECT_TRUE(until([&] { return pushed.ended(); }, a, b));
+  EXPECT_EQ(pushed.code(), ErrorCode::ok);
+  EXPECT_EQ((*memory)[4095], std::byte{9});
+  ASSERT_TRUE(a.remove_peer(at_a));
+  Tracker late;
+  a.one_sided().push({at_a, AreaId{7}, 0}, data, late);
+  EXPECT_TRUE(until([&] { return late.ended(); }, a, b));
+  EXPECT_NE(late.code(), ErrorCode::ok);
+}
+
+} // namespace
+} // namespace heddle
