@@ -150,8 +150,9 @@ class Context {
   // The rank of the process with that name: a new one, or the one that it has already, because it was added or has come before.
   // Fails where it cannot be reached from here (unreachable): its process has ended, or no network leads there.
   [[nodiscard]] Result<Rank> add_peer(const Name& name);
-  // Ends what is under way with that peer (cancelled), and what it had not been given. For the peer, this context has left
-  // (peer_left). The rank is never given again; the same process may be added anew, and gets another. Peers that have died or
+  // Ends what is under way with that peer (cancelled); messages that have arrived whole can still be received. For the peer, this context has left
+  // (peer_left). Removing it once more does nothing.
+  // The rank is never given again; the same process may be added anew, and gets another. Peers that have died or
   // left keep their rank, and a little memory, until they are removed, too.
   [[nodiscard]] Result<void> remove_peer(Rank rank);
 

@@ -13,11 +13,11 @@
 
 namespace heddle {
 
-Result<std::unique_ptr<Context::State>> Context::State::open(const Options& options) {
+Result<std::unique_ptr<Context::State>> Context::State::open(const Options& options, std::uint64_t uid) {
   auto resolved = options_file::resolve_with_file(options, base::Environment::of_process(), job::sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));
   Entrance entrance;
-  entrance.uid = job::draw_uid();
+  entrance.uid = uid;
   entrance.store = std::make_unique<store::InMemoryStore>(std::make_shared<store::Board>(1), 0);
   entrance.node = job::node_identity();
   entrance.host = job::own_host_name();
@@ -79,7 +79,7 @@ std::unexpected<Error> Context::State::refuse_in_open_world(const char* what) co
 
 Result<Context> Context::open(const Options& options) {
   return unless_out_of_memory([&]() -> Result<Context> {
-    auto state = State::open(options);
+    auto state = State::open(options, job::draw_uid());
     if (!state) return std::unexpected(std::move(state.error()));
     return Context(std::move(*state));
   });

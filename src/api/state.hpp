@@ -51,7 +51,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
   // As Context::open: a job of one, to which others come (open_world.cpp).
-  static Result<std::unique_ptr<State>> open(const Options& options);
+  static Result<std::unique_ptr<State>> open(const Options& options, std::uint64_t uid);
   [[nodiscard]] bool is_open() const { return uid_ != 0; }
   [[nodiscard]] Result<Name> name() const;
   [[nodiscard]] Result<Rank> add_peer(const Name& name);

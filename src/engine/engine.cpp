@@ -148,6 +148,7 @@ void Engine::fail(Connection& connection, End how) {
   const bool could_write = connection.connected();
   tell_end(connection, how);
   connector_.end(connection);
+  Connector::free_lock_of(*connection.port, state_.book.uid(connection.rank));
   connection.direct = {};
   connection.held_back = false;
   if (connection.absent) std::erase(absent_, &connection);

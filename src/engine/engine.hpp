@@ -458,6 +458,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   Connection* connection_of_command(std::uint32_t rank);
   // Gives a process a rank, and attaches it.
   Result<std::uint32_t> admit(Uid uid, const Contact& contact);
+  void forget_or_remove(std::uint32_t rank);
   // The process no longer reaches this one, or only by reaching it again since.
   void visitor_gone(Uid uid, End how, bool comes_again);
   // Of a peer that is removed: nothing more is written to it. It is let go of when it no longer writes here.

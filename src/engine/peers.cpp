@@ -31,10 +31,18 @@ Result<std::uint32_t> Engine::add_peer(Uid uid, const Contact& contact) try {
   const auto known = state_.book.find(uid);
   if (known && !has_failed(*known)) return *known;
   if (!base::Reserve::may_begin()) return std::unexpected(no_memory());
-  if (known) static_cast<void>(remove_peer(*known)); // it has come to life again
+  if (known) forget_or_remove(*known);
   return admit(uid, contact);
 } catch (const std::bad_alloc&) {
   return std::unexpected(no_memory());
+}
+
+// It comes again, and gets another rank. One that had ended keeps the old one until the program removes it.
+void Engine::forget_or_remove(std::uint32_t rank) {
+  if (has_ended(rank))
+    state_.book.forget(rank);
+  else
+    static_cast<void>(remove_peer(rank));
 }
 
 Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
@@ -81,7 +89,7 @@ Connection* Engine::connection_from(const Initiator& initiator, const Port& port
   const auto known = state_.book.find(initiator.uid);
   if (known && !(open_ && has_ended(*known))) return connection_to(*known);
   if (!open_) return nullptr;
-  if (known) static_cast<void>(remove_peer(*known));
+  if (known) forget_or_remove(*known);
   const auto number = std::ranges::find(ports_, &port, [](const auto& each) { return each.get(); }) - ports_.begin();
   const auto rank = admit(initiator.uid, {.address = initiator.address, .port = static_cast<std::uint8_t>(number)});
   if (!rank) {
@@ -98,7 +106,7 @@ Result<void> Engine::remove_peer(std::uint32_t rank) {
     return refuse(rank, " names no peer", "use what add_peer gave, or the source of a message");
   if (rank == state_.rank) return refuse(rank, " is this process", "remove others");
   Connection* connection = connections_[rank];
-  if (connection == &removed_) return refuse(rank, " was removed before", "remove each peer once");
+  if (connection == &removed_) return {};
   parting_.reserve(parting_.size() + 1);
   connections_[rank] = &removed_;
   state_.book.forget(rank);

@@ -13,12 +13,12 @@ class VisitProgram {
   [[nodiscard]] Program program() {
     return {.prepare = [] {},
             .threads = {[this] {
-                          translators::admit_no_visit<ModelMemory>(header_);
-                          assume(!translators::is_visited<ModelMemory>(header_));
+                          translators::admit_no_visit<ModelMemory>(gate_);
+                          assume(!translators::is_visited<ModelMemory>(gate_));
                           ModelMemory::plain_store(memory(), 1);
                         },
                         [this] {
-                          const translators::BasicVisit<ModelMemory> visit(header_);
+                          const translators::BasicVisit<ModelMemory> visit(gate_);
                           if (!visit.allowed()) return;
                           std::uint64_t seen = 0;
                           ModelMemory::copy_out(reinterpret_cast<std::byte*>(&seen), memory(), sizeof seen);
@@ -29,7 +29,7 @@ class VisitProgram {
  private:
   std::byte* memory() { return reinterpret_cast<std::byte*>(&memory_); }
   alignas(64) std::uint64_t memory_ = 0;
-  translators::SegmentHeader header_{};
+  translators::VisitGate gate_{};
 };
 
 TEST(EveryOrder, OfLeavingWaitsForVisitors) {

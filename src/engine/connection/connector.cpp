@@ -39,7 +39,6 @@ void Connector::broken(Connection& connection, const char* why) {
 void Connector::end(Connection& connection) {
   feed(connection, Input::ended);
   Port& port = *connection.port;
-  free_lock_of(port, engine_.book.uid(connection.rank));
   Introduction::free_slot(port, connection.slot);
   Introduction::free_slot(port, connection.abandoned_slot);
 }

@@ -43,7 +43,7 @@ class Connector {
 
   // This side cannot go on with it: it fails, and nothing more is written to the peer.
   void broken(Connection& connection, const char* why);
-  // The engine has ended it: frees what the peer may have locked here, and what the transaction held.
+  // The engine has ended it: frees what the transaction held.
   void end(Connection& connection);
   // That process is gone, and may have locked the common slot.
   static void free_lock_of(Port& port, Uid uid);

@@ -3,6 +3,8 @@
 // again when the host has seen that, so that none comes and goes unseen.
 #pragma once
 
+#include "translators/shm/visit_gate.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -13,6 +15,7 @@ namespace heddle::translators {
 struct Guest {
   std::int32_t process = 0;
   std::uint64_t uid = 0;
+  std::uint64_t segment = 0; // its inode
 };
 
 struct GuestLine {
@@ -20,6 +23,8 @@ struct GuestLine {
   static constexpr std::uint64_t kStruckOut = ~std::uint64_t{0};
   std::atomic<std::uint64_t> process; // who has it, or one of these
   std::atomic<std::uint64_t> uid;     // 0: it is just being signed
+  std::atomic<std::uint64_t> segment; // the inode of the guest's
+  VisitGate gate;                     // to the host's private memory, for this guest
 };
 
 inline constexpr std::uint32_t kMostGuests = 4096;
@@ -36,6 +41,7 @@ struct GuestBook {
           !lines[i].process.compare_exchange_strong(found, static_cast<std::uint64_t>(guest.process),
                                                     std::memory_order_acquire))
         continue;
+      lines[i].segment.store(guest.segment, std::memory_order_relaxed);
       lines[i].uid.store(guest.uid, std::memory_order_release);
       changes.fetch_add(1, std::memory_order_release);
       return i;
@@ -77,6 +83,19 @@ class Guests {
     }
     if (all) seen_ = changes;
   }
+  // Private memory is no longer that guest's to read or write, nor is it doing so.
+  void turn_away(std::int32_t process, std::uint64_t segment) {
+    for (GuestLine& line : book_.lines)
+      if (line.process.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(process) &&
+          line.segment.load(std::memory_order_relaxed) == segment)
+        wait_for_visitors(line.gate);
+  }
+  // The same for all.
+  void turn_all_away() {
+    for (GuestLine& line : book_.lines) admit_no_visit(line.gate);
+    for (GuestLine& line : book_.lines)
+      if (line.process.load(std::memory_order_relaxed) != GuestLine::kFree) wait_for_visitors(line.gate);
+  }
   // The process has ended. Calls left(guest) for each of its lines.
   template <typename Left>
   void ended(std::int32_t process, const Left& left) {
@@ -92,6 +111,8 @@ class Guests {
   void free(std::uint32_t line) {
     known_[line] = 0;
     book_.lines[line].uid.store(0, std::memory_order_relaxed);
+    book_.lines[line].gate.closed.store(0, std::memory_order_relaxed);
+    book_.lines[line].gate.visitors.store(0, std::memory_order_relaxed); // one that died inside never left
     book_.lines[line].process.store(GuestLine::kFree, std::memory_order_release);
   }
   [[nodiscard]] bool signed_elsewhere(std::uint64_t uid, std::uint32_t line) const {

@@ -26,14 +26,21 @@ Result<void> Shm::visit(Attached& peer) {
     return std::unexpected(Error{.code = ErrorCode::unreachable,
                                  .fact = "process " + std::to_string(peer.process) + " takes part in no open world",
                                  .remedy = "let it call Context::open"});
-  const auto line =
-      reinterpret_cast<GuestBook*>(peer.mapping.data() + offset)->sign({.process = ::getpid(), .uid = uid_});
+  auto& book = *reinterpret_cast<GuestBook*>(peer.mapping.data() + offset);
+  const auto line = book.sign({.process = ::getpid(), .uid = uid_, .segment = segment_.inode()});
   if (!line)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "process " + std::to_string(peer.process) + " has " +
                                          std::to_string(kMostGuests) + " peers on this machine",
                                  .remedy = "let it remove some"});
+  if (peer.mapping.header().gate.closed.load(std::memory_order_seq_cst) != 0) {
+    book.strike_out(*line);
+    return std::unexpected(Error{.code = ErrorCode::unreachable,
+                                 .fact = "process " + std::to_string(peer.process) + " has closed that context",
+                                 .remedy = "add the name of one that is open"});
+  }
   peer.number = *line;
+  peer.gate = &book.lines[*line].gate;
   watch_.watch(peer.process);
   wake_if_asleep(peer);
   return {};
@@ -71,7 +78,8 @@ void Shm::look_for_deaths() {
   if (++looks_ % kLooksPerRound == 0) {
     for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
       Attached* peer = attached_[rank].get();
-      if (peer == nullptr || peer->gone || peer->mapping.header().left.load(std::memory_order_acquire) == 0) continue;
+      if (peer == nullptr || peer->gone || peer->mapping.header().gate.closed.load(std::memory_order_acquire) == 0)
+        continue;
       peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, 0, false);
     }
   }

@@ -197,10 +197,10 @@ bool has_ended(std::int32_t process) {
   return ::read(file.number(), &first, 1) != 1 || first == '0';
 }
 
-void wait_for_visitors(SegmentHeader& header) {
-  admit_no_visit(header);
+void wait_for_visitors(VisitGate& gate) {
+  admit_no_visit(gate);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (is_visited(header) && std::chrono::steady_clock::now() < end)
+  while (is_visited(gate) && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 

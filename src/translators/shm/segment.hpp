@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "base/shared_words.hpp"
 #include "translators/shm/bell.hpp"
+#include "translators/shm/visit_gate.hpp"
 
 #include <heddle/error.hpp>
 
@@ -26,41 +26,9 @@ struct alignas(64) SegmentHeader {
   std::uint64_t bootstrap;          // offset of what is allocated first
   std::uint64_t guests;             // offset of the guest book (guests.hpp); 0: a job's process has none
   // On a line of its own, because every copy between private memories asks here first.
-  alignas(64) std::atomic<std::uint32_t> left; // 1: the owner's private memory is its program's again
-  std::atomic<std::uint32_t> visitors;         // peers that are reading or writing it
+  alignas(64) VisitGate gate; // closed: the owner has left
 };
 inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0005ULL; // "Heddle", layout 5
-
-// A copy out of or into the owner's private memory, for as long as it lives. Either `allowed` says no, or the owner, who leaves
-// by wait_for_visitors, waits for its end.
-template <typename Memory>
-class BasicVisit {
- public:
-  explicit BasicVisit(SegmentHeader& header) : header_(header) {
-    Memory::fetch_add(header_.visitors, 1U, std::memory_order_seq_cst);
-    allowed_ = Memory::load(header_.left, std::memory_order_seq_cst) == 0;
-  }
-  BasicVisit(const BasicVisit&) = delete;
-  ~BasicVisit() { Memory::fetch_add(header_.visitors, ~0U, std::memory_order_release); }
-  [[nodiscard]] bool allowed() const { return allowed_; }
-
- private:
-  SegmentHeader& header_;
-  bool allowed_ = false;
-};
-using Visit = BasicVisit<base::Processor>;
-// The owner's side: admits no further visit; whether one is still under way.
-template <typename Memory = base::Processor>
-void admit_no_visit(SegmentHeader& header) {
-  Memory::store(header.left, 1U, std::memory_order_seq_cst);
-}
-template <typename Memory = base::Processor>
-bool is_visited(const SegmentHeader& header) {
-  return Memory::load(header.visitors, std::memory_order_seq_cst) != 0; // not before `left` is seen by others
-}
-// Admits no further visit and waits for the end of those under way; for a second at most, since one who died in the middle of
-// a visit never ends it.
-void wait_for_visitors(SegmentHeader& header);
 
 // A mapping; unmaps itself.
 class Mapping {

@@ -129,10 +129,11 @@ Shm::Shm(const Config& config, Segment segment)
 }
 
 Shm::~Shm() {
-  admit_no_visit(segment_.mapping().header());
+  admit_no_visit(segment_.mapping().header().gate);
+  if (guests_) guests_->turn_all_away();
   for (const auto& peer : attached_)
     if (peer != nullptr) depart(*peer);
-  wait_for_visitors(segment_.mapping().header());
+  wait_for_visitors(segment_.mapping().header().gate);
 }
 
 template Entry entry_of<Shm>();
@@ -257,6 +258,8 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   slot = std::make_unique<Attached>();
   slot->mapping = std::move(*mapping);
   slot->process = published.segment.process;
+  slot->segment = published.segment.inode;
+  slot->gate = &slot->mapping.header().gate;
   slot->number = rank_;
   if (uid_ != 0) {
     if (auto signed_in = visit(*slot); !signed_in) {
@@ -264,7 +267,7 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
       return std::unexpected(std::move(signed_in.error()));
     }
   }
-  const Visit visit(slot->mapping.header()); // while it lasts, the peer keeps what is read here
+  const Visit visit(*slot->gate); // while it lasts, the peer keeps what is read here
   const int refusal =
       capabilities_.reads_any_memory ? try_read(slot->process, published.nonce_address, published.nonce) : 0;
   slot->cross_memory = capabilities_.reads_any_memory && refusal == 0;
@@ -280,6 +283,7 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
 void Shm::detach(ir::Peer peer) {
   Attached* found = find(peer);
   if (found == nullptr) return;
+  if (guests_) guests_->turn_away(found->process, found->segment);
   depart(*found);
   attached_[static_cast<std::uint32_t>(peer)].reset();
 }
@@ -388,7 +392,7 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, 
                          !ir::has(command.flags, ir::Flags::lead_last) &&
                          !ir::has(command.flags, ir::Flags::terminated);
   if (!peer.cross_memory || !(is_get || plain_put)) return {.status = ir::Status::refused};
-  const Visit visit(peer.mapping.header());
+  const Visit visit(*peer.gate);
   if (!visit.allowed()) return {.status = ir::Status::peer_left};
   std::uint64_t moved = 0;
   while (moved < command.bytes) {

@@ -87,14 +87,14 @@ TEST(Threads, VisitNobodyWhoHasLeft) {
     std::uint64_t memory = 0;
     std::thread visitor([&] {
       for (;;) {
-        const Visit visit(*header);
+        const Visit visit(header->gate);
         if (!visit.allowed()) return;
         ++memory;
       }
     });
     std::this_thread::yield();
-    admit_no_visit(*header);
-    while (is_visited(*header)) std::this_thread::yield();
+    admit_no_visit(header->gate);
+    while (is_visited(header->gate)) std::this_thread::yield();
     memory = 0;
     visitor.join();
     EXPECT_EQ(memory, 0);
