@@ -35,7 +35,15 @@ void ProcessWatch::forget(std::int32_t process) {
   const auto found = watched_.find(process);
   if (found == watched_.end() || --found->second.count > 0) return;
   if (!found->second.ending.open() && !found->second.told) --unseen_;
-  watched_.erase(found); // closing the descriptor takes it out of the poller
+  close(found->second);
+  watched_.erase(found);
+}
+
+// Taken out of the poller first: a child of fork may hold the descriptor open, and the poller would go on telling of it.
+void ProcessWatch::close(Watched& watched) const {
+  if (!watched.ending.open()) return;
+  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, watched.ending.number(), nullptr);
+  watched.ending.reset();
 }
 
 std::size_t ProcessWatch::take_ended(std::span<std::int32_t> processes) {
@@ -46,8 +54,8 @@ std::size_t ProcessWatch::take_ended(std::span<std::int32_t> processes) {
       poller_.open() && room > 0 ? ::epoll_wait(poller_.number(), events.data(), static_cast<int>(room), 0) : 0;
   for (int i = 0; i < ready; ++i) {
     const auto found = watched_.find(events[static_cast<std::size_t>(i)].data.fd);
-    if (found == watched_.end()) continue;
-    found->second.ending.reset();
+    if (found == watched_.end() || found->second.told) continue;
+    close(found->second);
     found->second.told = true;
     processes[count++] = found->first;
   }

@@ -31,6 +31,8 @@ class ProcessWatch {
     bool told = false;
   };
 
+  void close(Watched& watched) const;
+
   Descriptor poller_;
   std::map<std::int32_t, Watched> watched_;
   std::size_t unseen_ = 0; // without a descriptor, and not told of

@@ -51,6 +51,19 @@ TEST(ProcessWatch, TellsOnceOfEachThatHasEnded) {
   EXPECT_EQ(ended(watch), std::vector<std::int32_t>{second});
 }
 
+TEST(ProcessWatch, TellsOnceThoughAChildHoldsItsDescriptors) {
+  const pid_t child = sleeper();
+  ProcessWatch watch;
+  watch.watch(child);
+  const pid_t holder = sleeper(); // has inherited them
+  end(child);
+  EXPECT_EQ(ended(watch), std::vector<std::int32_t>{child});
+  EXPECT_TRUE(ended(watch).empty());
+  pollfd ready{.fd = watch.descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&ready, 1, 0), 0);
+  end(holder);
+}
+
 TEST(ProcessWatch, TellsNothingOfWhatItHasForgotten) {
   const pid_t child = sleeper();
   ProcessWatch watch;

@@ -19,7 +19,8 @@ namespace heddle::translators {
 struct TranslatorSetup {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  std::uint64_t uid = 0;  // in an open world, where processes find each other by themselves: this one's unique id. 0: in a job
+  std::uint64_t uid =
+      0; // in an open world, where processes find each other by themselves: this one's unique id. 0: in a job
   std::uint64_t node = 0; // this machine: equal for processes that share its memory
   const base::Settings* settings = nullptr;
   const base::Values* own = nullptr; // of the options that it has declared

@@ -41,15 +41,16 @@ Result<void> Shm::visit(Attached& peer) {
   }
   peer.number = *line;
   peer.gate = &book.lines[*line].gate;
+  peer.book = &book;
   watch_.watch(peer.process);
   wake_if_asleep(peer);
   return {};
 }
 
 void Shm::depart(Attached& peer) {
-  if (uid_ == 0) return;
+  if (peer.book == nullptr) return;
   watch_.forget(peer.process);
-  reinterpret_cast<GuestBook*>(peer.mapping.data() + peer.mapping.header().guests)->strike_out(peer.number);
+  peer.book->strike_out(peer.number);
   wake_if_asleep(peer);
 }
 

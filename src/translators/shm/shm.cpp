@@ -241,6 +241,11 @@ void Shm::leave_area(ir::Peer peer, const ir::RemotePlace& place) {
 
 Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   const auto rank = static_cast<std::uint32_t>(peer);
+  if (uid_ == 0 && rank >= processes_)
+    return std::unexpected(Error{
+        .code = ErrorCode::bad_argument,
+        .fact = "rank " + std::to_string(rank) + " is outside the job of " + std::to_string(processes_) + " processes",
+        .peer = rank});
   if (rank >= attached_.size()) attached_.resize(rank + 1);
   auto& slot = attached_[rank];
   const auto bootstrap = [&slot] {

@@ -79,6 +79,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
     std::int32_t process = 0;
     std::uint64_t segment = 0; // its inode
     VisitGate* gate = nullptr; // to its private memory
+    GuestBook* book = nullptr; // that this process has signed
     bool cross_memory = false;
     bool gone = false;        // told
     std::uint32_t number = 0; // by which the peer's tables know this process: its rank, or its line in the guest book
