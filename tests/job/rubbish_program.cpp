@@ -5,7 +5,7 @@
 #include "engine/record.hpp"
 #include "tests/job/member.hpp"
 #include "tests/traffic/dice.hpp"
-#include "translators/shm/segment.hpp"
+#include "segments/segment.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ class Scribbler {
  public:
   Scribbler(std::span<std::byte> segment, std::span<std::byte> ring, std::uint64_t written, Dice& dice)
       : segment_(segment),
-        area_(reinterpret_cast<BootstrapArea*>(segment.data() + sizeof(translators::SegmentHeader))),
+        area_(reinterpret_cast<BootstrapArea*>(segment.data() + sizeof(segments::SegmentHeader))),
         ring_(ring),
         dice_(dice),
         at_(written) {}
@@ -60,7 +60,7 @@ class Scribbler {
       case 3: common_slot(); return;
       case 4: command_slot(); return;
       case 5: area_->cells[dice_.below(engine::kClaimCells)].next.store(word()); return;
-      default: reinterpret_cast<translators::SegmentHeader*>(segment_.data())->asleep.store(1); return;
+      default: reinterpret_cast<segments::SegmentHeader*>(segment_.data())->asleep.store(1); return;
     }
   }
 

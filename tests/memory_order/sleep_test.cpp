@@ -1,7 +1,7 @@
 // Sleeping and waking: nobody sleeps on while a record lies in one of its rings.
 #include "ir/direct_ring.hpp"
 #include "tests/memory_order/every_order.hpp"
-#include "translators/shm/sleep_flag.hpp"
+#include "segments/sleep_flag.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 class SleepProgram {
  public:
   // Each writer writes one record.
-  explicit SleepProgram(std::size_t writers, std::uint32_t how = translators::kAsleepOnWord)
+  explicit SleepProgram(std::size_t writers, std::uint32_t how = segments::kAsleepOnWord)
       : writers_(writers), how_(how) {}
 
   [[nodiscard]] Program program() {
@@ -33,7 +33,7 @@ class SleepProgram {
                                    .local = reinterpret_cast<const std::byte*>(&content),
                                    .bytes = sizeof content},
                                   ring(writer));
-    if (ir::must_wake<ModelMemory>(asleep_)) translators::wake_sleeper<ModelMemory>(asleep_, [this] { ring_bell(); });
+    if (ir::must_wake<ModelMemory>(asleep_)) segments::wake_sleeper<ModelMemory>(asleep_, [this] { ring_bell(); });
   }
 
   // The name is the owner's to write, before it first sleeps; the bell itself is the kernel's, and orders nothing.
@@ -45,21 +45,21 @@ class SleepProgram {
     ModelMemory::wake(rung_);
   }
   void sleep() {
-    if (how_ == translators::kAsleepOnWord) return translators::sleep_announced<ModelMemory>(asleep_, {});
+    if (how_ == segments::kAsleepOnWord) return segments::sleep_announced<ModelMemory>(asleep_, {});
     ModelMemory::wait_while(rung_, 0, {});
     cancel();
   }
   void cancel() {
-    translators::cancel_sleep<ModelMemory>(asleep_);
-    if (how_ == translators::kAsleepByBell) ModelMemory::exchange(rung_, 0U, std::memory_order_relaxed);
+    segments::cancel_sleep<ModelMemory>(asleep_);
+    if (how_ == segments::kAsleepByBell) ModelMemory::exchange(rung_, 0U, std::memory_order_relaxed);
   }
 
   // As Context::State::wait_until: polls, announces, polls once more, sleeps.
   void read() {
-    if (how_ == translators::kAsleepByBell) ModelMemory::plain_store(reinterpret_cast<std::byte*>(&name_), kName);
+    if (how_ == segments::kAsleepByBell) ModelMemory::plain_store(reinterpret_cast<std::byte*>(&name_), kName);
     for (std::size_t taken = 0; taken < (1U << writers_) - 1;) {
       if (look(taken)) continue;
-      translators::announce_sleep<ModelMemory>(asleep_, true, how_);
+      segments::announce_sleep<ModelMemory>(asleep_, true, how_);
       if (look(taken))
         cancel();
       else
@@ -92,7 +92,7 @@ class SleepProgram {
 TEST(EveryOrder, OfSleepingAndWakingMissesNothing) {
   SleepProgram one(1);
   SleepProgram two(2);
-  SleepProgram bell(1, translators::kAsleepByBell);
+  SleepProgram bell(1, segments::kAsleepByBell);
   expect_sound_and_minimal(
       {{"one writer", one.program()}, {"two writers", two.program()}, {"one writer and a bell", bell.program()}});
 }

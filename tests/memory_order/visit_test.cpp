@@ -1,6 +1,6 @@
 // Private memory is not touched any more once its owner has left.
 #include "tests/memory_order/every_order.hpp"
-#include "translators/shm/segment.hpp"
+#include "segments/segment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +13,12 @@ class VisitProgram {
   [[nodiscard]] Program program() {
     return {.prepare = [] {},
             .threads = {[this] {
-                          translators::admit_no_visit<ModelMemory>(gate_);
-                          assume(!translators::is_visited<ModelMemory>(gate_));
+                          segments::admit_no_visit<ModelMemory>(gate_);
+                          assume(!segments::is_visited<ModelMemory>(gate_));
                           ModelMemory::plain_store(memory(), 1);
                         },
                         [this] {
-                          const translators::BasicVisit<ModelMemory> visit(gate_);
+                          const segments::BasicVisit<ModelMemory> visit(gate_);
                           if (!visit.allowed()) return;
                           std::uint64_t seen = 0;
                           ModelMemory::copy_out(reinterpret_cast<std::byte*>(&seen), memory(), sizeof seen);
@@ -29,7 +29,7 @@ class VisitProgram {
  private:
   std::byte* memory() { return reinterpret_cast<std::byte*>(&memory_); }
   alignas(64) std::uint64_t memory_ = 0;
-  translators::VisitGate gate_{};
+  segments::VisitGate gate_{};
 };
 
 TEST(EveryOrder, OfLeavingWaitsForVisitors) {

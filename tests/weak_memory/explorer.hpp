@@ -127,7 +127,7 @@ struct ModelMemory {
   static void copy_watched(std::byte* to, const std::byte* from, std::uint64_t bytes);
   static void copy_out(std::byte* to, const std::byte* from, std::uint64_t bytes);
 
-  // The kernel's part (translators/shm/sleep_flag.hpp). Nobody sleeps for a limited time here: a sleep that only its end would
+  // The kernel's part (segments/sleep_flag.hpp). Nobody sleeps for a limited time here: a sleep that only its end would
   // end is one that was missed.
   static bool barrier_everywhere(base::Here here = base::Here::current());
   static void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds limit);

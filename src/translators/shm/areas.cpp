@@ -132,7 +132,7 @@ PeerAreas::Found PeerAreas::open(const Mapping& main, std::uint32_t own_rank, st
             .bytes = content.bytes,
             .address = content.address};
   if (content.segment.inode != 0) {
-    auto mapping = map_segment(content.segment);
+    auto mapping = segments::map_segment(content.segment);
     if (!mapping) {
       // An owner closes the area before it lets go of the memory.
       const bool open = entry.key.load(std::memory_order_acquire) == key;

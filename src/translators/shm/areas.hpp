@@ -7,9 +7,9 @@
 
 #include "ir/direct_area.hpp"
 #include "ir/event.hpp"
+#include "segments/segment.hpp"
+#include "segments/sleep_flag.hpp"
 #include "translators/area_keys.hpp"
-#include "translators/shm/segment.hpp"
-#include "translators/shm/sleep_flag.hpp"
 
 #include <heddle/error.hpp>
 
@@ -22,6 +22,12 @@
 #include <span>
 
 namespace heddle::translators {
+
+using segments::Kernel;
+using segments::Mapping;
+using segments::Segment;
+using segments::SegmentHeader;
+using segments::SegmentName;
 
 // Keys of areas have the highest bit, so that they are never mistaken for the other kinds of place.
 inline constexpr std::uint64_t kAreaKey = std::uint64_t{1} << 63U;

@@ -8,8 +8,8 @@
 namespace heddle::fuzz {
 namespace {
 
+using segments::Segment;
 using translators::AreaEntry;
-using translators::Segment;
 
 // One peer's segments, made once: what it may say of them is what is tried.
 struct Peer {

@@ -31,7 +31,7 @@ Result<void> Shm::visit(Attached& peer) {
   if (!line)
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "process " + std::to_string(peer.process) + " has " +
-                                         std::to_string(kMostGuests) + " peers on this machine",
+                                         std::to_string(segments::kMostGuests) + " peers on this machine",
                                  .remedy = "let it remove some"});
   if (peer.mapping.header().gate.closed.load(std::memory_order_seq_cst) != 0) {
     book.strike_out(*line);
@@ -63,7 +63,7 @@ bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, std::uint64_t uid, bool co
 void Shm::look_for_ends() {
   if (guests_->changed()) [[unlikely]]
     guests_->look([this](std::int32_t process) { watch_.watch(process); },
-                  [this](const Guest& guest, bool comes_again) {
+                  [this](const segments::Guest& guest, bool comes_again) {
                     if (!tell_end(ir::EventKind::peer_left, ir::kByUid, guest.uid, comes_again)) return false;
                     if (guest.process != 0) watch_.forget(guest.process);
                     return true;
@@ -84,7 +84,7 @@ void Shm::look_for_deaths() {
       peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, 0, false);
     }
   }
-  if (!events_.make_room(attached_.size() + kMostGuests)) return;
+  if (!events_.make_room(attached_.size() + segments::kMostGuests)) return;
   std::array<std::int32_t, 1> ended{};
   while (watch_.take_ended(ended) > 0) {
     for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
@@ -93,7 +93,7 @@ void Shm::look_for_deaths() {
       peer->gone = true;
       tell_end(ir::EventKind::peer_failed, ir::Peer{rank}, 0, false);
     }
-    guests_->ended(ended.front(), [this](const Guest& guest) {
+    guests_->ended(ended.front(), [this](const segments::Guest& guest) {
       if (guest.process != 0) watch_.forget(guest.process);
       if (guest.uid != 0) tell_end(ir::EventKind::peer_failed, ir::kByUid, guest.uid, false);
     });

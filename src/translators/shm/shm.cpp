@@ -1,8 +1,8 @@
 #include "translators/shm/shm.hpp"
 
+#include "segments/sleep_flag.hpp"
 #include "translators/execute.hpp"
 #include "translators/register_entry.hpp"
-#include "translators/shm/sleep_flag.hpp"
 
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -71,7 +71,7 @@ Result<void> check_address_space(std::uint64_t segment, std::uint32_t processes)
 } // namespace
 
 Result<std::unique_ptr<Shm>> Shm::create(const Config& config) {
-  const std::uint32_t peers = config.uid != 0 ? kMostGuests : config.size;
+  const std::uint32_t peers = config.uid != 0 ? segments::kMostGuests : config.size;
   const std::uint64_t book = config.uid != 0 ? sizeof(GuestBook) : 0;
   const std::uint64_t bytes = kFixedBytes + config.ring_memory + peers * kBytesPerPeer + area_table_bytes(peers) + book;
   if (auto enough = check_address_space(bytes, config.size); !enough) return std::unexpected(enough.error());
@@ -105,7 +105,7 @@ Shm::Shm(const Config& config, Segment segment)
       rank_(config.rank),
       node_(config.node),
       segment_(std::move(segment)),
-      processes_(config.uid != 0 ? kMostGuests : config.size),
+      processes_(config.uid != 0 ? segments::kMostGuests : config.size),
       uid_(config.uid) {
   if (uid_ != 0)
     guests_.emplace(*reinterpret_cast<GuestBook*>(segment_.mapping().data() + segment_.mapping().header().guests));
@@ -129,11 +129,11 @@ Shm::Shm(const Config& config, Segment segment)
 }
 
 Shm::~Shm() {
-  admit_no_visit(segment_.mapping().header().gate);
+  segments::admit_no_visit(segment_.mapping().header().gate);
   if (guests_) guests_->turn_all_away();
   for (const auto& peer : attached_)
     if (peer != nullptr) depart(*peer);
-  wait_for_visitors(segment_.mapping().header().gate);
+  segments::wait_for_visitors(segment_.mapping().header().gate);
 }
 
 template Entry entry_of<Shm>();
@@ -254,7 +254,7 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
   if (slot != nullptr) return bootstrap();
   Published published;
   std::memcpy(&published, address.data(), sizeof published);
-  auto mapping = map_segment(published.segment);
+  auto mapping = segments::map_segment(published.segment);
   if (!mapping) {
     Error error = mapping.error();
     error.peer = static_cast<std::int64_t>(peer);
@@ -272,7 +272,7 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
       return std::unexpected(std::move(signed_in.error()));
     }
   }
-  const Visit visit(*slot->gate); // while it lasts, the peer keeps what is read here
+  const segments::Visit visit(*slot->gate); // while it lasts, the peer keeps what is read here
   const int refusal =
       capabilities_.reads_any_memory ? try_read(slot->process, published.nonce_address, published.nonce) : 0;
   slot->cross_memory = capabilities_.reads_any_memory && refusal == 0;
@@ -322,7 +322,7 @@ void Shm::wake(ir::Peer peer) {
 
 void Shm::wake(Attached& peer) {
   SegmentHeader& header = peer.mapping.header();
-  wake_sleeper<Kernel>(header.asleep, [&] { peer.bell.ring(peer.process, header.bell); });
+  segments::wake_sleeper<Kernel>(header.asleep, [&] { peer.bell.ring(peer.process, header.bell); });
 }
 
 std::size_t Shm::submit(std::span<const ir::Command> commands) {
@@ -351,7 +351,7 @@ Shm::Outcome Shm::execute_in_area(Attached& peer, const ir::Command& command) {
   const auto key = static_cast<std::uint64_t>(command.remote.key);
   const PeerAreas::Found found = peer.areas.find(peer.mapping, peer.number, key, !wakes_at_once_);
   if (found.area == nullptr) {
-    const bool lost = found.status == ir::Status::failed && has_ended(peer.process);
+    const bool lost = found.status == ir::Status::failed && segments::has_ended(peer.process);
     return {.status = lost ? ir::Status::peer_lost : found.status, .vendor_code = found.error};
   }
   PeerAreas::Area* area = found.area;
@@ -397,7 +397,7 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, 
                          !ir::has(command.flags, ir::Flags::lead_last) &&
                          !ir::has(command.flags, ir::Flags::terminated);
   if (!peer.cross_memory || !(is_get || plain_put)) return {.status = ir::Status::refused};
-  const Visit visit(*peer.gate);
+  const segments::Visit visit(*peer.gate);
   if (!visit.allowed()) return {.status = ir::Status::peer_left};
   std::uint64_t moved = 0;
   while (moved < command.bytes) {
@@ -428,19 +428,19 @@ void Shm::report(const ir::Command& command, const Outcome& outcome) {
 bool Shm::announce_sleep(By by) {
   SegmentHeader& header = segment_.mapping().header();
   const bool by_bell = by == By::descriptor && bell_;
-  sleeps_ordered_ =
-      translators::announce_sleep<Kernel>(header.asleep, wakes_at_once_, by_bell ? kAsleepByBell : kAsleepOnWord);
+  sleeps_ordered_ = segments::announce_sleep<Kernel>(header.asleep, wakes_at_once_,
+                                                     by_bell ? segments::kAsleepByBell : segments::kAsleepOnWord);
   return sleeps_ordered_ && (by == By::sleep || by_bell);
 }
 
 void Shm::cancel_sleep() {
-  translators::cancel_sleep<Kernel>(segment_.mapping().header().asleep);
+  segments::cancel_sleep<Kernel>(segment_.mapping().header().asleep);
   if (bell_) bell_->quiet();
 }
 
 Result<int> Shm::descriptor() {
   if (!bell_) {
-    auto made = Bell::create();
+    auto made = segments::Bell::create();
     if (!made) return std::unexpected(made.error());
     segment_.mapping().header().bell = made->name();
     bell_ = std::move(*made);
@@ -463,7 +463,7 @@ Result<int> Shm::descriptor() {
 
 void Shm::sleep(std::chrono::nanoseconds limit) {
   if (!sleeps_ordered_) limit = std::min(limit, kNap);
-  sleep_announced<Kernel>(segment_.mapping().header().asleep, limit);
+  segments::sleep_announced<Kernel>(segment_.mapping().header().asleep, limit);
 }
 
 } // namespace heddle::translators

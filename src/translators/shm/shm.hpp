@@ -5,12 +5,12 @@
 #include "base/log.hpp"
 #include "base/process_watch.hpp"
 #include "ir/translator.hpp"
+#include "segments/guests.hpp"
+#include "segments/segment.hpp"
 #include "translators/entry.hpp"
 #include "translators/event_list.hpp"
 #include "translators/shm/areas.hpp"
-#include "translators/shm/guests.hpp"
 #include "translators/shm/options.hpp"
-#include "translators/shm/segment.hpp"
 
 #include <memory>
 #include <optional>
@@ -18,6 +18,9 @@
 #include <vector>
 
 namespace heddle::translators {
+
+using segments::GuestBook;
+using segments::VisitGate;
 
 class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemory, public ir::Sleeping {
  public:
@@ -84,7 +87,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
     bool gone = false;        // told
     std::uint32_t number = 0; // by which the peer's tables know this process: its rank, or its line in the guest book
     PeerAreas areas;
-    PeerBell bell;
+    segments::PeerBell bell;
   };
   struct Outcome {
     ir::Status status = ir::Status::ok;
@@ -96,7 +99,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   // An open world: signs the peer's guest book, and strikes itself out.
   Result<void> visit(Attached& peer);
   void depart(Attached& peer);
-  // Guests that have left, peers and guests that have died, and peers that have left without having been guests.
+  // segments::Guests that have left, peers and guests that have died, and peers that have left without having been guests.
   void look_for_ends();
   void look_for_deaths();
   // False: there is no memory for the event now.
@@ -128,14 +131,14 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   std::vector<std::unique_ptr<Attached>> attached_; // by rank, as far as they were talked to
   OwnAreas& own_areas();
   EventList events_;
-  std::optional<Guests> guests_; // in an open world
+  std::optional<segments::Guests> guests_; // in an open world
   base::ProcessWatch watch_;
   base::Descriptor poller_; // of bell and watch
   std::uint64_t uid_ = 0;
   std::uint64_t polls_ = 0;
   std::uint64_t looks_ = 0;
   std::uint64_t last_look_ns_ = 0;
-  std::optional<Bell> bell_;             // made when it is first slept by
+  std::optional<segments::Bell> bell_;   // made when it is first slept by
   std::unique_ptr<std::uint64_t> nonce_; // in private memory, for peers to try to read
   bool wakes_at_once_ = false;           // the kernel orders sleepers against writers
   bool sleeps_ordered_ = false;          // has ordered the sleep that is announced

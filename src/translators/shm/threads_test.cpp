@@ -1,7 +1,7 @@
 // Sleeping, areas and visits of shared memory, both sides as threads over one memory: for TSan.
 #include "ir/direct_ring.hpp"
+#include "segments/sleep_flag.hpp"
 #include "translators/shm/areas.hpp"
-#include "translators/shm/sleep_flag.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,17 +25,18 @@ TEST(Threads, ThatSleepAndWakeMissNothing) {
       while (lead() != 0) std::this_thread::yield();
       ir::store_record({.lead = i, .second = i, .local = reinterpret_cast<const std::byte*>(&i), .bytes = sizeof i},
                        record);
-      if (ir::must_wake(asleep)) wake_sleeper<Kernel>(asleep, [] {});
+      if (ir::must_wake(asleep)) segments::wake_sleeper<Kernel>(asleep, [] {});
     }
   });
   std::uint64_t wrong = 0;
   for (std::uint64_t i = 1; i <= kRecords; ++i) {
     while (lead() == 0) {
-      announce_sleep<Kernel>(asleep, true);
+      segments::announce_sleep<Kernel>(asleep, true);
       if (lead() != 0)
-        cancel_sleep<Kernel>(asleep);
+        segments::cancel_sleep<Kernel>(asleep);
       else
-        sleep_announced<Kernel>(asleep, std::chrono::seconds(10)); // a missed record shows as a test that takes long
+        segments::sleep_announced<Kernel>(asleep,
+                                          std::chrono::seconds(10)); // a missed record shows as a test that takes long
     }
     wrong += lead() == i && ring[1] == i && ring[2] == i ? 0 : 1;
     base::Processor::store(ring[0], 0, std::memory_order_release);
@@ -87,14 +88,14 @@ TEST(Threads, VisitNobodyWhoHasLeft) {
     std::uint64_t memory = 0;
     std::thread visitor([&] {
       for (;;) {
-        const Visit visit(header->gate);
+        const segments::Visit visit(header->gate);
         if (!visit.allowed()) return;
         ++memory;
       }
     });
     std::this_thread::yield();
-    admit_no_visit(header->gate);
-    while (is_visited(header->gate)) std::this_thread::yield();
+    segments::admit_no_visit(header->gate);
+    while (segments::is_visited(header->gate)) std::this_thread::yield();
     memory = 0;
     visitor.join();
     EXPECT_EQ(memory, 0);

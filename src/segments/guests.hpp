@@ -3,14 +3,14 @@
 // again when the host has seen that, so that none comes and goes unseen.
 #pragma once
 
-#include "translators/shm/visit_gate.hpp"
+#include "segments/visit_gate.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 struct Guest {
   std::int32_t process = 0;
@@ -128,4 +128,4 @@ class Guests {
   std::uint64_t seen_ = 0;
 };
 
-} // namespace heddle::translators
+} // namespace heddle::segments

@@ -1,4 +1,4 @@
-#include "translators/shm/bell.hpp"
+#include "segments/bell.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 Result<Bell> Bell::create() {
   std::array<int, 2> ends{};
@@ -49,4 +49,4 @@ void PeerBell::ring(std::int32_t process, const BellName& name) {
   static_cast<void>(!::write(writing_.number(), &kRung, 1)); // a pipe that is full has been rung
 }
 
-} // namespace heddle::translators
+} // namespace heddle::segments

@@ -1,4 +1,4 @@
-#include "translators/shm/sleep_flag.hpp"
+#include "segments/sleep_flag.hpp"
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -7,7 +7,7 @@
 
 #include <ctime>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 namespace {
 
@@ -37,4 +37,4 @@ void Kernel::wake(std::atomic<std::uint32_t>& word) {
   futex(word, FUTEX_WAKE, 1, nullptr);
 }
 
-} // namespace heddle::translators
+} // namespace heddle::segments

@@ -1,4 +1,4 @@
-#include "translators/shm/segment.hpp"
+#include "segments/segment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-namespace heddle::translators {
+namespace heddle::segments {
 namespace {
 
 constexpr std::size_t kBytes = 1U << 20U;
@@ -229,4 +229,4 @@ TEST(Segment, TakesNothingWhereTheMachineHasNotEnough) {
 }
 
 } // namespace
-} // namespace heddle::translators
+} // namespace heddle::segments

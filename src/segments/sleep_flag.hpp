@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 // Memory as above, and the kernel's part in its order.
 struct Kernel : base::Processor {
@@ -53,4 +53,4 @@ void wake_sleeper(std::atomic<std::uint32_t>& asleep, Ring&& ring) {
   }
 }
 
-} // namespace heddle::translators
+} // namespace heddle::segments

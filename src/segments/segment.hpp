@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "translators/shm/bell.hpp"
-#include "translators/shm/visit_gate.hpp"
+#include "segments/bell.hpp"
+#include "segments/visit_gate.hpp"
 
 #include <heddle/error.hpp>
 
@@ -14,7 +14,7 @@
 #include <map>
 #include <span>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 // What stands at the start of every segment.
 struct alignas(64) SegmentHeader {
@@ -84,4 +84,4 @@ Result<Mapping> map_segment(const SegmentName& name);
 // Whether the process has no memory any more: it has ended, or is about to. Its parent may not have seen it yet.
 bool has_ended(std::int32_t process);
 
-} // namespace heddle::translators
+} // namespace heddle::segments

@@ -1,4 +1,4 @@
-#include "translators/shm/segment.hpp"
+#include "segments/segment.hpp"
 
 #include "base/free_memory.hpp"
 
@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 namespace {
 
@@ -204,4 +204,4 @@ void wait_for_visitors(VisitGate& gate) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
-} // namespace heddle::translators
+} // namespace heddle::segments

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 struct VisitGate {
   std::atomic<std::uint32_t> closed;   // 1: the owner's private memory is its program's again
@@ -45,4 +45,4 @@ bool is_visited(const VisitGate& gate) {
 // a visit never ends it.
 void wait_for_visitors(VisitGate& gate);
 
-} // namespace heddle::translators
+} // namespace heddle::segments

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace heddle::translators {
+namespace heddle::segments {
 
 // As its owner publishes it.
 struct BellName {
@@ -40,4 +40,4 @@ class PeerBell {
   base::Descriptor writing_;
 };
 
-} // namespace heddle::translators
+} // namespace heddle::segments
