@@ -220,7 +220,7 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     tell_end(*connection, how);
     take_back(*connection);
     handlers_.tell(*connection, {.how = how, .before = End::connection_lost});
-  } else if (how == End::died && connection->fate == ErrorCode::peer_left) {
+  } else if (how == End::died && connection->fate == ErrorCode::peer_left && !open_) {
     tell_end(*connection, how); // it had left, but came to a bad end: nothing of the engine's is left to end with it
     handlers_.tell(*connection, {.how = how, .before = End::left});
   }

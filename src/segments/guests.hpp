@@ -100,8 +100,8 @@ class Guests {
   template <typename Left>
   void ended(std::int32_t process, const Left& left) {
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
-      const bool its = book_.lines[i].process.load(std::memory_order_acquire) == static_cast<std::uint64_t>(process);
-      if (!its && known_[i] != process) continue;
+      // One that is struck out has left before: look tells of it.
+      if (book_.lines[i].process.load(std::memory_order_acquire) != static_cast<std::uint64_t>(process)) continue;
       left(Guest{.process = known_[i], .uid = book_.lines[i].uid.load(std::memory_order_relaxed)});
       free(i);
     }

@@ -3,9 +3,9 @@
 // it makes of rank 2, and go on with rank 1. Argument: seed.
 #include "engine/bootstrap/area.hpp"
 #include "engine/record.hpp"
+#include "segments/segment.hpp"
 #include "tests/job/member.hpp"
 #include "tests/traffic/dice.hpp"
-#include "segments/segment.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

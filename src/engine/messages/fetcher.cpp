@@ -54,7 +54,8 @@ bool Fetcher::post_next(Operation& receive) {
   std::uint64_t chunk_number = receive.claimed / receive.chunk;
   if (receive.cell >= 0) chunk_number = claim_chunk(receive.connection->port->area->cells[receive.cell]);
   if (chunk_number >= chunks(receive)) { // numbers are compared, not offsets: the peer can write the counter
-    if (receive.cell >= 0 && receive.in_flight == 0) receive.stage = *step(receive.stage, ReceiveInput::none_left);
+    const bool none_left = receive.cell >= 0 && receive.in_flight == 0;
+    if (none_left && !advance(receive, ReceiveInput::none_left)) receive.read_refused = true; // nothing more is read
     return false;
   }
   // The first read goes alone: it shows whether this peer's memory can be read at all.
@@ -140,7 +141,7 @@ bool Fetcher::assist_done(Connection& connection, const AssistDone& done) {
   receive->moved += done.bytes;
   if (done.lost != 0) {
     if (done.lost > chunks(*receive)) return false;
-    receive->stage = *step(receive->stage, ReceiveInput::chunk_lost);
+    if (!advance(*receive, ReceiveInput::chunk_lost)) return false;
     post_chunk(*receive, done.lost - 1);
   }
   const bool nothing_to_come = receive->stage == Stage::awaiting_assist && receive->moved < receive->wanted;
@@ -182,8 +183,8 @@ void Fetcher::refused(Operation& receive) {
     fail(receive);
     return;
   }
+  if (!advance(receive, ReceiveInput::read_refused)) return fail(receive);
   reads_.remove(receive);
-  receive.stage = *step(receive.stage, ReceiveInput::read_refused);
   outbox_.write_control(*receive.connection, RecordKind::clear_to_send,
                         ClearToSend{.sender = receive.partner, .receiver = receive.name, .bytes = receive.wanted});
 }

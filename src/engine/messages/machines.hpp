@@ -52,4 +52,12 @@ inline constexpr unsigned kReceiveInputs = 9;
 std::optional<Stage> step(Stage stage, SendInput input);
 std::optional<Stage> step(Stage stage, ReceiveInput input);
 
+// Takes the operation to its next stage. False: there is none, and it stays where it is.
+template <typename Input>
+[[nodiscard]] bool advance(Operation& operation, Input input) {
+  const std::optional<Stage> next = step(operation.stage, input);
+  if (next) operation.stage = *next;
+  return next.has_value();
+}
+
 } // namespace heddle::engine

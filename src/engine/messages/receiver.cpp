@@ -151,11 +151,11 @@ void Receiver::fetch(Operation& receive, Connection& connection, std::uint64_t t
   const bool readable = request.readable != 0 && receive.target.shape() == Layout::Shape::contiguous;
   if (receive.wanted == 0) {
     fetcher_.finish(receive);
+  } else if (!advance(receive, readable ? ReceiveInput::readable : ReceiveInput::streamed)) {
+    engine_.complete(receive, ErrorCode::system_failed); // it was not waiting for a message
   } else if (readable) {
-    receive.stage = *step(receive.stage, ReceiveInput::readable);
     fetcher_.start(receive);
   } else {
-    receive.stage = *step(receive.stage, ReceiveInput::streamed);
     outbox_.write_control(connection, RecordKind::clear_to_send,
                           ClearToSend{.sender = request.sender, .receiver = receive.name, .bytes = receive.wanted});
   }
@@ -169,7 +169,7 @@ bool Receiver::fragment(Connection& connection, Lead lead, std::uint64_t tag, co
   scatter(receive->target, receive->moved, content, lead.bytes);
   receive->moved += lead.bytes;
   if (receive->moved == receive->wanted) {
-    receive->stage = *step(receive->stage, ReceiveInput::all_here);
+    if (!advance(*receive, ReceiveInput::all_here)) return false;
     const bool cut = receive->completion.message_bytes > receive->completion.bytes;
     engine_.complete(*receive, cut ? ErrorCode::truncated : ErrorCode::ok);
   }

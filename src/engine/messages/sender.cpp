@@ -95,8 +95,10 @@ bool Sender::write_whole(Operation& send) {
     record.body = bytes_of(head);
   }
   if (!outbox_.write(*send.connection, record)) return false;
-  send.stage = *step(send.stage, synchronous ? SendInput::put_synchronous : SendInput::put_whole);
-  if (send.stage == Stage::done) end(send, ErrorCode::ok);
+  if (!advance(send, synchronous ? SendInput::put_synchronous : SendInput::put_whole))
+    end(send, ErrorCode::system_failed);
+  else if (send.stage == Stage::done)
+    end(send, ErrorCode::ok);
   return true;
 }
 
@@ -122,7 +124,7 @@ bool Sender::write_request_to_send(Operation& send) {
                    .tag = static_cast<std::uint64_t>(send.completion.tag),
                    .body = bytes_of(request)});
   if (!written) return false;
-  send.stage = *step(send.stage, SendInput::request_to_send);
+  if (!advance(send, SendInput::request_to_send)) end(send, ErrorCode::system_failed);
   engine_.recorder.record("request to send", connection.rank, request.bytes, request.readable);
   return true;
 }
