@@ -14,7 +14,6 @@ namespace heddle::engine {
 
 Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder)
     : state_(rank, size, limits, recorder),
-      outbox_(state_),
       fetcher_(state_, outbox_),
       assistant_(state_, outbox_),
       sender_(state_, outbox_),

@@ -182,7 +182,7 @@ class Member final : public engine::ProtocolHost {
   Shared& shared_;
   base::FlightRecorder recorder_{1};
   engine::EngineState engine_;
-  engine::Outbox outbox_{engine_};
+  engine::Outbox outbox_;
   onesided::Common common_{.engine = engine_, .outbox = outbox_, .host = *this};
   std::optional<onesided::BasicLocks<ModelMemory>> locks_;
   onesided::KnownArea& area_;

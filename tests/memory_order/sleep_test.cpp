@@ -1,7 +1,7 @@
 // Sleeping and waking: nobody sleeps on while a record lies in one of its rings.
 #include "ir/direct_ring.hpp"
-#include "tests/memory_order/every_order.hpp"
 #include "segments/sleep_flag.hpp"
+#include "tests/memory_order/every_order.hpp"
 
 #include <gtest/gtest.h>
 

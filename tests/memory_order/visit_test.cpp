@@ -1,6 +1,6 @@
 // Private memory is not touched any more once its owner has left.
-#include "tests/memory_order/every_order.hpp"
 #include "segments/segment.hpp"
+#include "tests/memory_order/every_order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 #include "engine/messages/outbox.hpp"
 
+#include "engine/cookie.hpp"
+
 namespace heddle::engine {
 
 bool Outbox::write_exclusive(Connection& connection, const Outgoing& record) {

@@ -3,7 +3,6 @@
 
 #include "base/copy.hpp"
 #include "engine/connection/connection.hpp"
-#include "engine/engine_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +23,6 @@ struct Outgoing {
 
 class Outbox {
  public:
-  explicit Outbox(EngineState& engine) : engine_(engine) {}
-
   // The quick way of a whole message: stores its record if there is direct access to the peer's ring, and room right here.
   // False says only that write is to be asked.
   [[nodiscard, gnu::always_inline]] static bool store_message(Connection& connection, Channel channel,
@@ -119,8 +116,6 @@ class Outbox {
   bool write_wrap(Connection& connection);
   bool write_shared(Connection& connection, const Outgoing& record);
   void ask_claim(Connection& connection);
-
-  EngineState& engine_;
 };
 
 } // namespace heddle::engine
