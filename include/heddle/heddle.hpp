@@ -203,9 +203,8 @@ class Context {
   [[nodiscard]] Result<Request> send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify = {});
   // Gives the buffer of an unsolicited_arrived event back. Whoever holds as much as option unsolicited_memory says gets no
   // further messages of peers that have sent more, tagged ones included, before it has released some.
-  // Each arrival is released exactly once; a second release is
-  // ignored.
-  void release(const UnsolicitedMessage& arrival);
+  // A second release is ignored.
+  void release(const UnsolicitedMessage& message);
 
   // --- Completion. ---
 

@@ -100,10 +100,10 @@ Result<Request> Context::send_unsolicited(Rank to, Tag label, const ConstLayout&
   return state_->engine().send_unsolicited({.to = to, .tag = label, .notify = notify}, data);
 }
 
-void Context::release(const UnsolicitedMessage& arrival) {
+void Context::release(const UnsolicitedMessage& message) {
   if (state_->in_child()) [[unlikely]]
     return;
-  state_->engine().release(arrival.handle);
+  state_->engine().release(message.handle);
 }
 
 std::size_t Context::poll(std::span<Event> events) {

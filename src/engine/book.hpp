@@ -2,6 +2,7 @@
 // met without a launcher differ from process to process. The processes of a job have ids in a row, so that they cost no memory here.
 #pragma once
 
+#include "base/mix.hpp"
 #include "base/reserve.hpp"
 
 #include <cstdint>
@@ -12,6 +13,12 @@ namespace heddle::engine {
 
 // Names a process on the wire, as no other is named. 0 is nobody.
 using Uid = std::uint64_t;
+
+// One stay of a process with another: who it is, and the number by which it knows the other, which it never uses again. 0 is nobody.
+constexpr std::uint64_t visit_of(Uid uid, std::uint32_t number) {
+  const std::uint64_t visit = base::mix(uid ^ (std::uint64_t{number} << 32U));
+  return visit != 0 ? visit : 1;
+}
 
 class Book {
  public:

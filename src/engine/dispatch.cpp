@@ -194,7 +194,8 @@ std::size_t Engine::poll_events(Port& port) {
 
 bool Engine::dispatch_event(const ir::Event& event) {
   if (event.peer == ir::kByUid) {
-    visitor_gone(event.value, event.kind == ir::EventKind::peer_left ? End::left : End::died, event.cookie != 0);
+    visitor_gone(event.value, static_cast<std::uint32_t>(event.cookie),
+                 event.kind == ir::EventKind::peer_left ? End::left : End::died);
     return true;
   }
   if (event.kind == ir::EventKind::peer_failed) {
@@ -233,14 +234,17 @@ bool Engine::dispatch_completed(const ir::Event& event) {
   if (event.status == ir::Status::peer_left && !connection->failed()) peer_left(rank);
   connection = connection_of_command(rank); // it may have been let go of
   const bool of_use = handlers_.ended(connection, event);
-  pump_later(*connection);
+  pump_later(*connection_of_command(rank));
   return of_use;
 }
 
 void Engine::enter_command_rows() {
   handlers_.set(CookieKind::lock,
-                command_row(connector_, [](Connector& connector, Connection* connection, const ir::Event& event) {
-                  if (!connection->nobody()) connector.lock_answered(*connection, event);
+                command_row(*this, [](Engine& engine, Connection* connection, const ir::Event& event) {
+                  if (connection->nobody()) return true;
+                  engine.connector_.lock_answered(*connection, event);
+                  if (connection->parting && !connection->introduced && !connection->failed())
+                    engine.let_go(*connection);
                   return event.status != ir::Status::ok || event.value == 0;
                 }));
   handlers_.set(CookieKind::directory,

@@ -147,7 +147,8 @@ void Engine::fail(Connection& connection, End how) {
   const bool could_write = connection.connected();
   tell_end(connection, how);
   connector_.end(connection);
-  Connector::free_lock_of(*connection.port, state_.book.uid(connection.rank));
+  const std::uint32_t number = connection.number_there != Connection::kUnknown ? connection.number_there : state_.rank;
+  Connector::free_lock_of(*connection.port, visit_of(state_.book.uid(connection.rank), number));
   connection.direct = {};
   connection.held_back = false;
   if (connection.absent) std::erase(absent_, &connection);
@@ -248,17 +249,12 @@ bool Engine::deliver_the_last(Connection& connection) {
 
 Result<Request> Engine::send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data) {
   const auto rank = static_cast<std::uint32_t>(arguments.to);
-  if (rank >= state_.book.size())
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "rank " + std::to_string(rank) + " is outside the job of " +
-                                         std::to_string(state_.book.size()) + " processes",
-                                 .remedy = "use a rank from 0 to " + std::to_string(state_.book.size() - 1),
-                                 .peer = kNoPeer});
+  if (rank >= state_.book.size()) return std::unexpected(unknown_rank("rank", rank, ""));
   if (!data.usable()) return std::unexpected(unusable_layout());
   if (arguments.mode > SendMode::synchronous)
     return std::unexpected(
         Error{.code = ErrorCode::bad_argument,
-              .fact = "send mode " + std::to_string(static_cast<unsigned>(arguments.mode)) + " is none",
+              .fact = "send mode " + std::to_string(static_cast<unsigned>(arguments.mode)) + " does not exist",
               .remedy = "use SendMode::standard or SendMode::synchronous"});
   if (!base::Reserve::may_begin()) return std::unexpected(no_memory());
   Connection& connection = *connection_to(rank);
@@ -287,8 +283,10 @@ Error Engine::failed_error(std::uint32_t rank) const {
     return {.code = ErrorCode::bad_argument, .fact = name + " was removed", .remedy = "add the peer again"};
   Error error{.code = connection.fate, .fact = name + " has died", .peer = rank};
   if (connection.fate == ErrorCode::peer_left) {
-    error.fact = name + " has left the job";
-    error.remedy = "let it stay until all that it takes part in has ended: a barrier before it leaves, for instance";
+    error.fact = name + (open_ ? " has left" : " has left the job");
+    error.remedy =
+        open_ ? "remove it, and add it again if it comes back"
+              : "let it stay until all that it takes part in has ended: a barrier before it leaves, for instance";
   } else if (const auto found = unreachable_.find(rank);
              connection.fate == ErrorCode::connection_lost && found != unreachable_.end()) {
     error.fact = name + " cannot be reached: " + found->second.fact;
@@ -304,12 +302,21 @@ Error Engine::failed_error(std::uint32_t rank) const {
   return error;
 }
 
+Error Engine::unknown_rank(const char* what, std::uint32_t rank, const char* otherwise) const {
+  Error error{.code = ErrorCode::bad_argument, .fact = what + (" " + std::to_string(rank))};
+  if (open_) {
+    error.fact += " names no peer";
+    error.remedy = std::string("use what add_peer gave, or the source of a message") + otherwise;
+  } else {
+    error.fact += " is outside the job of " + std::to_string(size()) + " processes";
+    error.remedy = "use a rank from 0 to " + std::to_string(size() - 1) + otherwise;
+  }
+  return error;
+}
+
 Error Engine::complaint(const Match& match) const {
   if (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.book.size())
-    return {.code = ErrorCode::bad_argument,
-            .fact = "source rank " + std::to_string(static_cast<std::uint32_t>(match.source)) +
-                    " is outside the job of " + std::to_string(state_.book.size()) + " processes",
-            .remedy = "use a rank from 0 to " + std::to_string(state_.book.size() - 1) + ", or kAnySource"};
+    return unknown_rank("source rank", static_cast<std::uint32_t>(match.source), ", or kAnySource");
   return {.code = ErrorCode::bad_argument,
           .fact = "tag " + std::to_string(static_cast<std::uint64_t>(match.tag)) + " has bits set outside the mask " +
                   std::to_string(match.mask) + ": it can match nothing",

@@ -357,6 +357,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
            (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
   }
   [[nodiscard]] Error complaint(const Match& match) const;
+  [[nodiscard]] Error unknown_rank(const char* what, std::uint32_t rank, const char* otherwise) const;
   [[nodiscard]] bool source_failed(const Match& match) const {
     if (match.source == kAnySource) return false;
     const Connection* connection = connections_[static_cast<std::uint32_t>(match.source)];
@@ -364,8 +365,6 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   }
   [[nodiscard]] Error failed_error(std::uint32_t rank) const;
 
-  // Bounds what numbers are made of, far from where they would be groups.
-  static constexpr std::uint32_t kMostPeers = 1U << 30U;
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const {
@@ -459,8 +458,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // Gives a process a rank, and attaches it.
   Result<std::uint32_t> admit(Uid uid, const Contact& contact);
   void forget_or_remove(std::uint32_t rank);
-  // The process no longer reaches this one, or only by reaching it again since.
-  void visitor_gone(Uid uid, End how, bool comes_again);
+  // The process, which knew this one by that number, no longer reaches it.
+  void visitor_gone(Uid uid, std::uint32_t number, End how);
   // Of a peer that is removed: nothing more is written to it. It is let go of when it no longer writes here.
   void part_with(Connection& connection);
   void let_go(Connection& connection);

@@ -46,7 +46,7 @@ void Engine::forget_or_remove(std::uint32_t rank) {
 }
 
 Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
-  if (state_.book.size() >= kMostPeers || !state_.make_room_for_ends(peers_ + 1)) return std::unexpected(no_memory());
+  if (!state_.make_room_for_ends(peers_ + 1)) throw std::bad_alloc();
   contacts_.reserve(contacts_.size() + 1);
   connections_.reserve(connections_.size() + 1);
   postponed_.reserve(postponed_.size() + 1);
@@ -54,7 +54,10 @@ Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
   contacts_.push_back(contact);
   connections_.push_back(nullptr);
   const auto undo = [&] {
-    if (connections_.back() != nullptr) owned_connections_.pop_back();
+    if (connections_.back() != nullptr) {
+      connections_.back()->queue().translator().detach(ir::Peer{rank});
+      owned_connections_.pop_back();
+    }
     connections_.pop_back();
     contacts_.pop_back();
     state_.book.take_back();
@@ -81,20 +84,26 @@ Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
 
 Connection* Engine::connection_from(const Initiator& initiator, const Port& port) {
   if (initiator.uid == 0 || initiator.uid == state_.book.uid(state_.rank)) return nullptr;
-  if (open_ && find_parting(initiator.uid) != nullptr) {
-    // Either an old request, to be turned down, or its peer has parted since and asks anew: then the network knows it by now.
-    for (const auto& each : ports_) poll_events(*each);
-    if (Connection* old = find_parting(initiator.uid)) return old;
+  if (!open_) {
+    const auto member = state_.book.find(initiator.uid);
+    return member ? connection_to(*member) : nullptr;
   }
-  const auto known = state_.book.find(initiator.uid);
-  if (known && !(open_ && has_ended(*known))) return connection_to(*known);
-  if (!open_) return nullptr;
+  const auto comes_anew = [&](const Connection& old) {
+    return old.number_there != Connection::kUnknown && old.number_there != initiator.number;
+  };
+  if (Connection* old = find_parting(initiator.uid)) {
+    if (!comes_anew(*old)) return old; // an old request, to be turned down
+    let_go(*old);                      // it has parted since
+  }
+  auto known = state_.book.find(initiator.uid);
+  if (known && comes_anew(*connections_[*known])) peer_gone(*known, End::left); // of which no news has come yet
+  if (known && !has_ended(*known)) return connection_to(*known);
   if (known) forget_or_remove(*known);
   const auto number = std::ranges::find(ports_, &port, [](const auto& each) { return each.get(); }) - ports_.begin();
   const auto rank = admit(initiator.uid, {.address = initiator.address, .port = static_cast<std::uint8_t>(number)});
   if (!rank) {
-    if (rank.error().code == ErrorCode::out_of_memory) throw std::bad_alloc(); // its request waits until there is some
-    return nullptr;
+    state_.say(LogLevel::info, [&] { return "a process cannot be answered: " + rank.error().message(); });
+    return nullptr; // the network has turned it away
   }
   state_.say(LogLevel::info,
              [&] { return "a process that was not added asks to connect: it is rank " + std::to_string(*rank); });
@@ -114,8 +123,14 @@ Result<void> Engine::remove_peer(std::uint32_t rank) {
   std::erase(postponed_, rank);
   connection->fate = ErrorCode::cancelled;
   connection->held_back = false;
-  handlers_.tell(*connection, {.how = End::removed, .instead = &removed_});
-  const bool nobody_writes = connection->dead || !connection->introduced;
+  const End before = connection->dead ? End::left : connection->failed() ? End::connection_lost : End::none;
+  handlers_.tell(*connection, {.how = End::removed, .before = before, .instead = &removed_});
+  assistant_.replace(*connection, removed_);
+  state_.operations.visit_all([&](Operation& operation) { // those that wait for an answer of the network
+    if (operation.connection == connection) operation.connection = &removed_;
+  });
+  const bool nobody_writes =
+      connection->dead || connection->ending != End::none || (!connection->introduced && !connection->lock_asked);
   if (nobody_writes) {
     let_go(*connection);
     return {};
@@ -178,13 +193,19 @@ Connection* Engine::connection_of_command(std::uint32_t rank) {
   return found == parting_.end() ? &removed_ : *found;
 }
 
-void Engine::visitor_gone(Uid uid, End how, bool comes_again) {
-  for (const auto& port : ports_)
-    if (!comes_again) connector_.free_lock_of(*port, uid);
-  if (Connection* parting = find_parting(uid))
-    let_go(*parting);
-  else if (const auto rank = state_.book.find(uid))
+void Engine::visitor_gone(Uid uid, std::uint32_t number, End how) {
+  for (const auto& port : ports_) Connector::free_lock_of(*port, visit_of(uid, number));
+  // Its last words may still stand in a slot, and with them the number that tells its stays apart.
+  const auto was = [&](Connection& connection) {
+    if (connection.number_there == Connection::kUnknown) connector_.look_at(connection);
+    return connection.number_there == number || how == End::died;
+  };
+  if (Connection* parting = find_parting(uid); parting != nullptr && was(*parting)) {
+    if (find_parting(uid) == parting) let_go(*parting);
+  } else if (const auto rank = state_.book.find(uid);
+             rank && connections_[*rank] != nullptr && was(*connections_[*rank])) {
     peer_gone(*rank, how);
+  }
 }
 
 } // namespace heddle::engine

@@ -23,7 +23,7 @@ enum class Status : std::uint8_t {
 };
 
 // In an event that a process has gone whom this one may not know by number: `value` is its unique id (TranslatorSetup::uid), and
-// `cookie` is not 0 where it reaches this process again by now.
+// `cookie` the number under which it had attached this one.
 inline constexpr Peer kByUid{kFirstGroup - 1};
 
 struct Event {

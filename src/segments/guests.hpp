@@ -3,6 +3,7 @@
 // again when the host has seen that, so that none comes and goes unseen.
 #pragma once
 
+#include "segments/segment.hpp"
 #include "segments/visit_gate.hpp"
 
 #include <atomic>
@@ -16,6 +17,7 @@ struct Guest {
   std::int32_t process = 0;
   std::uint64_t uid = 0;
   std::uint64_t segment = 0; // its inode
+  std::uint64_t number = 0;  // by which it knows the host
 };
 
 struct GuestLine {
@@ -24,6 +26,7 @@ struct GuestLine {
   std::atomic<std::uint64_t> process; // who has it, or one of these
   std::atomic<std::uint64_t> uid;     // 0: it is just being signed
   std::atomic<std::uint64_t> segment; // the inode of the guest's
+  std::atomic<std::uint64_t> number;  // by which the guest knows the host
   VisitGate gate;                     // to the host's private memory, for this guest
 };
 
@@ -42,6 +45,7 @@ struct GuestBook {
                                                     std::memory_order_acquire))
         continue;
       lines[i].segment.store(guest.segment, std::memory_order_relaxed);
+      lines[i].number.store(guest.number, std::memory_order_relaxed);
       lines[i].uid.store(guest.uid, std::memory_order_release);
       changes.fetch_add(1, std::memory_order_release);
       return i;
@@ -61,8 +65,8 @@ class Guests {
   explicit Guests(GuestBook& book) : book_(book), known_(kMostGuests) {}
 
   [[nodiscard]] bool changed() const { return book_.changes.load(std::memory_order_acquire) != seen_; }
-  // Calls arrived(process) for each that has signed, and left(guest, whether it has signed again) for each that is struck out. False
-  // from the latter: it is to be told again later. Their process is 0 where its arrival was not told.
+  // Calls arrived(process) for each that has signed, and left(guest) for each that is struck out. False from the latter: it is to be
+  // told again later. Their process is 0 where its arrival was not told.
   template <typename Arrived, typename Left>
   void look(const Arrived& arrived, const Left& left) {
     const std::uint64_t changes = book_.changes.load(std::memory_order_acquire);
@@ -70,13 +74,12 @@ class Guests {
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
       const std::uint64_t process = book_.lines[i].process.load(std::memory_order_acquire);
       if (process == GuestLine::kFree) continue;
-      const std::uint64_t uid = book_.lines[i].uid.load(std::memory_order_acquire);
       if (process == GuestLine::kStruckOut) {
-        if (left(Guest{.process = known_[i], .uid = uid}, signed_elsewhere(uid, i)))
+        if (left(guest_of(i)))
           free(i);
         else
           all = false;
-      } else if (known_[i] == 0 && uid != 0) {
+      } else if (known_[i] == 0 && book_.lines[i].uid.load(std::memory_order_acquire) != 0) {
         arrived(static_cast<std::int32_t>(process));
         known_[i] = static_cast<std::int32_t>(process);
       }
@@ -88,13 +91,13 @@ class Guests {
     for (GuestLine& line : book_.lines)
       if (line.process.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(process) &&
           line.segment.load(std::memory_order_relaxed) == segment)
-        wait_for_visitors(line.gate);
+        close(line);
   }
   // The same for all.
   void turn_all_away() {
     for (GuestLine& line : book_.lines) admit_no_visit(line.gate);
     for (GuestLine& line : book_.lines)
-      if (line.process.load(std::memory_order_relaxed) != GuestLine::kFree) wait_for_visitors(line.gate);
+      if (line.process.load(std::memory_order_relaxed) != GuestLine::kFree) close(line);
   }
   // The process has ended. Calls left(guest) for each of its lines.
   template <typename Left>
@@ -102,12 +105,19 @@ class Guests {
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
       // One that is struck out has left before: look tells of it.
       if (book_.lines[i].process.load(std::memory_order_acquire) != static_cast<std::uint64_t>(process)) continue;
-      left(Guest{.process = known_[i], .uid = book_.lines[i].uid.load(std::memory_order_relaxed)});
+      left(guest_of(i));
       free(i);
     }
   }
 
  private:
+  // One that died inside never leaves.
+  static void close(GuestLine& line) {
+    admit_no_visit(line.gate);
+    const std::uint64_t process = line.process.load(std::memory_order_relaxed);
+    if (process == GuestLine::kStruckOut || !has_ended(static_cast<std::int32_t>(process)))
+      wait_for_visitors(line.gate);
+  }
   void free(std::uint32_t line) {
     known_[line] = 0;
     book_.lines[line].uid.store(0, std::memory_order_relaxed);
@@ -115,12 +125,10 @@ class Guests {
     book_.lines[line].gate.visitors.store(0, std::memory_order_relaxed); // one that died inside never left
     book_.lines[line].process.store(GuestLine::kFree, std::memory_order_release);
   }
-  [[nodiscard]] bool signed_elsewhere(std::uint64_t uid, std::uint32_t line) const {
-    for (std::uint32_t i = 0; i < kMostGuests; ++i)
-      if (i != line && book_.lines[i].uid.load(std::memory_order_relaxed) == uid &&
-          book_.lines[i].process.load(std::memory_order_relaxed) != GuestLine::kStruckOut)
-        return true;
-    return false;
+  [[nodiscard]] Guest guest_of(std::uint32_t line) const {
+    return {.process = known_[line],
+            .uid = book_.lines[line].uid.load(std::memory_order_acquire),
+            .number = book_.lines[line].number.load(std::memory_order_relaxed)};
   }
 
   GuestBook& book_;

@@ -180,7 +180,8 @@ void HostileJob::connect(std::uint32_t with) {
     }
     return;
   }
-  area().common.lock.store(uid_of(with));
+  area().common.lock.store(engine::visit_of(uid_of(with), kSelf));
+  area().common.initiator.number = kSelf;
   area().common.initiator.uid = uid_of(with);
   area().common.request.store(engine::pack_request(9));
   progress();

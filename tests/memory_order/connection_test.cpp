@@ -29,7 +29,8 @@ bool ask(BootstrapArea& responder, std::uint32_t rank, std::uint32_t slot) {
   if (translators::execute_atomic<ModelMemory>(engine::lock_command(uid_of(rank)), bytes_of(responder.common.lock)) !=
       0)
     return false;
-  put(engine::request_put(slot, {.uid = uid_of(rank), .address = {std::byte{7}}}), bytes_of(responder.common.request));
+  put(engine::request_put(slot, {.uid = uid_of(rank), .number = 5, .address = {std::byte{7}}}),
+      bytes_of(responder.common.request));
   return true;
 }
 

@@ -229,6 +229,61 @@ TEST(OpenWorld, AddsAgainWhatWasRemoved) {
   EXPECT_TRUE(until([&] { return (told += b.poll(events)) >= 30; }, a, b));
 }
 
+// The first attempt is given up while it is being made, in every round of it.
+TEST(OpenWorld, AddsAgainWhatWasRemovedBeforeItWasConnected) {
+  for (int polls = 0; polls < 12; ++polls) {
+    SCOPED_TRACE(polls);
+    Context a = opened();
+    Context b = opened();
+    Context c = opened();
+    std::array<Event, 1> none;
+    const Rank first = *a.add_peer(*b.name());
+    const auto sent = *a.send(first, Tag{9}, {});
+    for (int i = 0; i < polls; ++i) (void)a.poll(std::span(none).first(0));
+    ASSERT_TRUE(a.remove_peer(first));
+    EXPECT_EQ(a.test(sent)->code, ErrorCode::cancelled);
+    const Rank again = *a.add_peer(*b.name());
+    for (int i = 0; i < polls; ++i) (void)a.poll(std::span(none).first(0));
+    pass(a, again, b, 8);
+    pass(c, *c.add_peer(*b.name()), b, 8); // nothing is left locked
+  }
+}
+
+// What is being sent with the sender's help when it is removed.
+TEST(OpenWorld, RemovesAPeerInTheMiddleOfALargeMessage) {
+  for (int polls = 0; polls < 60; ++polls) {
+    Context a = opened();
+    Context b = opened();
+    const Rank at_a = *a.add_peer(*b.name());
+    const Rank at_b = pass(a, at_a, b, 8);
+    std::vector<std::byte> out(3 << 20, std::byte{7});
+    std::vector<std::byte> in(out.size());
+    const auto sent = *a.send(at_a, Tag{9}, out);
+    const auto received = *b.receive({.source = at_b, .tag = Tag{9}}, in);
+    std::array<Event, 4> events;
+    for (int i = 0; i < polls; ++i) (void)(i % 2 == 0 ? b : a).poll(std::span(events).first(0));
+    Context& remover = polls % 3 == 0 ? a : b;
+    ASSERT_TRUE(remover.remove_peer(polls % 3 == 0 ? at_a : at_b));
+    std::optional<Completion> at_sender;
+    std::optional<Completion> at_receiver;
+    EXPECT_TRUE(until(
+        [&] {
+          if (!at_sender) at_sender = a.test(sent);
+          if (!at_receiver) at_receiver = b.test(received);
+          return at_sender && at_receiver;
+        },
+        a, b));
+    EXPECT_TRUE(!at_receiver || at_receiver->code != ErrorCode::ok || in == out);
+    Context& other = polls % 3 == 0 ? b : a;
+    EXPECT_TRUE(until([&] { return other.poll(events) > 0; }, a, b)); // it is told
+    EXPECT_TRUE(other.remove_peer(events[0].completion.peer));
+    for (int i = 0; i < 300; ++i) {
+      (void)a.poll(std::span(events).first(0));
+      (void)b.poll(std::span(events).first(0));
+    }
+  }
+}
+
 TEST(OpenWorld, RefusesWhatNeedsCommonRanks) {
   Context a = opened();
   std::vector<std::byte> block(8);
@@ -269,6 +324,14 @@ TEST(OpenWorld, PushesAndPulls) {
   EXPECT_TRUE(until([&] { return pushed.ended(); }, a, b));
   EXPECT_EQ(pushed.code(), ErrorCode::ok);
   EXPECT_EQ((*memory)[4095], std::byte{9});
+  std::vector<std::byte> back(4096);
+  Tracker pulled;
+  a.one_sided().pull({at_a, AreaId{7}, 0}, back, pulled);
+  Tracker counted;
+  a.one_sided().atomic({at_a, AreaId{7}, 8}, Atomic::add(1), counted);
+  EXPECT_TRUE(until([&] { return pulled.ended() && counted.ended(); }, a, b));
+  EXPECT_EQ(back, data);
+  EXPECT_EQ(counted.code(), ErrorCode::ok);
   ASSERT_TRUE(a.remove_peer(at_a));
   Tracker late;
   a.one_sided().push({at_a, AreaId{7}, 0}, data, late);

@@ -194,10 +194,43 @@ TEST(OpenProcesses, DieAtAnyInstantAndTheOthersAreServed) {
     EXPECT_EQ(end_of(survivor), 0);
   }
   EXPECT_LE(server.deaths, killed) << "some had not come yet";
+  EXPECT_GT(server.deaths, 0U);
   EXPECT_EQ(server.goodbyes, static_cast<std::uint64_t>(rounds));
   // Who died before it was seen is not told of. Those who were, soon: the rings of all are given back.
   EXPECT_TRUE(server.serve_until([&] { return server.figure("ring memory bytes") == 0; }))
       << server.figure("ring memory bytes");
+}
+
+// It is added, but nothing has been said to it when it closes its context and ends.
+TEST(OpenProcesses, LeaveAndEndWithoutHavingBeenTalkedTo) {
+  Server server;
+  for (int round = 0; round < 20; ++round) {
+    std::array<int, 2> names{};
+    std::array<int, 2> leave{};
+    ASSERT_EQ(::pipe(names.data()), 0);
+    ASSERT_EQ(::pipe(leave.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      {
+        const auto context = Context::open();
+        demand(context.has_value(), "open");
+        const auto bytes = context->name()->bytes();
+        demand(::write(names[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "write");
+        char go = 0;
+        demand(::read(leave[0], &go, 1) == 1, "read");
+      }
+      ::_exit(0);
+    }
+    std::array<std::byte, Name::kBytes> bytes{};
+    ASSERT_EQ(::read(names[0], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    ASSERT_TRUE(server.context().add_peer(*Name::from_bytes(bytes)));
+    ASSERT_EQ(::write(leave[1], "x", 1), 1);
+    EXPECT_EQ(end_of(child), 0);
+    const std::uint64_t expected = static_cast<std::uint64_t>(round) + 1;
+    EXPECT_TRUE(server.serve_until([&] { return server.departures + server.deaths == expected; }));
+    for (const int each : {names[0], names[1], leave[0], leave[1]}) ::close(each);
+  }
+  EXPECT_EQ(server.deaths, 0U);
 }
 
 TEST(OpenProcesses, AreTakenForTheirProcessNotForItsNumber) {

@@ -122,7 +122,7 @@ void expect_connection(const char* fabric) {
   Recorded<Network> recorded(fabric);
   recorded.send();
   recorded.expect_in_order({
-      {"0 > compare_and_swap peer=1", at(engine::BootstrapArea::lock_offset()), "operand=0x1 expected=0x0"}, // I1
+      {"0 > compare_and_swap peer=1", at(engine::BootstrapArea::lock_offset()), "expected=0x0"}, // I1
       {"0 < completed peer=1 status=ok", "value=0x0"},
       {"0 > put peer=1", at(engine::BootstrapArea::request_offset())},                // I2, I3
       {"1 > put peer=0", kSlot, "bytes=104", verb(engine::SlotVerb::answer, 1)},      // R1

@@ -229,12 +229,13 @@ int run_info(const InfoArguments& arguments) {
 
 void add_info(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<InfoArguments>();
-  CLI::App* info = program.add_subcommand("info", "Show translators, options, and the way that a message takes");
+  CLI::App* info = program.add_subcommand("info", "Show translators, options, and how a message travels");
   info->add_option("--why", arguments->why, "Also show how a message of that size travels, and why")
       ->type_name("BYTES");
   info->add_flag("--json", arguments->json, "One JSON object instead of text");
   info->footer(
-      "Under heddle run it joins the job, and rank 0 shows the way to each peer. Exit status 1 when joining fails "
+      "Under heddle run it joins the job, and rank 0 shows how messages travel to each peer. Exit status 1 when "
+      "joining fails "
       "here.\n\n"
       "Example: heddle info --why 1MiB");
   info->callback([arguments, &invocation] { invocation.exit_status = run_info(*arguments); });

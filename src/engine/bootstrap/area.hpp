@@ -62,12 +62,13 @@ struct alignas(64) CommandSlot {
 // Who asks for a connection, and where it is found: the responder may not know it.
 struct Initiator {
   Uid uid = 0;
+  std::uint64_t number = 0; // by which it knows the responder
   ir::Address address{};
 };
 static_assert(std::is_trivially_copyable_v<Initiator>);
 
 struct alignas(64) CommonSlot {
-  std::atomic<Uid> lock;                          // 0, or the initiator that holds it
+  std::atomic<std::uint64_t> lock;                // 0, or visit_of the initiator that holds it
   alignas(64) std::atomic<std::uint64_t> request; // 0, or pack_request
   Initiator initiator;
 };

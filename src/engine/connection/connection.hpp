@@ -65,6 +65,7 @@ struct Port {
 };
 
 struct Connection {
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
   std::uint32_t rank = 0;
   Port* port = nullptr;
   connection::State state = connection::State::idle;
@@ -95,9 +96,9 @@ struct Connection {
   ir::DirectRing direct; // the peer's ring as plain memory, where the translator offers it
   SharedRingCursor cursor;
   ClaimState claim = ClaimState::none;
-  RingGrant grant;                   // the peer's ring
-  std::uint32_t number_there = 0;    // by which the peer knows this process
-  std::uint64_t largest_payload = 0; // that one record can carry to this peer
+  RingGrant grant;                       // the peer's ring
+  std::uint32_t number_there = kUnknown; // by which the peer knows this process
+  std::uint64_t largest_payload = 0;     // that one record can carry to this peer
   std::uint64_t eager_limit = 0;
   ir::ExposedMemory consumed_word; // where the peer reports how far it has read
   bool holds_payloads = false;     // the network does not take payloads at once

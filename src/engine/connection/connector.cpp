@@ -43,8 +43,14 @@ void Connector::end(Connection& connection) {
   Introduction::free_slot(port, connection.abandoned_slot);
 }
 
-void Connector::free_lock_of(Port& port, Uid uid) {
-  if (port.area->common.lock.load(std::memory_order_relaxed) == uid) free_common_slot(port.area->common);
+void Connector::free_lock_of(Port& port, std::uint64_t visit) {
+  if (port.area->common.lock.load(std::memory_order_relaxed) == visit) free_common_slot(port.area->common);
+}
+
+std::size_t Connector::look_at(Connection& connection) {
+  std::size_t done = connection.slot >= 0 ? look_at_slot(connection, connection.slot) : 0;
+  if (connection.abandoned_slot >= 0) done += look_at_slot(connection, connection.abandoned_slot);
+  return done;
 }
 
 void Connector::carry_out(Connection& connection, Effect effect) {
@@ -108,7 +114,7 @@ void Connector::lock(Connection& connection) {
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
     connection.slot = Introduction::take_slot(*connection.port);
   }
-  ir::Command command = lock_command(engine_.book.uid(engine_.rank));
+  ir::Command command = lock_command(visit_of(engine_.book.uid(engine_.rank), connection.rank));
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{connection.rank};
   command.cookie = make_cookie(CookieKind::lock, connection.rank);
@@ -145,8 +151,9 @@ void Connector::request(Connection& connection) {
   connection.requested = true;
   connection.introduced = true;
   ir::Command command =
-      request_put(static_cast<std::uint32_t>(connection.slot),
-                  {.uid = engine_.book.uid(engine_.rank), .address = connection.queue().translator().address()});
+      request_put(static_cast<std::uint32_t>(connection.slot), {.uid = engine_.book.uid(engine_.rank),
+                                                                .number = connection.rank,
+                                                                .address = connection.queue().translator().address()});
   command.peer = ir::Peer{connection.rank};
   command.remote = connection.peer_area.at(BootstrapArea::request_offset());
   connection.queue().post(command);
@@ -226,6 +233,7 @@ std::size_t Connector::look_at_common_slot(Port& port) {
   const bool needs_slot = answered && (connection->slot < 0 || connection->requested);
   if (needs_slot && std::find(port.slot_taken.begin(), port.slot_taken.end(), false) == port.slot_taken.end())
     return 0; // every transaction that ends frees one
+  connection->number_there = static_cast<std::uint32_t>(initiator.number);
   const std::uint32_t before = connection->peer_slot;
   connection->peer_slot = *slot;
   feed(*connection, input);

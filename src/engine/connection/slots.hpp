@@ -82,11 +82,11 @@ inline ir::Command slot_put(SlotVerb verb, Uid sender, SlotBody* body) {
   return command;
 }
 // Takes the lock of the common slot if it is free.
-inline ir::Command lock_command(Uid initiator) {
+inline ir::Command lock_command(std::uint64_t visit) {
   ir::Command command;
   command.operation = ir::Operation::compare_and_swap;
   command.expected = 0;
-  command.operand = initiator;
+  command.operand = visit;
   return command;
 }
 

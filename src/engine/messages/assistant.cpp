@@ -66,7 +66,13 @@ void Assistant::copy_ended(const ir::Event& event) {
     return;
   }
   assist.copied += assist.copying;
+  if (assist.connection->failed()) return end(assist, 0);
   claim(cookie_number(event.cookie));
+}
+
+void Assistant::replace(const Connection& connection, Connection& by) {
+  for (Assist& assist : assists_)
+    if (assist.connection == &connection) assist.connection = &by;
 }
 
 void Assistant::end(Assist& assist, std::uint64_t lost) {

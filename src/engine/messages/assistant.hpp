@@ -20,6 +20,8 @@ class Assistant {
   void claim_ended(const ir::Event& event);
   // A chunk has been written.
   void copy_ended(const ir::Event& event);
+  // The connection goes: what is under way with it ends when the network answers.
+  void replace(const Connection& connection, Connection& by);
 
  private:
   struct Assist {

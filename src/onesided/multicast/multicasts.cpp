@@ -156,7 +156,7 @@ void Multicasts::end(GroupPut& put) {
   for (Transfer* receiver : put.receivers) {
     const ErrorCode own = own_code(*receiver);
     receiver->cursor = cursor;
-    if (own == ErrorCode::ok) transfers_.give_notice(*receiver); // a closed area does not believe it
+    if (own == ErrorCode::ok) transfers_.give_signal(*receiver); // a closed area does not believe it
     transfers_.finish(*receiver, put.code == ErrorCode::ok ? ErrorCode::ok : explained ? own : put.code);
   }
   put.receivers.clear();

@@ -96,7 +96,7 @@ void Transfers::move(Transfer& transfer) {
     return;
   }
   transfer.more = transfer.cursor.next(transfer.piece, area.connection->queue().capabilities().largest_transfer);
-  if (!transfer.more && area.connection->queue().capabilities().orders_puts) give_notice(transfer); // of nothing
+  if (!transfer.more && area.connection->queue().capabilities().orders_puts) give_signal(transfer); // of nothing
   post_pieces(transfer);
   end_if_done(transfer);
 }
@@ -119,7 +119,7 @@ void Transfers::move_directly(Transfer& transfer) {
   }
   area.direct.leave();
   if (is_pull) keep_twin(transfer);
-  give_notice(transfer);
+  give_signal(transfer);
   finish(transfer, ErrorCode::ok);
 }
 
@@ -157,10 +157,10 @@ void Transfers::post_piece(Transfer& transfer) {
   queue.post(command);
   // The record of the signal follows the last put on the same way. Where that put is refused, the area is closed, and its owner
   // does not believe the signal.
-  if (!transfer.more && capabilities.orders_puts) give_notice(transfer);
+  if (!transfer.more && capabilities.orders_puts) give_signal(transfer);
 }
 
-void Transfers::give_notice(const Transfer& transfer) {
+void Transfers::give_signal(const Transfer& transfer) {
   if (!transfer.signal.wanted) return;
   const AreaSignal signal{.id = transfer.area->id,
                           .key = transfer.key,
@@ -182,7 +182,7 @@ void Transfers::end_if_done(Transfer& transfer) {
   if (transfer.code == ErrorCode::ok) {
     if (transfer.kind == Transfer::Kind::pull) keep_twin(transfer);
     const bool told = transfer.area->connection->queue().capabilities().orders_puts && !transfer.scattered;
-    if (transfer.kind == Transfer::Kind::push && !told) give_notice(transfer);
+    if (transfer.kind == Transfer::Kind::push && !told) give_signal(transfer);
   }
   finish(transfer, transfer.code);
 }

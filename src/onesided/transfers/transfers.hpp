@@ -65,7 +65,7 @@ class Transfers {
   // What has to be known before its first piece; ok, or why there is none.
   ErrorCode prepare(Transfer& transfer);
   // The event at the target, once its data is there.
-  void give_notice(const Transfer& transfer);
+  void give_signal(const Transfer& transfer);
   // Better as records than as puts.
   [[nodiscard]] static bool better_scattered(const Transfer& transfer);
   // An event of one of its commands.

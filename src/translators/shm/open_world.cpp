@@ -19,22 +19,26 @@ constexpr std::uint64_t kLooksPerRound = 16;
 
 } // namespace
 
-Result<void> Shm::visit(Attached& peer) {
+Result<void> Shm::visit(Attached& peer, std::uint32_t number) {
   const std::uint64_t offset = peer.mapping.header().guests;
   if (offset == 0 || offset % alignof(GuestBook) != 0 || offset > peer.mapping.bytes() ||
       sizeof(GuestBook) > peer.mapping.bytes() - offset)
     return std::unexpected(Error{.code = ErrorCode::unreachable,
                                  .fact = "process " + std::to_string(peer.process) + " takes part in no open world",
                                  .remedy = "let it call Context::open"});
+  watch_.watch(peer.process); // first, since it may throw
   auto& book = *reinterpret_cast<GuestBook*>(peer.mapping.data() + offset);
-  const auto line = book.sign({.process = ::getpid(), .uid = uid_, .segment = segment_.inode()});
-  if (!line)
+  const auto line = book.sign({.process = ::getpid(), .uid = uid_, .segment = segment_.inode(), .number = number});
+  if (!line) {
+    watch_.forget(peer.process);
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "process " + std::to_string(peer.process) + " has " +
                                          std::to_string(segments::kMostGuests) + " peers on this machine",
                                  .remedy = "let it remove some"});
+  }
   if (peer.mapping.header().gate.closed.load(std::memory_order_seq_cst) != 0) {
     book.strike_out(*line);
+    watch_.forget(peer.process);
     return std::unexpected(Error{.code = ErrorCode::unreachable,
                                  .fact = "process " + std::to_string(peer.process) + " has closed that context",
                                  .remedy = "add the name of one that is open"});
@@ -42,7 +46,6 @@ Result<void> Shm::visit(Attached& peer) {
   peer.number = *line;
   peer.gate = &book.lines[*line].gate;
   peer.book = &book;
-  watch_.watch(peer.process);
   wake_if_asleep(peer);
   return {};
 }
@@ -54,20 +57,15 @@ void Shm::depart(Attached& peer) {
   wake_if_asleep(peer);
 }
 
-bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, std::uint64_t uid, bool comes_again) {
+bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest) {
   if (!events_.make_room()) return false; // once there is memory
-  events_.push({.kind = kind, .peer = peer, .cookie = comes_again ? 1U : 0U, .value = uid});
+  events_.push({.kind = kind, .peer = peer, .cookie = guest.number, .value = guest.uid});
   return true;
 }
 
 void Shm::look_for_ends() {
   if (guests_->changed()) [[unlikely]]
-    guests_->look([this](std::int32_t process) { watch_.watch(process); },
-                  [this](const segments::Guest& guest, bool comes_again) {
-                    if (!tell_end(ir::EventKind::peer_left, ir::kByUid, guest.uid, comes_again)) return false;
-                    if (guest.process != 0) watch_.forget(guest.process);
-                    return true;
-                  });
+    look_at_guests();
   if (++polls_ % kPollsPerLook != 0) return;
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
@@ -75,13 +73,27 @@ void Shm::look_for_ends() {
   look_for_deaths();
 }
 
+void Shm::look_at_guests() {
+  guests_->look([this](std::int32_t process) { watch_.watch(process); },
+                [this](const segments::Guest& guest) {
+                  if (!tell_end(ir::EventKind::peer_left, ir::kByUid, guest)) return false;
+                  if (guest.process != 0) watch_.forget(guest.process);
+                  return true;
+                });
+}
+
+// It has closed its context, or turned this process away.
+bool Shm::has_left(const Attached& peer) {
+  return peer.mapping.header().gate.closed.load(std::memory_order_acquire) != 0 ||
+         peer.gate->closed.load(std::memory_order_acquire) != 0;
+}
+
 void Shm::look_for_deaths() {
   if (++looks_ % kLooksPerRound == 0) {
     for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
       Attached* peer = attached_[rank].get();
-      if (peer == nullptr || peer->gone || peer->mapping.header().gate.closed.load(std::memory_order_acquire) == 0)
-        continue;
-      peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, 0, false);
+      if (peer == nullptr || peer->gone || !has_left(*peer)) continue;
+      peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, {});
     }
   }
   if (!events_.make_room(attached_.size() + segments::kMostGuests)) return;
@@ -90,12 +102,13 @@ void Shm::look_for_deaths() {
     for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
       Attached* peer = attached_[rank].get();
       if (peer == nullptr || peer->gone || peer->process != ended.front()) continue;
-      peer->gone = true;
-      tell_end(ir::EventKind::peer_failed, ir::Peer{rank}, 0, false);
+      peer->gone =
+          tell_end(has_left(*peer) ? ir::EventKind::peer_left : ir::EventKind::peer_failed, ir::Peer{rank}, {});
     }
+    look_at_guests(); // who had left before it ended is told as that
     guests_->ended(ended.front(), [this](const segments::Guest& guest) {
       if (guest.process != 0) watch_.forget(guest.process);
-      if (guest.uid != 0) tell_end(ir::EventKind::peer_failed, ir::kByUid, guest.uid, false);
+      if (guest.uid != 0) tell_end(ir::EventKind::peer_failed, ir::kByUid, guest);
     });
   }
 }

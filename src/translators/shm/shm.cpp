@@ -247,42 +247,45 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
         .fact = "rank " + std::to_string(rank) + " is outside the job of " + std::to_string(processes_) + " processes",
         .peer = rank});
   if (rank >= attached_.size()) attached_.resize(rank + 1);
-  auto& slot = attached_[rank];
-  const auto bootstrap = [&slot] {
-    return ir::RemotePlace{.key = kInSegment, .offset = slot->mapping.header().bootstrap};
-  };
-  if (slot != nullptr) return bootstrap();
+  if (attached_[rank] == nullptr) {
+    auto made = meet(peer, address);
+    if (!made) return std::unexpected(std::move(made.error()));
+    attached_[rank] = std::move(*made);
+  }
+  return ir::RemotePlace{.key = kInSegment, .offset = attached_[rank]->mapping.header().bootstrap};
+}
+
+Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Address& address) {
   Published published;
   std::memcpy(&published, address.data(), sizeof published);
-  auto mapping = segments::map_segment(published.segment);
-  if (!mapping) {
-    Error error = mapping.error();
+  const auto turn_away = [&](Error error) -> std::unexpected<Error> {
+    if (guests_) guests_->turn_away(published.segment.process, published.segment.inode); // it may wait for an answer
     error.peer = static_cast<std::int64_t>(peer);
     return std::unexpected(std::move(error));
-  }
-  slot = std::make_unique<Attached>();
-  slot->mapping = std::move(*mapping);
-  slot->process = published.segment.process;
-  slot->segment = published.segment.inode;
-  slot->gate = &slot->mapping.header().gate;
-  slot->number = rank_;
+  };
+  auto mapping = segments::map_segment(published.segment);
+  if (!mapping) return turn_away(mapping.error());
+  auto made = std::make_unique<Attached>();
+  made->mapping = std::move(*mapping);
+  made->process = published.segment.process;
+  made->segment = published.segment.inode;
+  made->gate = &made->mapping.header().gate;
+  made->number = rank_;
   if (uid_ != 0) {
-    if (auto signed_in = visit(*slot); !signed_in) {
-      slot.reset();
-      return std::unexpected(std::move(signed_in.error()));
-    }
+    if (auto signed_in = visit(*made, static_cast<std::uint32_t>(peer)); !signed_in)
+      return turn_away(std::move(signed_in.error()));
   }
-  const segments::Visit visit(*slot->gate); // while it lasts, the peer keeps what is read here
+  const segments::Visit visit(*made->gate); // while it lasts, the peer keeps what is read here
   const int refusal =
-      capabilities_.reads_any_memory ? try_read(slot->process, published.nonce_address, published.nonce) : 0;
-  slot->cross_memory = capabilities_.reads_any_memory && refusal == 0;
+      capabilities_.reads_any_memory ? try_read(made->process, published.nonce_address, published.nonce) : 0;
+  made->cross_memory = capabilities_.reads_any_memory && refusal == 0;
   // One that has left or died is no refusal: others tell of that.
   if (refusal != 0 && refusal != ESRCH && visit.allowed() && !told_refusal_) {
     told_refusal_ = true;
     log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
                  ": large messages from it are copied through the rings");
   }
-  return bootstrap();
+  return made;
 }
 
 void Shm::detach(ir::Peer peer) {

@@ -96,14 +96,17 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   };
 
   Shm(const Config& config, Segment segment);
+  Result<std::unique_ptr<Attached>> meet(ir::Peer peer, const ir::Address& address);
   // An open world: signs the peer's guest book, and strikes itself out.
-  Result<void> visit(Attached& peer);
+  Result<void> visit(Attached& peer, std::uint32_t number);
   void depart(Attached& peer);
   // segments::Guests that have left, peers and guests that have died, and peers that have left without having been guests.
   void look_for_ends();
   void look_for_deaths();
   // False: there is no memory for the event now.
-  bool tell_end(ir::EventKind kind, ir::Peer peer, std::uint64_t uid, bool comes_again);
+  bool tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest);
+  void look_at_guests();
+  static bool has_left(const Attached& peer);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
   Outcome execute(Attached& peer, const ir::Command& command);
   Outcome execute_in_area(Attached& peer, const ir::Command& command);
