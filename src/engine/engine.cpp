@@ -205,7 +205,7 @@ void Engine::take_back(Connection& connection) {
 void Engine::peer_gone(std::uint32_t rank, End how) {
   if (rank >= state_.book.size() || rank == state_.rank) return;
   if (connections_[rank] == &removed_) {
-    if (Connection* parting = connection_of_command(rank); !parting->nobody()) let_go(*parting);
+    if (Connection* parting = connection_of_command(rank); !parting->nobody()) let_go(*parting, how);
     return;
   }
   Connection* connection = connections_[rank] != nullptr ? connections_[rank] : &make_connection(rank);
@@ -400,6 +400,8 @@ std::size_t Engine::handle_all(bool everything) {
     if (rests(*port)) continue;
     if (everything || port->announces || port->queue->outstanding() > 0) done += poll_events(*port);
     done += connector_.progress(*port);
+    // What the processor has carried out is answered by now: a lock is not held until the next call, which may be late.
+    if (port->queue->outstanding() > 0 && port->queue->capabilities().processor_copies) done += poll_events(*port);
     if (port->shared.reader.exists()) done += read_shared_ring(*port);
   }
   done += grant_by_read_.progress() + fetcher_.progress();

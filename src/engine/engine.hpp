@@ -462,7 +462,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void visitor_gone(Uid uid, std::uint32_t number, End how);
   // Of a peer that is removed: nothing more is written to it. It is let go of when it no longer writes here.
   void part_with(Connection& connection);
-  void let_go(Connection& connection);
+  void let_go(Connection& connection, End how = End::left);
   void drop_connection(Connection& connection);
   [[nodiscard]] Connection* find_parting(Uid uid);
   void connect_to_self(Connection& connection);

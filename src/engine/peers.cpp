@@ -152,7 +152,7 @@ void Engine::part_with(Connection& connection) {
   connection.attached = false;
 }
 
-void Engine::let_go(Connection& connection) {
+void Engine::let_go(Connection& connection, End how) {
   const Uid uid = state_.book.uid(connection.rank);
   part_with(connection);
   take_back(connection);
@@ -165,7 +165,7 @@ void Engine::let_go(Connection& connection) {
   auto area = next.queue().translator().attach(ir::Peer{next.rank}, contacts_[next.rank].address);
   if (!area) {
     unreachable_.emplace(next.rank, std::move(area.error()));
-    fail(next, End::connection_lost);
+    fail(next, how); // it has gone meanwhile
     return;
   }
   next.attached = true;
@@ -201,7 +201,7 @@ void Engine::visitor_gone(Uid uid, std::uint32_t number, End how) {
     return connection.number_there == number || how == End::died;
   };
   if (Connection* parting = find_parting(uid); parting != nullptr && was(*parting)) {
-    if (find_parting(uid) == parting) let_go(*parting);
+    if (find_parting(uid) == parting) let_go(*parting, how);
   } else if (const auto rank = state_.book.find(uid);
              rank && connections_[*rank] != nullptr && was(*connections_[*rank])) {
     peer_gone(*rank, how);

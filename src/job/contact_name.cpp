@@ -35,6 +35,7 @@ std::unexpected<Error> no_name(std::string fact) {
 int digit(char text) {
   if (text >= '0' && text <= '9') return text - '0';
   if (text >= 'a' && text <= 'f') return text - 'a' + 10;
+  if (text >= 'A' && text <= 'F') return text - 'A' + 10;
   return -1;
 }
 
@@ -55,6 +56,7 @@ Result<Name> Name::from_bytes(std::span<const std::byte> bytes) {
 }
 
 Result<Name> Name::from_text(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
   if (text.size() != 2 * kBytes)
     return no_name("a name has " + std::to_string(2 * kBytes) + " digits, not " + std::to_string(text.size()));
   Bytes bytes;

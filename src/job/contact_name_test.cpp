@@ -28,6 +28,7 @@ TEST(Name, TravelsAsBytesAndAsText) {
   EXPECT_EQ(*Name::from_bytes(name.bytes()), name);
   EXPECT_EQ(name.text().size(), 128U);
   EXPECT_EQ(*Name::from_text(name.text()), name);
+  EXPECT_EQ(*Name::from_text(name.text() + "\n"), name) << "as a line of a file";
 }
 
 TEST(Name, IsRefusedWhereAnyBitIsWrong) {

@@ -16,18 +16,19 @@ namespace heddle::segments {
 struct Guest {
   std::int32_t process = 0;
   std::uint64_t uid = 0;
-  std::uint64_t segment = 0; // its inode
-  std::uint64_t number = 0;  // by which it knows the host
+  SegmentName segment;
+  std::uint64_t number = 0; // by which it knows the host
 };
 
 struct GuestLine {
   static constexpr std::uint64_t kFree = 0;
   static constexpr std::uint64_t kStruckOut = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> process; // who has it, or one of these
-  std::atomic<std::uint64_t> uid;     // 0: it is just being signed
-  std::atomic<std::uint64_t> segment; // the inode of the guest's
-  std::atomic<std::uint64_t> number;  // by which the guest knows the host
-  VisitGate gate;                     // to the host's private memory, for this guest
+  std::atomic<std::uint64_t> process;   // who has it, or one of these
+  std::atomic<std::uint64_t> uid;       // 0: it is just being signed
+  std::atomic<std::uint64_t> segment;   // the inode of the guest's
+  std::atomic<std::int32_t> descriptor; // of it, in the guest
+  std::atomic<std::uint64_t> number;    // by which the guest knows the host
+  VisitGate gate;                       // to the host's private memory, for this guest
 };
 
 inline constexpr std::uint32_t kMostGuests = 4096;
@@ -44,7 +45,8 @@ struct GuestBook {
           !lines[i].process.compare_exchange_strong(found, static_cast<std::uint64_t>(guest.process),
                                                     std::memory_order_acquire))
         continue;
-      lines[i].segment.store(guest.segment, std::memory_order_relaxed);
+      lines[i].segment.store(guest.segment.inode, std::memory_order_relaxed);
+      lines[i].descriptor.store(guest.segment.descriptor, std::memory_order_relaxed);
       lines[i].number.store(guest.number, std::memory_order_relaxed);
       lines[i].uid.store(guest.uid, std::memory_order_release);
       changes.fetch_add(1, std::memory_order_release);
@@ -98,6 +100,18 @@ class Guests {
     for (GuestLine& line : book_.lines) admit_no_visit(line.gate);
     for (GuestLine& line : book_.lines)
       if (line.process.load(std::memory_order_relaxed) != GuestLine::kFree) close(line);
+  }
+  // The segments of all who are there.
+  [[nodiscard]] std::vector<SegmentName> segments() const {
+    std::vector<SegmentName> all;
+    for (const GuestLine& line : book_.lines) {
+      const std::uint64_t process = line.process.load(std::memory_order_acquire);
+      if (process == GuestLine::kFree || process == GuestLine::kStruckOut) continue;
+      all.push_back({.process = static_cast<std::int32_t>(process),
+                     .descriptor = line.descriptor.load(std::memory_order_relaxed),
+                     .inode = line.segment.load(std::memory_order_relaxed)});
+    }
+    return all;
   }
   // The process has ended. Calls left(guest) for each of its lines.
   template <typename Left>

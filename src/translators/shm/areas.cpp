@@ -19,8 +19,9 @@ constexpr std::uint64_t kIndexBits = 16;
 constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1;
 static_assert(kMostAreas <= kIndexMask);
 
+// Also where its parent has not waited for it yet.
 bool gone(std::uint64_t process) {
-  return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+  return segments::has_ended(static_cast<std::int32_t>(process));
 }
 
 // Rings have nothing to do with the memory of an area.

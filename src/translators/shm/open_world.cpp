@@ -17,18 +17,29 @@ constexpr std::uint64_t kLookInterval = 1'000'000; // ns
 // And once in so many of these, peers that have left without having been guests: seldom enough for thousands of them.
 constexpr std::uint64_t kLooksPerRound = 16;
 
+// None where the header says what cannot be.
+GuestBook* book_in(const Mapping& segment) {
+  const std::uint64_t offset = segment.header().guests;
+  const bool sound = offset != 0 && offset % alignof(GuestBook) == 0 && offset <= segment.bytes() &&
+                     sizeof(GuestBook) <= segment.bytes() - offset;
+  return sound ? reinterpret_cast<GuestBook*>(segment.data() + offset) : nullptr;
+}
+
 } // namespace
 
 Result<void> Shm::visit(Attached& peer, std::uint32_t number) {
-  const std::uint64_t offset = peer.mapping.header().guests;
-  if (offset == 0 || offset % alignof(GuestBook) != 0 || offset > peer.mapping.bytes() ||
-      sizeof(GuestBook) > peer.mapping.bytes() - offset)
+  GuestBook* found = book_in(peer.mapping);
+  if (found == nullptr)
     return std::unexpected(Error{.code = ErrorCode::unreachable,
                                  .fact = "process " + std::to_string(peer.process) + " takes part in no open world",
                                  .remedy = "let it call Context::open"});
   watch_.watch(peer.process); // first, since it may throw
-  auto& book = *reinterpret_cast<GuestBook*>(peer.mapping.data() + offset);
-  const auto line = book.sign({.process = ::getpid(), .uid = uid_, .segment = segment_.inode(), .number = number});
+  GuestBook& book = *found;
+  const auto line =
+      book.sign({.process = ::getpid(),
+                 .uid = uid_,
+                 .segment = {.process = ::getpid(), .descriptor = segment_.descriptor(), .inode = segment_.inode()},
+                 .number = number});
   if (!line) {
     watch_.forget(peer.process);
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
@@ -57,6 +68,17 @@ void Shm::depart(Attached& peer) {
   wake_if_asleep(peer);
 }
 
+// Those that this process has never attached would hear of its end only when they look for something else.
+void Shm::nudge(const segments::SegmentName& guest) {
+  const auto mapping = segments::map_segment(guest);
+  GuestBook* book = mapping ? book_in(*mapping) : nullptr;
+  if (book == nullptr) return;
+  book->changes.fetch_add(1, std::memory_order_release);
+  SegmentHeader& header = mapping->header();
+  if (!ir::must_wake(header.asleep)) return;
+  segments::wake_sleeper<Kernel>(header.asleep, [&] { segments::PeerBell().ring(guest.process, header.bell); });
+}
+
 bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest) {
   if (!events_.make_room()) return false; // once there is memory
   events_.push({.kind = kind, .peer = peer, .cookie = guest.number, .value = guest.uid});
@@ -64,8 +86,10 @@ bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& gue
 }
 
 void Shm::look_for_ends() {
-  if (guests_->changed()) [[unlikely]]
+  if (guests_->changed()) [[unlikely]] {
     look_at_guests();
+    look_at_hosts();
+  }
   if (++polls_ % kPollsPerLook != 0) return;
   const std::uint64_t now = base::steady_ns();
   if (now - last_look_ns_ < kLookInterval) return;
@@ -88,14 +112,16 @@ bool Shm::has_left(const Attached& peer) {
          peer.gate->closed.load(std::memory_order_acquire) != 0;
 }
 
-void Shm::look_for_deaths() {
-  if (++looks_ % kLooksPerRound == 0) {
-    for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
-      Attached* peer = attached_[rank].get();
-      if (peer == nullptr || peer->gone || !has_left(*peer)) continue;
-      peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, {});
-    }
+void Shm::look_at_hosts() {
+  for (std::uint32_t rank = 0; rank < attached_.size(); ++rank) {
+    Attached* peer = attached_[rank].get();
+    if (peer == nullptr || peer->gone || !has_left(*peer)) continue;
+    peer->gone = tell_end(ir::EventKind::peer_left, ir::Peer{rank}, {});
   }
+}
+
+void Shm::look_for_deaths() {
+  if (++looks_ % kLooksPerRound == 0) look_at_hosts();
   if (!events_.make_room(attached_.size() + segments::kMostGuests)) return;
   std::array<std::int32_t, 1> ended{};
   while (watch_.take_ended(ended) > 0) {

@@ -130,7 +130,10 @@ Shm::Shm(const Config& config, Segment segment)
 
 Shm::~Shm() {
   segments::admit_no_visit(segment_.mapping().header().gate);
-  if (guests_) guests_->turn_all_away();
+  if (guests_) {
+    guests_->turn_all_away();
+    for (const SegmentName& guest : guests_->segments()) nudge(guest);
+  }
   for (const auto& peer : attached_)
     if (peer != nullptr) depart(*peer);
   segments::wait_for_visitors(segment_.mapping().header().gate);
@@ -259,7 +262,11 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
   Published published;
   std::memcpy(&published, address.data(), sizeof published);
   const auto turn_away = [&](Error error) -> std::unexpected<Error> {
-    if (guests_) guests_->turn_away(published.segment.process, published.segment.inode); // it may wait for an answer
+    if (guests_) { // it may wait for an answer
+      guests_->turn_away(published.segment.process, published.segment.inode);
+      if (error.code == ErrorCode::unreachable)
+        error.remedy = "it has ended, closed that context, or is another user's: ask for its name again";
+    }
     error.peer = static_cast<std::int64_t>(peer);
     return std::unexpected(std::move(error));
   };
@@ -291,7 +298,8 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
 void Shm::detach(ir::Peer peer) {
   Attached* found = find(peer);
   if (found == nullptr) return;
-  if (guests_) guests_->turn_away(found->process, found->segment);
+  // One that was never written to stays for reasons of its own.
+  if (guests_ && found->written) guests_->turn_away(found->process, found->segment);
   depart(*found);
   attached_[static_cast<std::uint32_t>(peer)].reset();
 }
@@ -344,6 +352,7 @@ std::size_t Shm::submit(std::span<const ir::Command> commands) {
 }
 
 Shm::Outcome Shm::execute(Attached& peer, const ir::Command& command) {
+  peer.written = peer.written || command.operation == ir::Operation::put;
   if (command.remote.key == kPrivate) return copy_across(peer, command, 0);
   if (is_area_key(command.remote.key)) return execute_in_area(peer, command);
   if (command.remote.key != kInSegment) return {.status = ir::Status::refused};

@@ -85,6 +85,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
     GuestBook* book = nullptr; // that this process has signed
     bool cross_memory = false;
     bool gone = false;        // told
+    bool written = false;     // it has been put something, and may use what that says
     std::uint32_t number = 0; // by which the peer's tables know this process: its rank, or its line in the guest book
     PeerAreas areas;
     segments::PeerBell bell;
@@ -106,6 +107,8 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   // False: there is no memory for the event now.
   bool tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest);
   void look_at_guests();
+  void look_at_hosts();
+  static void nudge(const segments::SegmentName& guest);
   static bool has_left(const Attached& peer);
   [[nodiscard]] Attached* find(ir::Peer peer) const; // null when not attached
   Outcome execute(Attached& peer, const ir::Command& command);
