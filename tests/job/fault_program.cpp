@@ -101,7 +101,7 @@ int arguments() {
   demand_bad(context.send(Rank{2}, Tag{1}, memory), "rank 2 is outside the job of 2 processes");
   demand_bad(context.send(Rank{0x7fff'ffff}, Tag{1}, memory), "outside the job");
   demand_bad(context.send(kAnySource, Tag{1}, memory), "outside the job");
-  demand_bad(context.send(Rank{1}, Tag{1}, memory, static_cast<SendMode>(9)), "send mode 9 is none");
+  demand_bad(context.send(Rank{1}, Tag{1}, memory, static_cast<SendMode>(9)), "send mode 9 does not exist");
   demand_bad(context.send_unsolicited(Rank{2}, Tag{1}, memory), "outside the job");
   demand_bad(context.receive({.source = Rank{2}}, memory), "outside the job");
   demand_bad(context.receive({.tag = Tag{0x10}, .mask = 0xf}, memory), "it can match nothing");
