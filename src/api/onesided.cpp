@@ -266,6 +266,8 @@ std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old
   // Quicker than progress, which is for waits that last.
   constexpr int kLooks = 2000;
   for (int looks = 0; looks < kLooks && !changed(); ++looks) base::pause_briefly();
+  if (changed()) [[likely]] // the clock costs a fifth of a push
+    return base::load_watched(word);
   // A push wakes nobody, so that it costs no system call where its target happens to sleep: short naps instead.
   constexpr std::chrono::nanoseconds kNap{100'000};
   const std::uint64_t begin = base::steady_ns();
