@@ -31,13 +31,9 @@ Result<std::unique_ptr<Context::State>> Context::State::open(const Options& opti
     return std::unexpected(Error{.code = ErrorCode::unsupported,
                                  .fact = "no network of option translators is one on which processes find each other",
                                  .remedy = "allow shm"});
-  for (const auto& network : *networks) entrance.networks.push_back(network.get());
   entrance.owned_networks = std::move(*networks);
   entrance.options = std::move(*resolved);
-  auto state = enter(std::move(entrance));
-  if (!state) return state;
-  if (auto met = (*state)->meet(); !met) return std::unexpected(std::move(met.error()));
-  return state;
+  return enter_and_meet(std::move(entrance));
 }
 
 // By the network that reaches farthest: they are in order of preference, the nearest first.

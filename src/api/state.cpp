@@ -33,9 +33,13 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
                                                  .settings = &settings,
                                                  .log = base::Log(settings.log_level, identity->rank)});
   if (!networks) return std::unexpected(std::move(networks.error()));
-  for (const auto& network : *networks) entrance.networks.push_back(network.get());
   entrance.owned_networks = std::move(*networks);
   entrance.options = std::move(*resolved);
+  return enter_and_meet(std::move(entrance));
+}
+
+Result<std::unique_ptr<Context::State>> Context::State::enter_and_meet(Entrance entrance) {
+  for (const auto& network : entrance.owned_networks) entrance.networks.push_back(network.get());
   auto state = enter(std::move(entrance));
   if (!state) return state;
   if (auto met = (*state)->meet(); !met) return std::unexpected(std::move(met.error()));

@@ -193,6 +193,8 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
 
  private:
   State() = default;
+  // Both halves of joining, over the networks that the state owns.
+  static Result<std::unique_ptr<State>> enter_and_meet(Entrance entrance);
   Result<void> build();
   [[nodiscard]] job::Member as_member() const;
   void log_joined() const;

@@ -27,7 +27,7 @@ GuestBook* book_in(const Mapping& segment) {
 
 } // namespace
 
-Result<void> Shm::visit(Attached& peer, std::uint32_t number) {
+Result<void> Shm::sign_in(Attached& peer, std::uint32_t number) {
   GuestBook* found = book_in(peer.mapping);
   if (found == nullptr)
     return std::unexpected(Error{.code = ErrorCode::unreachable,

@@ -279,7 +279,7 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
   made->gate = &made->mapping.header().gate;
   made->number = rank_;
   if (uid_ != 0) {
-    if (auto signed_in = visit(*made, static_cast<std::uint32_t>(peer)); !signed_in)
+    if (auto signed_in = sign_in(*made, static_cast<std::uint32_t>(peer)); !signed_in)
       return turn_away(std::move(signed_in.error()));
   }
   const segments::Visit visit(*made->gate); // while it lasts, the peer keeps what is read here

@@ -99,7 +99,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   Shm(const Config& config, Segment segment);
   Result<std::unique_ptr<Attached>> meet(ir::Peer peer, const ir::Address& address);
   // An open world: signs the peer's guest book, and strikes itself out.
-  Result<void> visit(Attached& peer, std::uint32_t number);
+  Result<void> sign_in(Attached& peer, std::uint32_t number);
   void depart(Attached& peer);
   // segments::Guests that have left, peers and guests that have died, and peers that have left without having been guests.
   void look_for_ends();
