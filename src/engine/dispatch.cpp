@@ -93,6 +93,7 @@ void Engine::read_ahead(Connection& connection) {
   SharedRingReader ahead = connection.port->shared.reader;
   for (std::uint64_t slot = 0; slot < kSharedSlots && !connection.failed(); ++slot, ahead.look_further()) {
     const Claim claim = ahead.peek();
+    if (ahead.late() != 0) continue; // closed
     if (claim.owner == 0 || !ahead.current(claim)) return;
     if (claim.owner != connection.rank + 1) continue;
     if (!claim.ready) return; // what it wrote later is out of order
@@ -103,19 +104,39 @@ void Engine::read_ahead(Connection& connection) {
   }
 }
 
+bool Engine::may_write(std::uint32_t owner) {
+  if (owner == 0 || owner > state_.book.size()) return false;
+  const Connection* connection = connection_of_command(owner - 1);
+  return connection != nullptr && !connection->dead;
+}
+
 std::size_t Engine::read_shared_ring(Port& port) {
   std::size_t done = 0;
+  std::uint64_t closed = 0;
   SharedRingReader& reader = port.shared.reader;
+  reader.mend();
   while (done < kRecordsAtOnce) {
     const Claim claim = reader.peek();
-    if (claim.owner == 0) break;
-    Connection* connection = claim.owner <= state_.book.size() ? connections_[claim.owner - 1] : nullptr;
+    if (claim.free()) break;
+    if (const std::uint32_t late = reader.late(); late != 0) [[unlikely]] {
+      if (++closed > kSharedSlots) break; // all are
+      if (may_write(late))
+        reader.close(late);
+      else
+        reader.advance();
+      continue;
+    }
+    Connection* connection =
+        claim.owner > 0 && claim.owner <= state_.book.size() ? connections_[claim.owner - 1] : nullptr;
     if (!reader.current(claim)) {
       if (connection == nullptr || connection->failed()) reader.restore();
       break;
     }
     if (connection == nullptr || connection->failed()) {
-      reader.advance(); // nobody's, or a dead peer's: skipped
+      if (claim.ready || !may_write(claim.owner))
+        reader.advance(); // nobody's, or of a peer that is given up on: skipped
+      else
+        reader.close(claim.owner);
       ++done;
       continue;
     }
@@ -213,7 +234,12 @@ bool Engine::dispatch_event(const ir::Event& event) {
 
 void Engine::dispatch_announced(const ir::Event& event) {
   Connection* connection = connection_to(static_cast<std::uint32_t>(event.peer));
-  if (connection == nullptr || connection->failed()) return;
+  if (connection == nullptr) return;
+  if (connection->failed()) { // a slot of a shared ring may have waited for its last record
+    for (const auto& port : ports_)
+      if (port->shared.reader.exists()) read_shared_ring(*port);
+    return;
+  }
   if (event.kind == ir::EventKind::remote_read)
     grant_by_read_.asked(*connection, event.value);
   else if (event.value != kRecordWritten)

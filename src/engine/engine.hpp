@@ -430,6 +430,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   std::size_t read_shared_ring(Port& port);
   // The record in the slot where the reader stands.
   Taken take_slot(Connection& connection, const SharedRingReader& reader);
+  // Whether the owner of a slot, as its claim says, lives and has not heard that it is given up on.
+  [[nodiscard]] bool may_write(std::uint32_t owner);
   // What a peer that is gone has written behind a slot that another has claimed and not written yet: that may take long.
   void read_ahead(Connection& connection);
   std::size_t poll_events(Port& port);

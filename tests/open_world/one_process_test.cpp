@@ -284,6 +284,48 @@ TEST(OpenWorld, RemovesAPeerInTheMiddleOfALargeMessage) {
   }
 }
 
+// One that is removed has taken a slot of the ring that it shares with others, and writes there before it hears of that: when the
+// reader has passed the slot by so many records.
+void expect_no_harm_by_a_late_record(std::size_t passed) {
+  SCOPED_TRACE(passed);
+  Context server = opened({.ring_bytes = 4096, .ring_memory = 4096}); // shared by all
+  Context removed = opened();
+  Context stays = opened();
+  const Rank from_removed = *removed.add_peer(*server.name());
+  const Rank from_stays = *stays.add_peer(*server.name());
+  const Rank at_server = pass(removed, from_removed, server, 8);
+  ASSERT_NE(pass(stays, from_stays, server, 8), at_server);
+  ASSERT_EQ(pass(removed, from_removed, server, 8), at_server); // it knows which slot comes next
+
+  const std::uint64_t late = 0;
+  ASSERT_TRUE(removed.send(from_removed, Tag{6}, std::span(&late, 1))); // it has a slot now
+  ASSERT_TRUE(server.remove_peer(at_server));
+  std::vector<std::uint64_t> got(100, ~0U);
+  std::vector<std::uint64_t> values(got.size());
+  std::iota(values.begin(), values.end(), 0U);
+  std::vector<Request> receives;
+  std::vector<Request> sends;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    receives.push_back(*server.receive({.source = kAnySource, .tag = Tag{5}}, std::span(&got[i], 1)));
+    sends.push_back(*stays.send(from_stays, Tag{5}, std::span(&values[i], 1)));
+  }
+  auto received = [&, ended = std::size_t{0}](std::size_t count) mutable {
+    while (ended < count && server.test(receives[ended])) ++ended;
+    return ended == count;
+  };
+  EXPECT_TRUE(until([&] { return received(passed); }, server, stays));
+  std::array<Event, 1> none;
+  for (int i = 0; i < 200; ++i) (void)stays.poll(std::span(none).first(0)); // it fills the ring
+  (void)removed.poll(std::span(none).first(0));
+  EXPECT_TRUE(until([&] { return received(got.size()); }, removed, server, stays))
+      << server.waiting_for() << stays.waiting_for();
+  EXPECT_EQ(got, values);
+}
+
+TEST(OpenWorld, ALateRecordOfARemovedPeerHarmsNoOther) {
+  for (std::size_t passed = 1; passed <= 40; ++passed) expect_no_harm_by_a_late_record(passed);
+}
+
 TEST(OpenWorld, RefusesWhatNeedsCommonRanks) {
   Context a = opened();
   std::vector<std::byte> block(8);

@@ -1,16 +1,23 @@
 // A ring of fixed slots with several writers, given out when memory for exclusive rings is short.
 //
-// Each slot begins with a claim word: lap (31 bits), owner (the number by which the reader knows the writer, + 1; 0 when free), and whether a record is ready. A
-// writer takes a slot with compare-and-swap from "free in this lap" to "mine in this lap", then puts the record, whose
-// first word is "mine and ready". The reader frees a slot for the next lap when it has copied the record out. A claim word
-// carries its lap, so old contents are never taken for new ones; a slot claimed by a peer that died is skipped.
+// Each slot begins with a claim word: lap (31 bits), owner (the number by which the reader knows the writer, + 1; 0: none),
+// and whether a record is ready. A writer takes a slot with compare-and-swap from "free in this lap" to "mine in this
+// lap", then puts the record, whose first word is "mine and ready". The reader frees a slot for the next lap when it has
+// copied the record out. A claim word carries its lap, so old contents are never taken for new ones.
+//
 // A writer moves on only past slots that are claimed or already read, so that the claimed slots are without holes: the
 // reader, which goes slot by slot, would wait at a hole for ever.
+//
+// A slot claimed by a peer that died is skipped and freed. If the reader has given up on a writer that still lives, its
+// record may yet land in the slot, over one of the next lap: the slot is closed, which is "ready" without an owner. Both
+// sides pass it, lap by lap, until the record has landed or its writer is gone. What has landed would look like a full
+// ring to writers: the reader mends the claim word.
 #pragma once
 
 #include "base/shared_words.hpp"
 #include "engine/record.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +31,7 @@ struct Claim {
 
   static constexpr std::uint32_t kLapMask = 0x7fff'ffffU;
   static constexpr std::uint32_t kNobody = 0xffff'ffffU; // an owner that is none
+  [[nodiscard]] constexpr bool free() const { return owner == 0 && !ready; }
   // How many laps this claim is ahead of `other` (negative: behind), as laps are counted mod 2^31.
   [[nodiscard]] constexpr std::int32_t laps_ahead_of(std::uint32_t other) const {
     return static_cast<std::int32_t>((lap - other) << 1U) >> 1U;
@@ -66,10 +74,11 @@ class SharedRingCursor {
     const Claim found = Claim::unpack(old);
     const std::int32_t ahead = found.laps_ahead_of(lap());
     if (ahead < 0) return Outcome::full;
-    if (ahead == 0 && found.owner == 0) return Outcome::claimed;
-    // Claimed in the lap found: the next slot follows. Free in that lap: read in the lap before, and the first slot that
-    // can be free is the one after it in that earlier lap.
-    position_ += static_cast<std::uint64_t>(ahead) * slots_ + 1 - (found.owner == 0 ? slots_ : 0);
+    if (ahead == 0 && found.free()) return Outcome::claimed;
+    // Claimed in the lap found: the next slot follows. Free or closed in a later lap than this: passed by the reader in
+    // the lap before, and the first slot that can be free is the one after it in that earlier lap.
+    const std::uint32_t passed = found.owner == 0 && ahead > 0 ? 1 : 0;
+    position_ += (static_cast<std::uint64_t>(ahead) - passed) * slots_ + 1;
     return Outcome::try_next;
   }
   void advance() { ++position_; }
@@ -96,9 +105,17 @@ class BasicSharedRingReader {
   [[nodiscard]] std::uint64_t record_bytes() const { return slot_bytes_ - kLeadBytes; }
   // Frees the slot for the next lap.
   void advance() {
-    Memory::store(word(), Claim{.lap = lap() + 1}.pack(), std::memory_order_release);
-    ++position_;
+    if (closed_ > 0 && late() != 0) forget_late();
+    pass({.lap = lap() + 1});
   }
+  // Goes on to the next slot, and leaves this one closed: the writer `owner` may still write there.
+  void close(std::uint32_t owner) {
+    if (late() == 0) ++closed_;
+    late_[position_ % slots_] = owner;
+    pass({.lap = lap() + 1, .ready = true});
+  }
+  // The writer that may still write to the slot, which is closed (kNobody: it has written); 0: the slot is not closed.
+  [[nodiscard]] std::uint32_t late() const { return closed_ == 0 ? 0 : late_[position_ % slots_]; }
   // Goes on to the next slot without freeing this one: for a copy that looks ahead.
   void look_further() { ++position_; }
   // What stands in the slot has been read ahead of its turn: nobody's from now on.
@@ -106,11 +123,34 @@ class BasicSharedRingReader {
     Memory::store(word(), Claim{.lap = lap(), .owner = Claim::kNobody, .ready = true}.pack(),
                   std::memory_order_release);
   }
+  // Looks for late records that have landed, and closes their slots again: for the last time, as nobody writes there now.
+  void mend() {
+    if (closed_ == 0) return;
+    for (std::uint64_t slot = 0; slot < slots_; ++slot) {
+      const std::uint64_t visit = position_ + (slot + slots_ - position_ % slots_) % slots_; // the reader's next one
+      std::uint64_t& claim = base::word_at(memory_ + slot * slot_bytes_);
+      if (late_[slot] == 0 || Claim::unpack(Memory::load(claim, std::memory_order_acquire)).owner != late_[slot])
+        continue;
+      late_[slot] = Claim::kNobody;
+      Memory::store(claim, Claim{.lap = lap_of(visit), .ready = true}.pack(), std::memory_order_relaxed);
+    }
+  }
   // Frees the slot again for this lap: for a word that a peer thought dead has left there since.
   void restore() { Memory::store(word(), Claim{.lap = lap()}.pack(), std::memory_order_release); }
 
  private:
-  [[nodiscard]] std::uint32_t lap() const { return static_cast<std::uint32_t>(position_ / slots_) & Claim::kLapMask; }
+  void pass(const Claim& claim) {
+    Memory::store(word(), claim.pack(), std::memory_order_release);
+    ++position_;
+  }
+  void forget_late() {
+    late_[position_ % slots_] = 0;
+    --closed_;
+  }
+  [[nodiscard]] std::uint32_t lap_of(std::uint64_t position) const {
+    return static_cast<std::uint32_t>(position / slots_) & Claim::kLapMask;
+  }
+  [[nodiscard]] std::uint32_t lap() const { return lap_of(position_); }
   [[nodiscard]] std::byte* here() const { return memory_ + (position_ % slots_) * slot_bytes_; }
   [[nodiscard]] std::uint64_t& word() const { return base::word_at(here()); }
 
@@ -118,6 +158,8 @@ class BasicSharedRingReader {
   std::uint64_t slots_ = 0;
   std::uint64_t slot_bytes_ = 0;
   std::uint64_t position_ = 0;
+  std::uint32_t closed_ = 0;
+  std::array<std::uint32_t, kSharedSlots> late_{};
 };
 using SharedRingReader = BasicSharedRingReader<base::Processor>;
 

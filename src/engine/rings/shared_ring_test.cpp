@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace heddle::engine {
@@ -188,6 +190,126 @@ TEST(SharedRing, SkipsTheSlotOfADeadWriter) {
   ring.reader.advance();
   ASSERT_TRUE(read_one(ring, read));
   EXPECT_EQ(read.value, 5U);
+}
+
+// As the reader of an engine does it. False: there is nothing to read now.
+template <typename GivenUp, typename Gone>
+bool read_or_pass(Ring& ring, Read& read, const GivenUp& given_up, const Gone& gone) {
+  ring.reader.mend();
+  for (std::uint64_t passed = 0; passed <= ring.slot_count; ++passed) {
+    const Claim claim = ring.reader.peek();
+    if (claim.free()) return false;
+    if (const std::uint32_t late = ring.reader.late(); late != 0) {
+      if (late == Claim::kNobody || gone(late))
+        ring.reader.advance();
+      else
+        ring.reader.close(late);
+    } else if (claim.owner != 0 && given_up(claim.owner)) {
+      if (claim.ready || gone(claim.owner))
+        ring.reader.advance();
+      else
+        ring.reader.close(claim.owner);
+    } else {
+      return read_one(ring, read);
+    }
+  }
+  return false;
+}
+
+TEST(SharedRing, KeepsASlotClosedUntilItsLateRecordHasLanded) {
+  Ring ring(4);
+  Writer late{.owner = 1, .cursor = SharedRingCursor(4)};
+  Writer other{.owner = 2, .cursor = SharedRingCursor(4)};
+  const auto given_up = [](std::uint32_t owner) { return owner == 1; };
+  const auto nobody = [](std::uint32_t) { return false; };
+  ASSERT_TRUE(late.claim(ring));
+  Read read{};
+  EXPECT_FALSE(read_or_pass(ring, read, given_up, nobody));
+  for (std::uint64_t i = 0; i < 20; ++i) { // by the three other slots
+    ASSERT_TRUE(other.claim(ring)) << i;
+    EXPECT_NE(other.cursor.slot(), 0U);
+    other.write(ring, i);
+    if (i % 3 == 2)
+      for (std::uint64_t each = i - 2; each <= i; ++each) {
+        ASSERT_TRUE(read_or_pass(ring, read, given_up, nobody)) << i;
+        EXPECT_EQ(read.value, each);
+      }
+  }
+  late.write(ring, 1000);
+  std::uint64_t at_zero = 0;
+  for (std::uint64_t i = 20; i < 40; ++i) {
+    while (read_or_pass(ring, read, given_up, nobody)) EXPECT_LT(read.value, i);
+    ASSERT_TRUE(other.claim(ring)) << i;
+    at_zero += other.cursor.slot() == 0 ? 1 : 0;
+    other.write(ring, i);
+  }
+  EXPECT_GE(at_zero, 4U) << "the slot is not used again";
+}
+
+TEST(SharedRing, LosesNothingWhileWritersAreGivenUp) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const std::uint64_t slots = seed % 3 == 0 ? 64 : 2 + seed % 7;
+    Ring ring(slots);
+    struct Peer {
+      Writer writer;
+      bool held = false;
+      bool given_up = false;
+      bool gone = false;
+      std::uint64_t sent = 0;
+      std::uint64_t got = 0;
+    };
+    std::vector<Peer> peers;
+    const auto come = [&] {
+      peers.push_back(
+          {.writer = {.owner = static_cast<std::uint32_t>(peers.size() + 1), .cursor = SharedRingCursor(slots)}});
+    };
+    const auto given_up = [&](std::uint32_t owner) { return peers[owner - 1].given_up; };
+    const auto gone = [&](std::uint32_t owner) { return peers[owner - 1].gone; };
+    std::array<std::size_t, 6> seats{};
+    for (std::size_t& seat : seats) {
+      seat = peers.size();
+      come();
+    }
+    std::uint64_t received = 0;
+    const auto read_next = [&] {
+      Read read{};
+      if (!read_or_pass(ring, read, given_up, gone)) return false;
+      ++received;
+      EXPECT_EQ(read.value, peers[read.owner - 1].got++) << "order of writer " << read.owner;
+      return true;
+    };
+    for (int step = 0; step < 20'000 && !testing::Test::HasFailure(); ++step) {
+      std::size_t& seat = seats.at(random() % seats.size());
+      Peer& peer = peers[seat];
+      switch (random() % 4) {
+        case 0:
+        case 1:
+          if (std::exchange(peer.held, false)) {
+            peer.writer.write(ring, peer.sent++);
+          } else if (peer.given_up) { // it has heard of that
+            peer.gone = true;
+            seat = peers.size();
+            come();
+          } else {
+            peer.held = peer.writer.claim(ring);
+          }
+          break;
+        case 2: read_next(); break;
+        default:
+          if (random() % 20 == 0) peer.given_up = true;
+          break;
+      }
+    }
+    for (Peer& peer : peers)
+      if (std::exchange(peer.held, false)) peer.writer.write(ring, peer.sent++);
+    while (read_next()) {
+    }
+    EXPECT_GT(received, 1000U);
+    for (const Peer& peer : peers)
+      EXPECT_TRUE(peer.given_up || peer.got == peer.sent) << "of writer " << peer.writer.owner;
+  }
 }
 
 TEST(SharedRing, RestoresASlotThatALateWordHasSpoiled) {
