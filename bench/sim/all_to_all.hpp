@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sim/transfer.hpp"
+#include "sim/flow.hpp"
 
 namespace heddle::bench {
 
@@ -19,10 +19,10 @@ class AllToAll : public sim::Listener {
     for (std::uint64_t distance = 1; distance <= at_once && distance < nodes(); ++distance)
       for (std::uint32_t node = 0; node < nodes(); ++node) send(node, distance);
   }
-  void departed(const sim::Transfer& transfer) override {
-    if (transfer.cookie + at_once_ < nodes()) send(transfer.source, transfer.cookie + at_once_);
+  void departed(const sim::Flow& flow) override {
+    if (flow.cookie + at_once_ < nodes()) send(flow.source, flow.cookie + at_once_);
   }
-  void arrived(const sim::Transfer&) override { ++arrived_; }
+  void arrived(const sim::Flow&) override { ++arrived_; }
   void timer(std::uint64_t) override {}
 
   [[nodiscard]] bool complete() const { return arrived_ == std::uint64_t{nodes()} * (nodes() - 1); }

@@ -43,8 +43,7 @@ void description(Input& input) {
   if (!network) return demand_one_line(network.error());
   const std::uint32_t last = network->fabric().nodes - 1;
   for (const std::uint32_t source : {0U, last / 2, last})
-    demand(network->submit({.source = source, .target = last - source, .bytes = 5000}).has_value(),
-           "a transfer is taken");
+    demand(network->submit({.source = source, .target = last - source, .bytes = 5000}).has_value(), "a flow is taken");
   if (const auto done = network->run(); !done) demand_one_line(done.error());
 }
 

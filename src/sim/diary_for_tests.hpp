@@ -1,4 +1,4 @@
-// What a test remembers of a run: when each transfer departed and arrived, by cookie.
+// What a test remembers of a run: when each flow departed and arrived, by cookie.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@ namespace heddle::sim {
 class Diary : public Listener {
  public:
   explicit Diary(PacketModel& network) : network_(network) { network.listen(this); }
-  void departed(const Transfer& transfer) override { departed_[transfer.cookie] = network_.now(); }
-  void arrived(const Transfer& transfer) override {
-    arrived_[transfer.cookie] = network_.now();
-    order_.push_back(transfer.cookie);
+  void departed(const Flow& flow) override { departed_[flow.cookie] = network_.now(); }
+  void arrived(const Flow& flow) override {
+    arrived_[flow.cookie] = network_.now();
+    order_.push_back(flow.cookie);
   }
   void timer(std::uint64_t cookie) override { timers_.push_back(cookie); }
 
@@ -37,8 +37,8 @@ class Saturation : public Listener {
       for (int ahead = 0; ahead < 2; ++ahead) send(node);
     }
   }
-  void departed(const Transfer& transfer) override { send(transfer.source); }
-  void arrived(const Transfer&) override { ++arrived_; }
+  void departed(const Flow& flow) override { send(flow.source); }
+  void arrived(const Flow&) override { ++arrived_; }
   void timer(std::uint64_t) override {}
   std::uint64_t arrived_ = 0;
 

@@ -37,19 +37,19 @@ Result<FluidNetwork> FluidNetwork::make(Fabric fabric) {
   return FluidNetwork(std::move(fabric), std::move(*wiring));
 }
 
-Result<void> FluidNetwork::submit(const Transfer& transfer) {
-  if (transfer.route != kNone) {
+Result<void> FluidNetwork::submit(const Flow& flow) {
+  if (flow.route != kNone) {
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "the fluid model knows no routes"});
   }
-  if (auto good = check_transfer(fabric_, wiring_, transfer); !good) return good;
-  const std::uint32_t index = transfers_.take();
-  transfers_[index] = {with_defaults(fabric_, transfer), kNone};
-  const std::uint32_t engine = transfer.source * fabric_.interface.send_engines + transfer.send_engine;
+  if (auto good = check_flow(fabric_, wiring_, flow); !good) return good;
+  const std::uint32_t index = flows_.take();
+  flows_[index] = {with_defaults(fabric_, flow), kNone};
+  const std::uint32_t engine = flow.source * fabric_.interface.send_engines + flow.send_engine;
   Sender& sender = senders_[engine];
   if (sender.first == kNone) {
     sender.first = index;
   } else {
-    transfers_[sender.last].next = index;
+    flows_[sender.last].next = index;
   }
   sender.last = index;
   if (!sender.busy) start(engine);
@@ -62,24 +62,24 @@ void FluidNetwork::at(Picoseconds time, std::uint64_t cookie) {
   push(std::max(time, now_), What::timer, index);
 }
 
-// The engine turns to its next transfer and pays for the start.
+// The engine turns to its next flow and pays for the start.
 void FluidNetwork::start(std::uint32_t engine) {
   senders_[engine].busy = true;
   push(now_ + fabric_.interface.startup, What::engine, engine);
 }
 
-// Collects the resources of a transfer in used_, and answers with its latency. The way was checked when it was submitted.
-Picoseconds FluidNetwork::follow(const Transfer& transfer) {
+// Collects the resources of a flow in used_, and answers with its latency. The way was checked when it was submitted.
+Picoseconds FluidNetwork::follow(const Flow& flow) {
   const Interface& interface = fabric_.interface;
   used_.clear();
   const auto use = [this](std::uint32_t resource) {
     if (resource != kNone) used_.push_back(resource);
   };
-  use(send_resource_[transfer.source * interface.send_engines + transfer.send_engine]);
-  if (transfer.payload == Payload::memory) use(read_resource_[transfer.source]);
+  use(send_resource_[flow.source * interface.send_engines + flow.send_engine]);
+  if (flow.payload == Payload::memory) use(read_resource_[flow.source]);
   Picoseconds latency = interface.send_latency + interface.receive_latency + interface.receive.fixed;
-  Heading heading{.node = transfer.target, .lid = transfer.lid, .port = transfer.receive_engine, .lane = transfer.lane};
-  std::uint32_t link = wiring_.inject[transfer.source * interface.ports + transfer.send_engine % interface.ports];
+  Heading heading{.node = flow.target, .lid = flow.lid, .port = flow.receive_engine, .lane = flow.lane};
+  std::uint32_t link = wiring_.inject[flow.source * interface.ports + flow.send_engine % interface.ports];
   while (true) {
     use(link_resource_[link]);
     const Link& here = fabric_.links[link];
@@ -102,13 +102,13 @@ Picoseconds FluidNetwork::follow(const Transfer& transfer) {
 
 void FluidNetwork::begin(std::uint32_t engine) {
   const std::uint32_t index = senders_[engine].first;
-  const Transfer& transfer = transfers_[index].transfer;
-  const Picoseconds latency = follow(transfer);
+  const Flow& flow = flows_[index].flow;
+  const Picoseconds latency = follow(flow);
   const std::uint32_t stream = rates_.add_flow(used_);
   if (stream >= streams_.size()) streams_.resize(stream + 1);
-  // A header moves too: no transfer is shorter than one.
-  const auto bytes = std::max<std::uint64_t>(transfer.bytes, std::max(fabric_.packets.header_bytes, 1U));
-  streams_[stream] = {.transfer = index,
+  // A header moves too: no flow is shorter than one.
+  const auto bytes = std::max<std::uint64_t>(flow.bytes, std::max(fabric_.packets.header_bytes, 1U));
+  streams_[stream] = {.flow = index,
                       .engine = engine,
                       .left = static_cast<double>(bytes),
                       .since = now_,
@@ -138,11 +138,11 @@ void FluidNetwork::finish(std::uint32_t number) {
   streams_[number].finish = Picoseconds{-1};
   rates_.remove_flow(number);
   Sender& sender = senders_[stream.engine];
-  sender.first = transfers_[stream.transfer].next;
+  sender.first = flows_[stream.flow].next;
   sender.busy = false;
   if (sender.first != kNone) start(stream.engine);
-  push(now_ + stream.latency, What::arrived, stream.transfer);
-  const Transfer copy = transfers_[stream.transfer].transfer;
+  push(now_ + stream.latency, What::arrived, stream.flow);
+  const Flow copy = flows_[stream.flow].flow;
   if (listener_ != nullptr) listener_->departed(copy);
 }
 
@@ -161,8 +161,8 @@ bool FluidNetwork::step() {
     case What::engine: begin(index); break;
     case What::finished: finish(index); break;
     case What::arrived: {
-      const Transfer copy = transfers_[index].transfer;
-      transfers_.give_back(index);
+      const Flow copy = flows_[index].flow;
+      flows_.give_back(index);
       if (listener_ != nullptr) listener_->arrived(copy);
       break;
     }

@@ -1,4 +1,4 @@
-// The fluid model: transfers over a fabric as flows with max-min fair rates instead of packets. For sweeps of thousands of
+// The fluid model: flows over a fabric at max-min fair rates instead of as packets. For sweeps of thousands of
 // cases: its cost follows the number of flows, not of bytes. The same calls as Network, so that either can serve.
 //
 // What it leaves out: packets, hence the turns that flows take at switches (fair by input, not by flow), head-of-line blocking,
@@ -12,9 +12,9 @@
 #include "heddle/error.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
+#include "sim/flow.hpp"
 #include "sim/max_min.hpp"
 #include "sim/packet_state.hpp"
-#include "sim/transfer.hpp"
 
 namespace heddle::sim {
 
@@ -27,8 +27,8 @@ class FluidNetwork {
   [[nodiscard]] Picoseconds now() const { return now_; }
   void listen(Listener* listener) { listener_ = listener; } // not owned; null = nobody
 
-  // As Network's; transfers with a route are refused.
-  Result<void> submit(const Transfer& transfer);
+  // As Network's; flows with a route are refused.
+  Result<void> submit(const Flow& flow);
   void at(Picoseconds time, std::uint64_t cookie);
   bool step();
   void run_until(Picoseconds time);
@@ -40,9 +40,9 @@ class FluidNetwork {
   enum class What : std::uint8_t { engine, finished, arrived, timer };
   static constexpr unsigned kIndexBits = 30;
 
-  // A transfer that moves; numbered as its flow in rates_.
+  // A flow that moves; numbered as in rates_.
   struct Stream {
-    std::uint32_t transfer = 0;
+    std::uint32_t flow = 0;
     std::uint32_t engine = 0;
     double left = 0; // bytes, at `since`
     double rate = 0; // bytes per picosecond
@@ -66,7 +66,7 @@ class FluidNetwork {
   void start(std::uint32_t engine);
   void begin(std::uint32_t engine);
   void finish(std::uint32_t stream);
-  Picoseconds follow(const Transfer& transfer);
+  Picoseconds follow(const Flow& flow);
 
   Fabric fabric_;
   Wiring wiring_;
@@ -81,10 +81,10 @@ class FluidNetwork {
   std::vector<std::uint32_t> receive_resource_; // [node * ports + port]
   std::vector<std::uint32_t> read_resource_;    // [node]
   std::vector<std::uint32_t> write_resource_;   // [node]
-  std::vector<std::uint32_t> used_;             // by the transfer at hand
+  std::vector<std::uint32_t> used_;             // by the flow at hand
   std::vector<Sender> senders_;
   std::vector<Stream> streams_;
-  Pool<Sending> transfers_;
+  Pool<Sending> flows_;
   Pool<Timer> timers_;
 };
 

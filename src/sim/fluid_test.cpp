@@ -12,9 +12,9 @@
 namespace heddle::sim {
 namespace {
 
-using Pattern = std::vector<Transfer>;
+using Pattern = std::vector<Flow>;
 
-// When each transfer arrives, by its place in the pattern; and everything is submitted at the start.
+// When each flow arrives, by its place in the pattern; and everything is submitted at the start.
 template <typename Model>
 class Outcome : public Listener {
  public:
@@ -22,23 +22,21 @@ class Outcome : public Listener {
     model_.listen(this);
     arrived_.resize(pattern.size());
     for (std::size_t i = 0; i < pattern.size(); ++i) {
-      Transfer transfer = pattern[i];
-      transfer.cookie = i;
-      EXPECT_TRUE(model_.submit(transfer));
+      Flow flow = pattern[i];
+      flow.cookie = i;
+      EXPECT_TRUE(model_.submit(flow));
     }
     model_.run();
   }
-  void departed(const Transfer&) override {}
-  void arrived(const Transfer& transfer) override {
-    arrived_[transfer.cookie] = static_cast<double>(model_.now().count());
-  }
+  void departed(const Flow&) override {}
+  void arrived(const Flow& flow) override { arrived_[flow.cookie] = static_cast<double>(model_.now().count()); }
   void timer(std::uint64_t) override {}
 
   Model model_;
   std::vector<double> arrived_;
 };
 
-// The largest |fluid / packets - 1| of any transfer's arrival.
+// The largest |fluid / packets - 1| of any flow's arrival.
 double disagreement(std::string_view fabric, const Pattern& pattern) {
   const Outcome<Network> packets(fabric, pattern);
   const Outcome<FluidNetwork> fluid(fabric, pattern);
@@ -83,7 +81,7 @@ TEST(Fluid, AgreesWithPacketsOnEnginesLinksAndMemoryOfTofu) {
     pattern.push_back({.source = 0, .target = targets[engine], .bytes = kLarge, .send_engine = engine});
   }
   EXPECT_LT(disagreement("tofu:3x3x3", pattern), 0.01);
-  for (Transfer& each : pattern) each.target = 108;
+  for (Flow& each : pattern) each.target = 108;
   EXPECT_LT(disagreement("tofu:3x3x3", pattern), 0.01);
 }
 
@@ -149,10 +147,10 @@ class AllToAll : public Listener {
     model_.run();
     EXPECT_EQ(arrived_, nodes_ * (nodes_ - 1));
   }
-  void departed(const Transfer& transfer) override {
-    if (transfer.cookie + 1 < nodes_) send(transfer.source, transfer.cookie + 1);
+  void departed(const Flow& flow) override {
+    if (flow.cookie + 1 < nodes_) send(flow.source, flow.cookie + 1);
   }
-  void arrived(const Transfer&) override { ++arrived_; }
+  void arrived(const Flow&) override { ++arrived_; }
   void timer(std::uint64_t) override {}
   [[nodiscard]] double time() const { return static_cast<double>(model_.now().count()); }
 
@@ -175,11 +173,11 @@ TEST(Fluid, AgreesWithPacketsOnAnAllToAllInStep) {
   constexpr const char* kNoLatency = ",startup=0ns,send_latency=0ns,receive_latency=0ns,switch_delay=0ns,metres=0";
   const std::string tree = "infiniband:4-ary-2-tree:32";
   EXPECT_DOUBLE_EQ(packets_over_fluid(tree + kNoLatency, 64 << 10), 1);
-  EXPECT_NEAR(packets_over_fluid(tree, 64 << 10), 1, 0.01); // packets overlap the latencies of one node's transfers
+  EXPECT_NEAR(packets_over_fluid(tree, 64 << 10), 1, 0.01); // packets overlap the latencies of one node's flows
   EXPECT_NEAR(packets_over_fluid("tofu:2x1x1", 256 << 10), 1, 0.01);
 }
 
-// Where ways meet, some wait and the steps of the nodes drift apart. Then transfers much larger than a buffer block others behind
+// Where ways meet, some wait and the steps of the nodes drift apart. Then flows much larger than a buffer block others behind
 // them, all the way back to their sources, which fair rates know nothing of; and those as small as a buffer go on being
 // sent while they wait, where fair rates would slow their sources down.
 TEST(Fluid, DiffersFromPacketsOnAnAllToAllThatFallsOutOfStep) {

@@ -55,7 +55,7 @@ Result<void> Network::run() {
 
 // --- engines -------------------------------------------------------------------------------------------------------------
 
-// Brings a send engine on by one step: pays the start-up of its next transfer, or reads one packet.
+// Brings a send engine on by one step: pays the start-up of its next flow, or reads one packet.
 void Network::run_engine(std::uint32_t number) {
   Engine& engine = engines_[number];
   engine.awake = false;
@@ -63,7 +63,7 @@ void Network::run_engine(std::uint32_t number) {
   if (engine.first == kNone) return;
   if (!engine.started) {
     engine.started = true;
-    engine.left = transfers_[engine.first].transfer.bytes;
+    engine.left = flows_[engine.first].flow.bytes;
     if (fabric_.interface.startup.count() > 0) return wake_engine(number, now_ + fabric_.interface.startup);
   }
   if (engine.queued == fabric_.interface.queue_packets) {
@@ -82,12 +82,12 @@ void Network::wake_engine(std::uint32_t number, Picoseconds time) {
 void Network::emit_packet(std::uint32_t number) {
   Engine& engine = engines_[number];
   const Interface& interface = fabric_.interface;
-  const Transfer& transfer = transfers_[engine.first].transfer;
+  const Flow& flow = flows_[engine.first].flow;
   const auto payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(engine.left, fabric_.packets.mtu));
 
   Picoseconds begin = now_;
   Picoseconds read{0};
-  if (transfer.payload == Payload::memory) {
+  if (flow.payload == Payload::memory) {
     Picoseconds& bus = memories_[engine.node].read_free;
     begin = std::max(now_, bus);
     read = begin + interface.read_bus.time(payload);
@@ -101,16 +101,15 @@ void Network::emit_packet(std::uint32_t number) {
   Packet& packet = packets_[index];
   packet = {};
   packet.tail = tail + interface.send_latency;
-  packet.transfer = engine.first;
-  packet.heading = {
-      .node = transfer.target, .lid = transfer.lid, .port = transfer.receive_engine, .lane = transfer.lane};
+  packet.flow = engine.first;
+  packet.heading = {.node = flow.target, .lid = flow.lid, .port = flow.receive_engine, .lane = flow.lane};
   packet.payload = payload;
   packet.bytes = payload + fabric_.packets.header_bytes;
   packet.buffer = static_cast<std::uint32_t>(channels_.size()) + number;
-  packet.channel = engine.link * lanes_ + transfer.lane;
+  packet.channel = engine.link * lanes_ + flow.lane;
   engine.left -= payload;
   packet.last = engine.left == 0;
-  packet.routed = transfer.route != kNone;
+  packet.routed = flow.route != kNone;
   ++engine.queued;
 
   // The engine stands for a buffer of its own: what leaves it can go out without a gap.
@@ -118,12 +117,12 @@ void Network::emit_packet(std::uint32_t number) {
   if (fabric_.packets.gaps == Gaps::wait) head = std::max(head, packet.tail - link.time(packet.bytes));
   push(head, What::buffered, index);
   if (recorder_ != nullptr) {
-    recorder_->span({Span::Part::send_engine, number, begin, tail, transfer, payload});
+    recorder_->span({Span::Part::send_engine, number, begin, tail, flow, payload});
   }
 
   if (packet.last) {
     if (tells_departures_) push(tail + interface.completion_latency, What::departed, engine.first);
-    engine.first = transfers_[engine.first].next;
+    engine.first = flows_[engine.first].next;
     engine.started = false;
   }
   engine.free_at = std::max(ready, begin); // with nothing left to do, submit looks at it
@@ -242,7 +241,7 @@ void Network::start(std::uint32_t index, std::uint32_t number) {
   ++counters.packets;
   counters.busy += end - now_;
   if (recorder_ != nullptr) {
-    recorder_->span({Span::Part::link, index, now_, end, transfers_[packet.transfer].transfer, packet.bytes});
+    recorder_->span({Span::Part::link, index, now_, end, flows_[packet.flow].flow, packet.bytes});
   }
   forward(index, number, taken, end);
 }
@@ -276,7 +275,7 @@ void Network::forward(std::uint32_t index, std::uint32_t number, std::uint32_t m
 
 Hop Network::next_hop(std::uint32_t at, const Packet& packet) const {
   if (packet.routed) {
-    const Route& route = routes_[transfers_[packet.transfer].transfer.route];
+    const Route& route = routes_[flows_[packet.flow].flow.route];
     return {route.ports[packet.hops], packet.heading.lane};
   }
   if (fabric_.function.call != nullptr) return fabric_.function.call(fabric_.function.data.get(), at, packet.heading);
@@ -353,21 +352,21 @@ void Network::received(std::uint32_t index) {
   const Picoseconds done = std::max({begin + interface.receive.time(packet.payload), bus, packet.tail});
   engine = done;
   if (recorder_ != nullptr) {
-    const Transfer& transfer = transfers_[packet.transfer].transfer;
-    recorder_->span({Span::Part::receive_engine, link.to_port, begin, done, transfer, packet.payload});
+    const Flow& flow = flows_[packet.flow].flow;
+    recorder_->span({Span::Part::receive_engine, link.to_port, begin, done, flow, packet.payload});
   }
   give_credit(packet.buffer, done + link.delay, packet.bytes);
-  if (packet.last) push(done + interface.receive_latency, What::arrived, packet.transfer);
+  if (packet.last) push(done + interface.receive_latency, What::arrived, packet.flow);
 }
 
-void Network::depart(std::uint32_t transfer) {
-  const Transfer copy = transfers_[transfer].transfer;
+void Network::depart(std::uint32_t flow) {
+  const Flow copy = flows_[flow].flow;
   if (listener_ != nullptr) listener_->departed(copy);
 }
 
-void Network::arrive(std::uint32_t transfer) {
-  const Transfer copy = transfers_[transfer].transfer;
-  transfers_.give_back(transfer);
+void Network::arrive(std::uint32_t flow) {
+  const Flow copy = flows_[flow].flow;
+  flows_.give_back(flow);
   if (listener_ != nullptr) listener_->arrived(copy);
 }
 

@@ -1,8 +1,8 @@
-// The packet model: transfers over a fabric in virtual time. Physics only: it moves bytes and says when; what the bytes
+// The packet model: flows over a fabric in virtual time. Physics only: it moves bytes and says when; what the bytes
 // mean (commands, acknowledgements, reads) is the business of whoever submits them.
 //
 // Time moves only inside run_*; everything that happens is a function of the fabric and of the calls made.
-// Nothing is dropped. Transfers of one (send engine, target, path, lane) arrive in the order they were submitted.
+// Nothing is dropped. Flows of one (send engine, target, path, lane) arrive in the order they were submitted.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 #include "heddle/error.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
+#include "sim/flow.hpp"
 #include "sim/packet_model.hpp"
 #include "sim/packet_state.hpp"
-#include "sim/transfer.hpp"
 
 namespace heddle::sim {
 
@@ -41,10 +41,10 @@ class Network final : public PacketModel {
   }
   void record(Recorder* recorder) override { recorder_ = recorder; }
 
-  // Ports to take at each switch from `source` to `target`; the answer is for Transfer::route.
+  // Ports to take at each switch from `source` to `target`; the answer is for Flow::route.
   Result<std::uint32_t> add_route(std::uint32_t source, std::uint32_t target, std::vector<std::uint16_t> ports);
 
-  Result<void> submit(const Transfer& transfer) override;
+  Result<void> submit(const Flow& flow) override;
   void at(Picoseconds time, std::uint64_t cookie) override;
 
   bool step() override;
@@ -75,7 +75,7 @@ class Network final : public PacketModel {
 
   explicit Network(Fabric fabric, Wiring wiring);
   void lay_out();
-  Result<void> check_route(const Transfer& transfer) const;
+  Result<void> check_route(const Flow& flow) const;
 
   void push(Picoseconds time, What what, std::uint32_t index) {
     queue_.push(time, static_cast<std::uint32_t>(what) << kIndexBits | index);
@@ -92,8 +92,8 @@ class Network final : public PacketModel {
   void forward(std::uint32_t link, std::uint32_t channel, std::uint32_t packet, Picoseconds end);
   void sent(std::uint32_t link);
   void received(std::uint32_t packet);
-  void depart(std::uint32_t transfer);
-  void arrive(std::uint32_t transfer);
+  void depart(std::uint32_t flow);
+  void arrive(std::uint32_t flow);
   void fire(std::uint32_t timer);
 
   [[nodiscard]] Hop next_hop(std::uint32_t at, const Packet& packet) const;
@@ -132,7 +132,7 @@ class Network final : public PacketModel {
   std::vector<Picoseconds> receiver_free_; // [node * ports + port]
   std::vector<Memory> memories_;           // [node]
   Pool<Packet> packets_;
-  Pool<Sending> transfers_;
+  Pool<Sending> flows_;
   Pool<CreditReturn> returns_;
   Pool<Timer> timers_;
 };

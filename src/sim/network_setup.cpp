@@ -72,29 +72,28 @@ Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t tar
   return static_cast<std::uint32_t>(routes_.size() - 1);
 }
 
-Result<void> Network::check_route(const Transfer& transfer) const {
-  if (transfer.route >= routes_.size()) return refuse("there is no route " + of(transfer.route, routes_.size()));
-  const Route& route = routes_[transfer.route];
-  if (route.source == transfer.source && route.target == transfer.target &&
-      transfer.send_engine % fabric_.interface.ports == 0) {
+Result<void> Network::check_route(const Flow& flow) const {
+  if (flow.route >= routes_.size()) return refuse("there is no route " + of(flow.route, routes_.size()));
+  const Route& route = routes_[flow.route];
+  if (route.source == flow.source && route.target == flow.target && flow.send_engine % fabric_.interface.ports == 0) {
     return {};
   }
-  return refuse("route " + std::to_string(transfer.route) + " is not one from port 0 of this source to this target");
+  return refuse("route " + std::to_string(flow.route) + " is not one from port 0 of this source to this target");
 }
 
-Result<void> Network::submit(const Transfer& transfer) {
-  if (auto good = check_transfer(fabric_, wiring_, transfer); !good) return good;
-  if (transfer.route != kNone) {
-    if (auto good = check_route(transfer); !good) return good;
+Result<void> Network::submit(const Flow& flow) {
+  if (auto good = check_flow(fabric_, wiring_, flow); !good) return good;
+  if (flow.route != kNone) {
+    if (auto good = check_route(flow); !good) return good;
   }
-  const std::uint32_t index = transfers_.take();
-  transfers_[index] = {with_defaults(fabric_, transfer), kNone};
-  const std::uint32_t number = transfer.source * fabric_.interface.send_engines + transfer.send_engine;
+  const std::uint32_t index = flows_.take();
+  flows_[index] = {with_defaults(fabric_, flow), kNone};
+  const std::uint32_t number = flow.source * fabric_.interface.send_engines + flow.send_engine;
   Engine& engine = engines_[number];
   if (engine.first == kNone) {
     engine.first = index;
   } else {
-    transfers_[engine.last].next = index;
+    flows_[engine.last].next = index;
   }
   engine.last = index;
   if (engine.awake || engine.blocked) return {};

@@ -47,7 +47,7 @@ TEST(Network, TakesATransmissionPerLinkWhenSwitchesStoreAndForward) {
   EXPECT_EQ(alone(parameters, 1000), nanoseconds(300 + 1000 + 10 + 100 + 1000 + 10));
 }
 
-TEST(Network, PipelinesThePacketsOfALargeTransfer) {
+TEST(Network, PipelinesThePacketsOfALargeFlow) {
   EXPECT_EQ(alone(round_numbers(), 1'000'000), nanoseconds(300 + 10 + 100 + 10 + 1'000'000));
 }
 
@@ -139,7 +139,7 @@ TEST(Network, CountsWhatLinksCarry) {
   EXPECT_GE(network.counters(network.wiring().inject[1]).largest_queue, 1'000U) << "packets met at the switch";
 }
 
-TEST(Network, FollowsARouteGivenWithTheTransfer) {
+TEST(Network, FollowsARouteGivenWithTheFlow) {
   InfinibandParameters parameters = round_numbers();
   parameters.tree = {.arity = 2, .levels = 2};
   Network network = make(parameters);
@@ -156,10 +156,10 @@ TEST(Network, FollowsARouteGivenWithTheTransfer) {
   EXPECT_EQ(wrong.error().fact, "node 2 cannot be reached from node 0: the route ends at node 3");
 }
 
-TEST(Network, RefusesTransfersThatNameWhatIsNotThere) {
+TEST(Network, RefusesFlowsThatNameWhatIsNotThere) {
   Network network = make(round_numbers());
-  const auto fact = [&](const Transfer& transfer) {
-    const auto sent = network.submit(transfer);
+  const auto fact = [&](const Flow& flow) {
+    const auto sent = network.submit(flow);
     return sent ? std::string("taken") : sent.error().fact;
   };
   EXPECT_EQ(fact({.source = 8, .target = 1}), "there is no source node 8 of 8");

@@ -1,4 +1,4 @@
-// What every model of packets offers: transfers over a fabric in virtual time. Network is the general one; a fabric whose
+// What every model of packets offers: flows over a fabric in virtual time. Network is the general one; a fabric whose
 // interfaces and switches have a finer model of their own (RHiNET) runs on that.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "heddle/error.hpp"
 #include "sim/fabric.hpp"
-#include "sim/transfer.hpp"
+#include "sim/flow.hpp"
 #include "sim/units.hpp"
 
 namespace heddle::sim {
@@ -21,7 +21,7 @@ struct Span {
   std::uint32_t index; // of the part; name_of says which that is
   Picoseconds start;
   Picoseconds end;
-  const Transfer& transfer;
+  const Flow& flow;
   std::uint32_t bytes;
 };
 class Recorder {
@@ -51,11 +51,11 @@ class PacketModel {
   virtual void listen(Listener* listener) = 0; // not owned; null = nobody
   virtual void record(Recorder* recorder) = 0; // not owned; null = no trace
 
-  // Nodes that one transfer can reach together (Transfer::group). Error: this network's switches do not copy packets.
+  // Nodes that one flow can reach together (Flow::group). Error: this network's switches do not copy packets.
   virtual Result<std::uint32_t> add_group(std::vector<std::uint32_t> nodes);
 
-  // Hands a transfer to its send engine, now. Error bad_argument or unreachable: nothing has happened.
-  virtual Result<void> submit(const Transfer& transfer) = 0;
+  // Hands a flow to its send engine, now. Error bad_argument or unreachable: nothing has happened.
+  virtual Result<void> submit(const Flow& flow) = 0;
   // Calls Listener::timer at that time, or now if it is past.
   virtual void at(Picoseconds time, std::uint64_t cookie) = 0;
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/fabric.hpp"
-#include "sim/transfer.hpp"
+#include "sim/flow.hpp"
 #include "sim/units.hpp"
 
 namespace heddle::sim {
@@ -39,24 +39,24 @@ class Pool {
   std::uint64_t live_ = 0;
 };
 
-// A transfer under way.
+// A flow under way.
 struct Sending {
-  Transfer transfer;
+  Flow flow;
   std::uint32_t next = kNone; // behind it at the same engine
 };
 
 struct Packet {
   Picoseconds tail{0};        // when its last byte is through the part it is in now
   std::uint32_t next = kNone; // in its buffer
-  std::uint32_t transfer = 0;
+  std::uint32_t flow = 0;
   Heading heading;
   std::uint32_t bytes = 0; // on the wire
   std::uint32_t payload = 0;
   std::uint32_t buffer = 0;  // where it is
   std::uint32_t channel = 0; // where it wants to go: link * lanes + lane
   std::uint16_t hops = 0;    // switches passed, to follow a route
-  bool last = false;         // of its transfer
-  bool routed = false;       // its transfer brought a route
+  bool last = false;         // of its flow
+  bool routed = false;       // its flow brought a route
 };
 
 // A first-in first-out queue of packets. Its head asks for the next link; one packet at a time is read out of it.
@@ -106,12 +106,12 @@ struct LinkState {
 struct Engine {
   std::uint32_t node = 0;
   std::uint32_t link = 0;
-  std::uint32_t first = kNone; // line of transfers; the first is the one at work
+  std::uint32_t first = kNone; // line of flows; the first is the one at work
   std::uint32_t last = kNone;
   std::uint64_t left = 0;   // bytes of it still to be sent
   Picoseconds free_at{0};   // when it has read its last packet
   std::uint32_t queued = 0; // packets read but not yet on the link
-  bool started = false;     // the first transfer's start-up is paid
+  bool started = false;     // the first flow's start-up is paid
   bool awake = false;       // an event or a freed place in the queue will bring it on
   bool blocked = false;     // waits for a place in the queue
 };

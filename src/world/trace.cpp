@@ -91,7 +91,7 @@ void Trace::span(const sim::Span& span) {
                       : span.part == sim::Span::Part::link      ? Group::links
                                                                 : Group::receive_engines;
   write(group, span.index, network_.name_of(span.part, span.index),
-        std::to_string(span.transfer.source) + " to " + std::to_string(span.transfer.target) + ", " +
+        std::to_string(span.flow.source) + " to " + std::to_string(span.flow.target) + ", " +
             std::to_string(span.bytes) + " bytes",
         span.start, span.end);
 }

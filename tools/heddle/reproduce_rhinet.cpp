@@ -75,13 +75,13 @@ class Experiment : private sim::Listener, private sim::PushProbe {
     const Picoseconds start = network_->now();
     network_->listen(this);
     network_->probe(this);
-    sim::Transfer transfer{.source = 0, .target = targets.front(), .bytes = bytes};
+    sim::Flow flow{.source = 0, .target = targets.front(), .bytes = bytes};
     if (targets.size() > 1) {
       const auto group = network_->add_group(std::move(targets));
       if (!group) return std::unexpected(group.error());
-      transfer.group = *group;
+      flow.group = *group;
     }
-    if (auto submitted = network_->submit(transfer); !submitted) return std::unexpected(submitted.error());
+    if (auto submitted = network_->submit(flow); !submitted) return std::unexpected(submitted.error());
     if (auto done = network_->run(); !done) return std::unexpected(done.error());
     return in_microseconds(last_ - start);
   }
@@ -90,8 +90,8 @@ class Experiment : private sim::Listener, private sim::PushProbe {
  private:
   explicit Experiment(std::unique_ptr<sim::RhinetNetwork> network) : network_(std::move(network)) {}
   static double in_microseconds(Picoseconds time) { return static_cast<double>(time.count()) / 1e6; }
-  void departed(const sim::Transfer&) override {}
-  void arrived(const sim::Transfer&) override { last_ = network_->now(); }
+  void departed(const sim::Flow&) override {}
+  void arrived(const sim::Flow&) override { last_ = network_->now(); }
   void timer(std::uint64_t) override {}
   void moment(sim::PushMoment moment, Picoseconds time, std::uint64_t) override {
     moments_[static_cast<std::size_t>(moment)] = time;

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "sim/flow.hpp"
 #include "sim/rhinet/map.hpp"
 #include "sim/rhinet/timing.hpp"
-#include "sim/transfer.hpp"
 
 namespace heddle::sim {
 
@@ -25,14 +25,14 @@ struct RhinetPacket {
   std::uint32_t users = 0;  // places that hold it
   std::uint32_t source = 0; // node
   std::uint64_t serial = 0; // of the source's packets; of an acknowledgement: the last that it acknowledges
-  std::uint32_t transfer = 0;
+  std::uint32_t flow = 0;
   std::uint32_t payload = 0;
   std::uint32_t lines = 0; // payload on the wire
   std::uint32_t header_bytes = 0;
   std::uint16_t lane = 0;
   std::uint16_t acknowledged_lane = 0;
   bool acknowledgement = false;
-  bool last = false; // of its transfer
+  bool last = false; // of its flow
   Epoch epoch;
   std::vector<std::uint32_t> targets; // nodes; more than one: switches copy it
 
@@ -104,7 +104,7 @@ struct RhinetSwitch {
 
 // A packet that some target has not acknowledged. The interface's own memory keeps its data once that has been read.
 struct Unacknowledged {
-  std::uint32_t transfer = 0;
+  std::uint32_t flow = 0;
   std::uint32_t payload = 0;
   std::uint16_t lane = 0;
   bool last = false;
@@ -116,7 +116,7 @@ struct Unacknowledged {
 
 // A packet whose address is translated and whose DMA has been asked for.
 struct Prepared {
-  std::uint32_t transfer = 0;
+  std::uint32_t flow = 0;
   std::uint32_t payload = 0;
   Picoseconds dma_ready{0};
   bool last = false;
@@ -124,8 +124,8 @@ struct Prepared {
 
 // What the sending half of an interface works on.
 struct SendUnit {
-  std::deque<std::uint32_t> primitives; // transfers that wait for the registers
-  std::uint32_t decoding = kNone;       // transfer in the registers
+  std::deque<std::uint32_t> primitives; // flows that wait for the registers
+  std::uint32_t decoding = kNone;       // flow in the registers
   std::uint64_t left = 0;               // bytes of it without a packet
   bool short_of_room = false;           // it waits for a place in `prepared`
   std::deque<Prepared> prepared;        // at most kMostPrepared
@@ -167,9 +167,9 @@ struct RhinetNode {
   std::shared_ptr<const Map> map; // whom it can reach; null until its switch says go
 };
 
-// A transfer under way.
+// A flow under way.
 struct UnderWay {
-  Transfer transfer;
+  Flow flow;
   std::uint32_t notices = 0; // still to be given: one of departure, one of arrival for each target
 };
 

@@ -53,7 +53,7 @@ Push push(const RhinetParameters& given, std::uint64_t bytes) {
 double microseconds(Picoseconds time) {
   return static_cast<double>(time.count()) / 1e6;
 }
-// MB/s of a long transfer, without its start.
+// MB/s of a long flow, without its start.
 double sustained(const RhinetParameters& given) {
   constexpr std::uint64_t kShort = 1 << 16;
   constexpr std::uint64_t kLong = 1 << 20;
@@ -125,7 +125,7 @@ TEST(RhinetInterface, IsFasterWithEachRemedyAndFastestWithAll) {
   }
 }
 
-TEST(RhinetInterface, MovesLongTransfersAsTheClosedFormSays) {
+TEST(RhinetInterface, MovesLongFlowsAsTheClosedFormSays) {
   for (RhinetParameters given :
        {kPlain, with_overlap(), with_read_multiple(), at_25_mhz(), with_all(), with_read_multiple(with_overlap()),
         at_25_mhz(with_overlap()), at_25_mhz(with_read_multiple())}) {
@@ -150,7 +150,7 @@ TEST(RhinetInterface, IsLimitedByPciWithAllRemediesAndTheLinkAtItsFullClock) {
 }
 
 // The general model has its figures from the same parameters.
-TEST(RhinetInterface, AgreesWithTheGeneralModelOnLongTransfers) {
+TEST(RhinetInterface, AgreesWithTheGeneralModelOnLongFlows) {
   for (const RhinetParameters& given : {kPlain, with_overlap(), with_all()}) {
     Network general = std::move(*Network::make(*rhinet(given, star(2))));
     Diary diary(general);

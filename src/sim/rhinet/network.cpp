@@ -139,20 +139,20 @@ Result<std::uint32_t> RhinetNetwork::add_group(std::vector<std::uint32_t> nodes)
   return static_cast<std::uint32_t>(groups_.size() - 1);
 }
 
-Result<void> RhinetNetwork::submit(const Transfer& transfer) {
-  Transfer one = transfer;
-  if (transfer.group != kNone) {
-    if (transfer.group >= groups_.size()) return refuse("there is no group " + std::to_string(transfer.group));
+Result<void> RhinetNetwork::submit(const Flow& flow) {
+  Flow one = flow;
+  if (flow.group != kNone) {
+    if (flow.group >= groups_.size()) return refuse("there is no group " + std::to_string(flow.group));
     one.group = kNone;
-    one.target = groups_[transfer.group].front();
+    one.target = groups_[flow.group].front();
   }
-  if (transfer.route != kNone) return refuse("the tables of RHiNET's switches know no routes of senders");
-  if (auto good = check_transfer(fabric_, wiring_, one); !good) return good;
-  const std::uint32_t index = transfers_.take();
-  const auto targets = transfer.group == kNone ? 1 : static_cast<std::uint32_t>(groups_[transfer.group].size());
-  transfers_[index] = {.transfer = transfer, .notices = targets + 1};
-  nodes_[transfer.source].send.primitives.push_back(index);
-  start_primitive(transfer.source);
+  if (flow.route != kNone) return refuse("the tables of RHiNET's switches know no routes of senders");
+  if (auto good = check_flow(fabric_, wiring_, one); !good) return good;
+  const std::uint32_t index = flows_.take();
+  const auto targets = flow.group == kNone ? 1 : static_cast<std::uint32_t>(groups_[flow.group].size());
+  flows_[index] = {.flow = flow, .notices = targets + 1};
+  nodes_[flow.source].send.primitives.push_back(index);
+  start_primitive(flow.source);
   return {};
 }
 
@@ -244,7 +244,7 @@ void RhinetNetwork::run_until(Picoseconds time) {
 Result<void> RhinetNetwork::run() {
   while (step()) {
   }
-  if (transfers_.live() == 0) return {};
+  if (flows_.live() == 0) return {};
   const std::string circle = find_deadlock();
   if (!circle.empty()) {
     return refuse("the fabric is deadlocked: " + circle, "more virtual lanes, or routes without a circle");
@@ -252,22 +252,22 @@ Result<void> RhinetNetwork::run() {
   for (std::uint32_t node = 0; node < fabric_.nodes; ++node) {
     const auto& left = nodes_[node].send.unacknowledged;
     if (left.empty()) continue;
-    return refuse(std::to_string(transfers_.live()) + " transfers wait for nodes that cannot be reached: " +
+    return refuse(std::to_string(flows_.live()) + " flows wait for nodes that cannot be reached: " +
                       fabric_.name_of_node(left.begin()->second.targets.front()) + " from " +
                       fabric_.name_of_node(node),
                   "plug the cables that were cut");
   }
-  return refuse(std::to_string(transfers_.live()) + " transfers wait for nodes without a cable");
+  return refuse(std::to_string(flows_.live()) + " flows wait for nodes without a cable");
 }
 
-void RhinetNetwork::note(PushMoment moment, Picoseconds time, std::uint32_t transfer) {
-  if (probe_ != nullptr) probe_->moment(moment, time, transfers_[transfer].transfer.cookie);
+void RhinetNetwork::note(PushMoment moment, Picoseconds time, std::uint32_t flow) {
+  if (probe_ != nullptr) probe_->moment(moment, time, flows_[flow].flow.cookie);
 }
 
-Transfer RhinetNetwork::notice_given(std::uint32_t index) {
-  const Transfer transfer = transfers_[index].transfer;
-  if (--transfers_[index].notices == 0) transfers_.give_back(index);
-  return transfer;
+Flow RhinetNetwork::notice_given(std::uint32_t index) {
+  const Flow flow = flows_[index].flow;
+  if (--flows_[index].notices == 0) flows_.give_back(index);
+  return flow;
 }
 
 std::uint64_t RhinetNetwork::packet_hops() const {

@@ -2,7 +2,7 @@
 // controller and network clocks (timing.hpp); switches are 8 x 8 crossbars with a slack buffer for each input and lane, copy
 // packets to many targets, and set up their own tables (maintainer.hpp), again whenever a cable is plugged or cut.
 //
-// Transfers of one source and lane reach each target in the order submitted, each once, whatever is cut meanwhile; for a node
+// Flows of one source and lane reach each target in the order submitted, each once, whatever is cut meanwhile; for a node
 // that cannot be reached they wait until it can. Nothing is dropped but what a cut or a new set of tables finds under way;
 // that is sent again from the memory of the source's interface, which keeps a packet until the target has acknowledged it.
 #pragma once
@@ -38,7 +38,7 @@ enum class PushMoment : std::uint8_t {
 };
 inline constexpr std::size_t kPushMoments = 12;
 
-// Like the report's logic analyser: told when the first packet of a transfer passes each moment.
+// Like the report's logic analyser: told when the first packet of a flow passes each moment.
 class PushProbe {
  public:
   virtual ~PushProbe() = default;
@@ -61,7 +61,7 @@ class RhinetNetwork final : public PacketModel {
   void probe(PushProbe* probe) { probe_ = probe; } // not owned; null = nobody
 
   Result<std::uint32_t> add_group(std::vector<std::uint32_t> nodes) override;
-  Result<void> submit(const Transfer& transfer) override;
+  Result<void> submit(const Flow& flow) override;
   void at(Picoseconds time, std::uint64_t cookie) override;
 
   // Now. What is on the cable is lost; its ends find out by handshakes that do not come, or come again.
@@ -98,8 +98,8 @@ class RhinetNetwork final : public PacketModel {
     fill,      // node, round: PCI bus for the next line from memory
     drain,     // node, round: local bus for it
     data_done, // node, round: the last line has left the local bus
-    flag,      // node, transfer: PCI bus for the flag
-    departed,  // transfer
+    flag,      // node, flow: PCI bus for the flag
+    departed,  // flow
     requested, // node, round: DMA for a packet that has come
     take,      // node, round: local bus for its next line
     write,     // node, round: PCI bus for it
@@ -167,8 +167,8 @@ class RhinetNetwork final : public PacketModel {
   void put_on_network(std::uint32_t node, Picoseconds first, Picoseconds last);
   void data_done(std::uint32_t node);
   void tell_sent(std::uint32_t number, Unacknowledged& packet);
-  void write_flag(std::uint32_t node, std::uint32_t transfer);
-  void depart(std::uint32_t transfer);
+  void write_flag(std::uint32_t node, std::uint32_t flow);
+  void depart(std::uint32_t flow);
   void acknowledged(std::uint32_t node, const RhinetPacket& by);
   void give_up_sending(std::uint32_t node);
 
@@ -194,8 +194,8 @@ class RhinetNetwork final : public PacketModel {
   void set_neighbours(std::uint32_t cable);
   [[nodiscard]] Picoseconds next_handshake(const End& end, int more) const;
 
-  void note(PushMoment moment, Picoseconds time, std::uint32_t transfer);
-  Transfer notice_given(std::uint32_t transfer); // of departure, or of arrival at one target
+  void note(PushMoment moment, Picoseconds time, std::uint32_t flow);
+  Flow notice_given(std::uint32_t flow); // of departure, or of arrival at one target
 
   Fabric fabric_;
   Wiring wiring_;
@@ -227,7 +227,7 @@ class RhinetNetwork final : public PacketModel {
   std::uint32_t rounds_under_way_ = 0; // set-up messages and detections still to come
   Pool<Happening> happenings_;
   Pool<RhinetPacket> packets_;
-  Pool<UnderWay> transfers_;
+  Pool<UnderWay> flows_;
   Pool<Mail> mail_;
 };
 

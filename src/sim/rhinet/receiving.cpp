@@ -52,7 +52,7 @@ void RhinetNetwork::go_on_receiving(std::uint32_t number) {
 void RhinetNetwork::dma_requested(std::uint32_t number) {
   const ReceiveUnit& unit = nodes_[number].receive;
   const RhinetPacket& packet = packets_[buffers_[unit.buffer].held.front().packet];
-  note(PushMoment::receiver_dma_request, now_, packet.transfer);
+  note(PushMoment::receiver_dma_request, now_, packet.flow);
   const bool data = packet.lines > 0;
   push(data ? now_ + timing_.dma_request_to_local() : now_,
        {.what = data ? What::take : What::taken, .a = number, .b = unit.round});
@@ -80,12 +80,12 @@ void RhinetNetwork::take_line(std::uint32_t number) {
   const Picoseconds begin = node.local.begin(now_);
   const LineTimes moved = drain(begin + timing_.local(first, 0), timing_.controller, there);
   node.local.free = moved.back();
-  if (first) note(PushMoment::receiver_data_on_local_bus, begin, packet.transfer);
+  if (first) note(PushMoment::receiver_data_on_local_bus, begin, packet.flow);
   if (!timing_.overlap) {
     return push(moved.back() + timing_.pci * cycles::kIntoPci, {.what = What::write, .a = number, .b = unit.round});
   }
   const Picoseconds bus = node.pci.begin(begin);
-  if (first) note(PushMoment::receiver_pci_data_dma, bus, packet.transfer);
+  if (first) note(PushMoment::receiver_pci_data_dma, bus, packet.flow);
   unit.left_fifo = drain(bus + timing_.pci_write(0), timing_.pci, moved);
   const Picoseconds written = unit.left_fifo[static_cast<std::size_t>(words - 1)];
   node.pci.free = written;
@@ -102,7 +102,7 @@ void RhinetNetwork::write_line(std::uint32_t number) {
   const Picoseconds begin = node.pci.begin(now_);
   const Picoseconds end = begin + timing_.pci_write((bytes + kWordBytes - 1) / kWordBytes);
   node.pci.free = end;
-  if (unit.line == 0) note(PushMoment::receiver_pci_data_dma, begin, packet.transfer);
+  if (unit.line == 0) note(PushMoment::receiver_pci_data_dma, begin, packet.flow);
   if (++unit.line == packet.lines) return push(end, {.what = What::taken, .a = number, .b = unit.round});
   push(end - timing_.pci * cycles::kAlmostEmptyWords, {.what = What::take, .a = number, .b = unit.round});
 }
@@ -117,16 +117,15 @@ void RhinetNetwork::taken(std::uint32_t number) {
   const std::uint32_t buffer = unit.buffer;
   unit.buffer = kNone;
   if (is_new && recorder_ != nullptr) {
-    recorder_->span(
-        {Span::Part::receive_engine, number, unit.began, now_, transfers_[packet.transfer].transfer, packet.payload});
+    recorder_->span({Span::Part::receive_engine, number, unit.began, now_, flows_[packet.flow].flow, packet.payload});
   }
   take_out_first(buffer);
   acknowledge(number);
   receive_next(number);
   if (!is_new || !packet.last) return;
-  Transfer transfer = notice_given(packet.transfer);
-  transfer.target = number;
-  if (listener_ != nullptr) listener_->arrived(transfer);
+  Flow flow = notice_given(packet.flow);
+  flow.target = number;
+  if (listener_ != nullptr) listener_->arrived(flow);
 }
 
 // Acknowledgements have a way out and a lane of their own; while one waits, later ones of its stream replace it.
@@ -142,7 +141,7 @@ void RhinetNetwork::acknowledge(std::uint32_t number) {
   packets_[index] = {.users = 1,
                      .source = number,
                      .serial = serial,
-                     .transfer = kNone,
+                     .flow = kNone,
                      .payload = 0,
                      .lines = 0,
                      .header_bytes = fabric_.packets.header_bytes,

@@ -19,7 +19,7 @@ void RhinetNetwork::start_primitive(std::uint32_t number) {
   if (unit.decoding != kNone || unit.primitives.empty()) return;
   unit.decoding = unit.primitives.front();
   unit.primitives.pop_front();
-  unit.left = transfers_[unit.decoding].transfer.bytes;
+  unit.left = flows_[unit.decoding].flow.bytes;
   const Picoseconds begin = node.pci.begin(now_);
   const Picoseconds written = begin + timing_.primitive_write();
   node.pci.free = written;
@@ -34,12 +34,10 @@ void RhinetNetwork::prepare(std::uint32_t number) {
   unit.short_of_room = unit.prepared.size() == kMostPrepared;
   if (unit.short_of_room) return;
   const auto payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(unit.left, fabric_.packets.mtu));
-  const bool first = unit.left == transfers_[unit.decoding].transfer.bytes;
+  const bool first = unit.left == flows_[unit.decoding].flow.bytes;
   unit.left -= payload;
-  unit.prepared.push_back({.transfer = unit.decoding,
-                           .payload = payload,
-                           .dma_ready = now_ + timing_.dma_request(),
-                           .last = unit.left == 0});
+  unit.prepared.push_back(
+      {.flow = unit.decoding, .payload = payload, .dma_ready = now_ + timing_.dma_request(), .last = unit.left == 0});
   if (first) note(PushMoment::data_dma_request, now_, unit.decoding);
   push(now_ + timing_.header_out(), {.what = What::prepared, .a = number});
   if (unit.left > 0) return push(now_ + timing_.next_packet(), {.what = What::decoded, .a = number});
@@ -64,17 +62,17 @@ void RhinetNetwork::send_next(std::uint32_t number) {
     const Prepared next = unit.prepared.front();
     unit.prepared.pop_front();
     --unit.headers;
-    const Transfer& transfer = transfers_[next.transfer].transfer;
-    const bool group = transfer.group != kNone;
+    const Flow& flow = flows_[next.flow].flow;
+    const bool group = flow.group != kNone;
     unit.unacknowledged[++unit.serial] = {
-        .transfer = next.transfer,
+        .flow = next.flow,
         .payload = next.payload,
-        .lane = transfer.lane,
+        .lane = flow.lane,
         .last = next.last,
-        .read = transfer.payload == Payload::immediate || next.payload == 0,
+        .read = flow.payload == Payload::immediate || next.payload == 0,
         .told = false,
         .group = group,
-        .targets = group ? groups_[transfer.group] : std::vector<std::uint32_t>{transfer.target}};
+        .targets = group ? groups_[flow.group] : std::vector<std::uint32_t>{flow.target}};
     begin_packet(number, unit.serial, next.dma_ready);
     if (unit.short_of_room) prepare(number);
   }
@@ -95,7 +93,7 @@ bool RhinetNetwork::begin_packet(std::uint32_t number, std::uint64_t serial, Pic
   packets_[index] = {.users = 1,
                      .source = number,
                      .serial = serial,
-                     .transfer = what.transfer,
+                     .flow = what.flow,
                      .payload = what.payload,
                      .lines = (what.payload + kLineBytes - 1) / kLineBytes,
                      .header_bytes = fabric_.packets.header_bytes + map_bytes,
@@ -111,7 +109,7 @@ bool RhinetNetwork::begin_packet(std::uint32_t number, std::uint64_t serial, Pic
   unit.dma_ready = dma_ready;
   unit.began = now_;
   unit.left_fifo.fill(Picoseconds{0});
-  note(PushMoment::header_to_network, now_, what.transfer);
+  note(PushMoment::header_to_network, now_, what.flow);
   const Picoseconds header = wires_[node.inject].rate.time(packets_[index].header_bytes);
   SlackBuffer& way_out = buffers_[data_way_out(number)];
   way_out.held.push_back({.packet = index, .cells = {{now_, now_ + header}}, .branches = {}});
@@ -132,10 +130,10 @@ void RhinetNetwork::way_is_free(std::uint32_t number) {
 void RhinetNetwork::fill(std::uint32_t number) {
   RhinetNode& node = nodes_[number];
   SendUnit& unit = node.send;
-  const std::uint32_t transfer = unit.unacknowledged[unit.current].transfer;
+  const std::uint32_t flow = unit.unacknowledged[unit.current].flow;
   const Picoseconds begin = node.pci.begin(now_);
   const bool first = unit.line == 0;
-  if (first) note(PushMoment::pci_data_dma, begin, transfer);
+  if (first) note(PushMoment::pci_data_dma, begin, flow);
   if (!timing_.overlap) {
     node.pci.free = begin + timing_.read_line();
     return push(node.pci.free, {.what = What::drain, .a = number, .b = unit.round});
@@ -147,7 +145,7 @@ void RhinetNetwork::fill(std::uint32_t number) {
   unit.left_fifo = drain(local + timing_.local(first, 0), timing_.controller, in);
   node.pci.free = in.back();
   node.local.free = unit.left_fifo.back();
-  if (first) note(PushMoment::data_on_local_bus, local, transfer);
+  if (first) note(PushMoment::data_on_local_bus, local, flow);
   put_on_network(number, unit.left_fifo.front(), unit.left_fifo.back());
   const bool more = ++unit.line < unit.lines;
   push(more ? in.back() : unit.left_fifo.back(),
@@ -164,7 +162,7 @@ void RhinetNetwork::drain_line(std::uint32_t number) {
   const Picoseconds words = begin + timing_.local(first, 0);
   const Picoseconds end = words + timing_.local(false, kLineWords);
   node.local.free = end;
-  if (first) note(PushMoment::data_on_local_bus, begin, what.transfer);
+  if (first) note(PushMoment::data_on_local_bus, begin, what.flow);
   put_on_network(number, words + timing_.local(false, 1), end);
   if (++unit.line == unit.lines) return push(end, {.what = What::data_done, .a = number, .b = unit.round});
   if (what.read) return push(end, {.what = What::drain, .a = number, .b = unit.round});
@@ -176,7 +174,7 @@ void RhinetNetwork::drain_line(std::uint32_t number) {
 void RhinetNetwork::put_on_network(std::uint32_t number, Picoseconds first, Picoseconds last) {
   const SendUnit& unit = nodes_[number].send;
   const Cell cell{first + timing_.through(), last + timing_.through() + timing_.network * cycles::kWord};
-  if (unit.line == 0) note(PushMoment::data_to_network, cell.begin, unit.unacknowledged.at(unit.current).transfer);
+  if (unit.line == 0) note(PushMoment::data_to_network, cell.begin, unit.unacknowledged.at(unit.current).flow);
   Held& held = buffers_[data_way_out(number)].held.back();
   held.cells.push_back(cell);
   for (Branch& branch : held.branches) {
@@ -191,8 +189,7 @@ void RhinetNetwork::data_done(std::uint32_t number) {
   packet.read = true;
   unit.current = 0;
   if (!packet.told && recorder_ != nullptr) {
-    recorder_->span(
-        {Span::Part::send_engine, number, unit.began, now_, transfers_[packet.transfer].transfer, packet.payload});
+    recorder_->span({Span::Part::send_engine, number, unit.began, now_, flows_[packet.flow].flow, packet.payload});
   }
   tell_sent(number, packet);
   if (packet.targets.empty()) unit.unacknowledged.erase(found);
@@ -202,24 +199,24 @@ void RhinetNetwork::data_done(std::uint32_t number) {
 // The host is told once, of the last packet.
 void RhinetNetwork::tell_sent(std::uint32_t number, Unacknowledged& packet) {
   if (std::exchange(packet.told, true) || !packet.last) return;
-  if (transfers_[packet.transfer].transfer.payload != Payload::memory)
-    return push(now_, {.what = What::departed, .a = packet.transfer});
+  if (flows_[packet.flow].flow.payload != Payload::memory)
+    return push(now_, {.what = What::departed, .a = packet.flow});
   const Picoseconds request = now_ + timing_.to_flag_request();
-  note(PushMoment::flag_dma_request, request, packet.transfer);
-  push(request + timing_.flag_to_pci(), {.what = What::flag, .a = number, .b = packet.transfer});
+  note(PushMoment::flag_dma_request, request, packet.flow);
+  push(request + timing_.flag_to_pci(), {.what = What::flag, .a = number, .b = packet.flow});
 }
 
-void RhinetNetwork::write_flag(std::uint32_t number, std::uint32_t transfer) {
+void RhinetNetwork::write_flag(std::uint32_t number, std::uint32_t flow) {
   Bus& pci = nodes_[number].pci;
   const Picoseconds begin = pci.begin(now_);
   pci.free = begin + timing_.pci_write(1);
-  note(PushMoment::pci_flag_write, begin, transfer);
-  push(pci.free, {.what = What::departed, .a = transfer});
+  note(PushMoment::pci_flag_write, begin, flow);
+  push(pci.free, {.what = What::departed, .a = flow});
 }
 
 void RhinetNetwork::depart(std::uint32_t index) {
-  const Transfer transfer = notice_given(index);
-  if (listener_ != nullptr) listener_->departed(transfer);
+  const Flow flow = notice_given(index);
+  if (listener_ != nullptr) listener_->departed(flow);
 }
 
 // All that the target has taken up to that serial need not be kept for it.

@@ -106,27 +106,27 @@ class Traffic : public Listener {
       const auto source = static_cast<std::uint32_t>(random_() % nodes);
       const auto lane = static_cast<std::uint16_t>(random_() % 2);
       std::vector<std::uint32_t> targets{static_cast<std::uint32_t>(random_() % nodes)};
-      Transfer transfer{.source = source,
-                        .target = targets[0],
-                        .bytes = random_() % 3 == 0 ? random_() % 20'000 : random_() % 200,
-                        .cookie = ++sent_,
-                        .lane = lane,
-                        .payload = random_() % 4 == 0 ? Payload::immediate : Payload::memory};
+      Flow flow{.source = source,
+                .target = targets[0],
+                .bytes = random_() % 3 == 0 ? random_() % 20'000 : random_() % 200,
+                .cookie = ++sent_,
+                .lane = lane,
+                .payload = random_() % 4 == 0 ? Payload::immediate : Payload::memory};
       if (random_() % 4 == 0) {
         for (std::uint64_t more = random_() % 6; more > 0; --more) {
           targets.push_back(static_cast<std::uint32_t>(random_() % nodes));
         }
         std::ranges::sort(targets);
         targets.erase(std::ranges::unique(targets).begin(), targets.end());
-        transfer.group = *network_.add_group(targets);
+        flow.group = *network_.add_group(targets);
       }
-      ASSERT_TRUE(network_.submit(transfer));
+      ASSERT_TRUE(network_.submit(flow));
       for (const std::uint32_t target : targets) expected_[{source, target, lane}].push_back(sent_);
     }
   }
-  void departed(const Transfer& transfer) override { EXPECT_TRUE(departed_.insert(transfer.cookie).second); }
-  void arrived(const Transfer& transfer) override {
-    arrived_[{transfer.source, transfer.target, transfer.lane}].push_back(transfer.cookie);
+  void departed(const Flow& flow) override { EXPECT_TRUE(departed_.insert(flow.cookie).second); }
+  void arrived(const Flow& flow) override {
+    arrived_[{flow.source, flow.target, flow.lane}].push_back(flow.cookie);
     ++arrivals_;
   }
   void timer(std::uint64_t) override {}

@@ -156,7 +156,7 @@ void RhinetNetwork::sent(std::uint32_t index) {
   }
   if (recorder_ != nullptr && !packets_[held.packet].acknowledgement) {
     const RhinetPacket& packet = packets_[held.packet];
-    recorder_->span({Span::Part::link, index, wire.began, now_, transfers_[packet.transfer].transfer, packet.bytes()});
+    recorder_->span({Span::Part::link, index, wire.began, now_, flows_[packet.flow].flow, packet.bytes()});
   }
   if (over) take_out_first(from);
   grant(index);

@@ -114,7 +114,7 @@ LineTimes fill_behind(Picoseconds start, const LineTimes& due, const LineTimes& 
 // The local bus behind it, from `start` on: word by word, none before it is in.
 LineTimes drain(Picoseconds start, Picoseconds cycle, const LineTimes& in);
 
-// Sustained bytes per second of long transfers, from the slowest part; the closed form of what the simulation does.
+// Sustained bytes per second of long flows, from the slowest part; the closed form of what the simulation does.
 // A line takes: the sending interface, the receiving interface, the network with its share of the header.
 struct RhinetBandwidth {
   double sender = 0;

@@ -172,10 +172,10 @@ void Interconnect::send(std::uint32_t index, Simulated& from, ir::Peer to, std::
   if (!submitted) set_alarm(now(), Alarm::timeout, index); // no way leads there
 }
 
-void Interconnect::arrived(const sim::Transfer& transfer) {
-  const auto index = static_cast<std::uint32_t>(transfer.cookie);
+void Interconnect::arrived(const sim::Flow& flow) {
+  const auto index = static_cast<std::uint32_t>(flow.cookie);
   if (!flights_[index].group.empty()) {
-    if (transfer.group != sim::kNone) return arrived_at_group(index, transfer.target);
+    if (flow.group != sim::kNone) return arrived_at_group(index, flow.target);
     return member_answered(index, ir::Status::ok);
   }
   if (flights_[index].leg == Leg::there)

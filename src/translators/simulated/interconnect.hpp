@@ -1,4 +1,4 @@
-// The peers of one simulated job and the network between them, in virtual time. Commands become transfers of the packet
+// The peers of one simulated job and the network between them, in virtual time. Commands become flows of the packet
 // model, there and back; memory changes at the moment when the last byte has arrived. One thread.
 //
 //   put        data ->                    then, if signalled, <- acknowledgement
@@ -101,9 +101,9 @@ class Interconnect final : private sim::Listener {
   [[nodiscard]] ir::Status absence_of(ir::Peer peer) const;
   void set_alarm(sim::Picoseconds time, Alarm alarm, std::uint64_t number);
 
-  void departed(const sim::Transfer&) override {}
+  void departed(const sim::Flow&) override {}
   [[nodiscard]] bool hears_departures() const override { return false; }
-  void arrived(const sim::Transfer& transfer) override;
+  void arrived(const sim::Flow& flow) override;
   void timer(std::uint64_t cookie) override;
 
   std::unique_ptr<sim::PacketModel> owned_network_;

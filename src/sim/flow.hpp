@@ -16,7 +16,7 @@ enum class Payload : std::uint8_t {
   immediate, // came with the command: control packets, acknowledgements
 };
 
-struct Transfer {
+struct Flow {
   std::uint32_t source = 0;    // node
   std::uint32_t target = 0;    // node
   std::uint64_t bytes = 0;     // 0 is a packet with nothing but its header
@@ -34,8 +34,8 @@ struct Transfer {
 class Listener {
  public:
   virtual ~Listener() = default;
-  virtual void departed(const Transfer& transfer) = 0; // the source's memory may be used again
-  virtual void arrived(const Transfer& transfer) = 0;  // all bytes are in the target's memory
+  virtual void departed(const Flow& flow) = 0; // the source's memory may be used again
+  virtual void arrived(const Flow& flow) = 0;  // all bytes are in the target's memory
   virtual void timer(std::uint64_t cookie) = 0;
 
   // False: departed need not be called, which saves the events for it. Asked when the listener is set.
@@ -43,9 +43,9 @@ class Listener {
 };
 
 // Refuses what names a node, engine, lane or LID that is not there, or a LID that leads nowhere from the source.
-Result<void> check_transfer(const Fabric& fabric, const Wiring& wiring, const Transfer& transfer);
+Result<void> check_flow(const Fabric& fabric, const Wiring& wiring, const Flow& flow);
 
 // With the LID and the receive engine that stand for "any".
-Transfer with_defaults(const Fabric& fabric, Transfer transfer);
+Flow with_defaults(const Fabric& fabric, Flow flow);
 
 } // namespace heddle::sim
