@@ -31,10 +31,10 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-bool is_free(const Network& network, const JobHosts& job) {
+bool is_free(const Subnet& subnet, const JobHosts& job) {
   const Pattern pattern = Pattern::shift(job.nodes());
-  const Selection selection = select_colouring(network, job, pattern);
-  const auto report = check_load(network, job, selection, pattern);
+  const Selection selection = select_colouring(subnet, job, pattern);
+  const auto report = check_load(subnet, job, selection, pattern);
   return report && report->hot_spots.empty();
 }
 
@@ -47,8 +47,8 @@ int main(int count, char** arguments) {
     std::fputs("usage: plan_time TREE REPETITIONS\n", stderr);
     return 2;
   }
-  const Network network = make_network(build_tree(*shape)).value();
-  const JobHosts job = whole_job(network.fabric);
+  const Subnet subnet = make_subnet(build_tree(*shape)).value();
+  const JobHosts job = whole_job(subnet.fabric);
   const Pattern pattern = Pattern::shift(job.nodes());
   std::vector<double> tables;
   std::vector<double> colouring;
@@ -56,10 +56,10 @@ int main(int count, char** arguments) {
   bool whole_is_free = true;
   for (int i = 0; i < repetitions; ++i) {
     Selection selection(0);
-    tables.push_back(milliseconds([&] { (void)make_network(network.fabric); }));
-    colouring.push_back(milliseconds([&] { selection = select_colouring(network, job, pattern); }));
+    tables.push_back(milliseconds([&] { (void)make_subnet(subnet.fabric); }));
+    colouring.push_back(milliseconds([&] { selection = select_colouring(subnet, job, pattern); }));
     check.push_back(
-        milliseconds([&] { whole_is_free = check_load(network, job, selection, pattern)->hot_spots.empty(); }));
+        milliseconds([&] { whole_is_free = check_load(subnet, job, selection, pattern)->hot_spots.empty(); }));
   }
   const int sets = std::max(3, static_cast<int>(60'000 / (job.nodes() * job.nodes() / 100 + 1)));
   std::mt19937 dice(1);
@@ -68,12 +68,12 @@ int main(int count, char** arguments) {
     std::vector<HostIndex> hosts = job.hosts;
     std::ranges::shuffle(hosts, dice);
     hosts.resize(2 + dice() % (hosts.size() - 1));
-    free += is_free(network, make_job(network.fabric, hosts).value()) ? 1 : 0;
+    free += is_free(subnet, make_job(subnet.fabric, hosts).value()) ? 1 : 0;
   }
   std::printf(
       "{\"tables_ms\": %.3f, \"colouring_ms\": %.3f, \"check_ms\": %.3f, \"whole_is_free\": %s, \"free\": %d, "
       "\"sets\": %d, \"limit\": \"%s\"}\n",
       median(tables), median(colouring), median(check), whole_is_free ? "true" : "false", free, sets,
-      network.lids.limit.c_str());
+      subnet.lids.limit.c_str());
   return 0;
 }

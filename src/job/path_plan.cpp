@@ -45,23 +45,23 @@ Result<std::pair<std::string, routing::LidRule>> split_topology(const std::strin
   return std::pair(topology.substr(0, at), *rule);
 }
 
-Result<routing::Network> open_network(const std::string& topology, std::uint32_t lmc) {
+Result<routing::Subnet> open_subnet(const std::string& topology, std::uint32_t lmc) {
   const auto parts = split_topology(topology);
   if (!parts) return std::unexpected(parts.error());
   auto fabric = open_fabric(parts->first);
   if (!fabric) return std::unexpected(fabric.error());
-  return routing::make_network(std::move(*fabric), lmc, parts->second);
+  return routing::make_subnet(std::move(*fabric), lmc, parts->second);
 }
 
 // The host that each process is on.
-Result<std::vector<routing::HostIndex>> find_hosts(const routing::Network& network, const std::string& topology,
+Result<std::vector<routing::HostIndex>> find_hosts(const routing::Subnet& subnet, const std::string& topology,
                                                    std::span<const routing::Location> locations) {
   std::vector<routing::HostIndex> hosts;
   for (std::size_t rank = 0; rank < locations.size(); ++rank) {
     const routing::Location& location = locations[rank];
-    const std::uint32_t host = (location.base_lid >> network.lids.lmc) - 1;
-    const bool there = location.lmc == network.lids.lmc && host < network.lids.hosts &&
-                       network.lids.lid(host, 0) == location.base_lid && network.fabric.hosts[host].present;
+    const std::uint32_t host = (location.base_lid >> subnet.lids.lmc) - 1;
+    const bool there = location.lmc == subnet.lids.lmc && host < subnet.lids.hosts &&
+                       subnet.lids.lid(host, 0) == location.base_lid && subnet.fabric.hosts[host].present;
     if (!there)
       return std::unexpected(wrong("topology",
                                    "rank " + std::to_string(rank) + " has LID " + std::to_string(location.base_lid) +
@@ -103,16 +103,16 @@ Result<PathPlan> PathPlan::plan_anew(const std::string& topology, const std::str
                                      std::span<const routing::Location> locations) {
   const auto way = routing::parse_method(method);
   if (!way) return std::unexpected(of_option("paths", way.error()));
-  const auto network = open_network(topology, locations.empty() ? 0 : locations.front().lmc);
-  if (!network) return std::unexpected(of_option("topology", network.error()));
-  const auto host_of = find_hosts(*network, topology, locations);
+  const auto subnet = open_subnet(topology, locations.empty() ? 0 : locations.front().lmc);
+  if (!subnet) return std::unexpected(of_option("topology", subnet.error()));
+  const auto host_of = find_hosts(*subnet, topology, locations);
   if (!host_of) return std::unexpected(host_of.error());
   std::vector<routing::HostIndex> hosts = *host_of;
   std::ranges::sort(hosts);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  const auto job = routing::make_job(network->fabric, hosts);
+  const auto job = routing::make_job(subnet->fabric, hosts);
   if (!job) return std::unexpected(of_option("topology", job.error()));
-  const auto selection = routing::select(*network, *job, *way, routing::Pattern::shift(job->nodes()));
+  const auto selection = routing::select(*subnet, *job, *way, routing::Pattern::shift(job->nodes()));
   if (!selection) return std::unexpected(of_option("paths", selection.error()));
 
   PathPlan paths;

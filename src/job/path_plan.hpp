@@ -33,7 +33,7 @@ class PathPlan {
                                     std::span<const routing::Location> locations);
 
   std::uint32_t nodes_ = 0;
-  std::vector<std::uint32_t> node_of_; // [rank] -> node of the job, in the order of the network
+  std::vector<std::uint32_t> node_of_; // [rank] -> node of the job, in the order of the fabric
   std::vector<std::uint8_t> offsets_;  // [source node * nodes + destination node]
 };
 

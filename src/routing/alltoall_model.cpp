@@ -6,7 +6,7 @@
 
 namespace heddle::routing {
 
-Result<AlltoallSpeed> alltoall_speed(const Network& network, const JobHosts& job, const Selection& selection,
+Result<AlltoallSpeed> alltoall_speed(const Subnet& subnet, const JobHosts& job, const Selection& selection,
                                      const AlltoallMachine& machine) {
   const std::uint32_t n = job.nodes();
   if (n < 2)
@@ -17,7 +17,7 @@ Result<AlltoallSpeed> alltoall_speed(const Network& network, const JobHosts& job
   std::vector<double> end(n);
   std::uint64_t in_step = 0;
   AlltoallSpeed speed;
-  StageLoads loads(network, job);
+  StageLoads loads(subnet, job);
   Stage stage;
   for (std::size_t i = 0; i < pattern.stages(); ++i) {
     pattern.fill(i, stage);

@@ -34,7 +34,7 @@ struct AlltoallSpeed {
 };
 
 // The shift pattern on this selection. bad_argument for a job of one node, which has nothing to exchange.
-Result<AlltoallSpeed> alltoall_speed(const Network& network, const JobHosts& job, const Selection& selection,
+Result<AlltoallSpeed> alltoall_speed(const Subnet& subnet, const JobHosts& job, const Selection& selection,
                                      const AlltoallMachine& machine = {});
 
 } // namespace heddle::routing

@@ -28,15 +28,15 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Network& network, const JobHosts& job, const std::vector<bool>& allowed)
-      : network_(network),
+  Planner(const Subnet& subnet, const JobHosts& job, const std::vector<bool>& allowed)
+      : subnet_(subnet),
         job_(job),
         allowed_(allowed),
-        classes_(network, job, allowed),
-        bound_(network.fabric, network.up_paths, job),
-        loads_(network, job),
+        classes_(subnet, job, allowed),
+        bound_(subnet.fabric, subnet.up_paths, job),
+        loads_(subnet, job),
         selection_(job.nodes()),
-        levels_(network.fabric.levels) {}
+        levels_(subnet.fabric.levels) {}
 
   Selection run(const Pattern& pattern) {
     if (!pattern.is_shift()) chosen_.resize(std::size_t{job_.nodes()} * job_.nodes());
@@ -63,7 +63,7 @@ class Planner {
     if (free && plan_regular()) return;
     const std::uint32_t bound = std::max(1U, bound_.of(stage_));
     if (free && plan_conventional() <= bound) return;
-    if (network_.fabric.levels == 2)
+    if (subnet_.fabric.levels == 2)
       plan_from_lists(bound);
     else
       plan_one_by_one();
@@ -106,12 +106,12 @@ class Planner {
     const std::uint32_t largest = ascend(0, 0, every_flow_);
     bool all = true;
     for (std::size_t i = 0; i < crossing_.size(); ++i) {
-      const auto offset = network_.lids.offset(job_.hosts[crossing_[i].to], up_path_[i]);
+      const auto offset = subnet_.lids.offset(job_.hosts[crossing_[i].to], up_path_[i]);
       if (offset) selection_.set(crossing_[i].from, crossing_[i].to, *offset);
       all = all && offset;
     }
     if (!all) return false;
-    if (largest <= 1 || network_.fabric.levels == 2) return true;
+    if (largest <= 1 || subnet_.fabric.levels == 2) return true;
     const std::uint32_t bound = bound_.of(stage_);
     if (largest <= bound) return true;
     loads_.begin(stage_, selection_);
@@ -145,7 +145,7 @@ class Planner {
   std::uint32_t go_on(const Place& here, std::uint32_t depth, const std::vector<std::uint32_t>& colours) {
     Level& level = levels_[depth];
     const auto uplinks = static_cast<std::uint32_t>(here.next.size());
-    if (depth + 2 == network_.fabric.levels) { // at the roots nothing is left to choose
+    if (depth + 2 == subnet_.fabric.levels) { // at the roots nothing is left to choose
       for (std::size_t e = 0; e < colours.size(); ++e)
         up_path_[level.flows[e]] = classes_[here.next[colours[e] % uplinks]].up_path_by_key[key_[level.flows[e]]];
       return 0;
@@ -164,7 +164,7 @@ class Planner {
   std::uint32_t plan_conventional() {
     for (const Flow& flow : crossing_) {
       const HostIndex host = job_.hosts[flow.to];
-      selection_.set(flow.from, flow.to, network_.lids.offset(host, host % network_.lids.up_paths).value_or(0));
+      selection_.set(flow.from, flow.to, subnet_.lids.offset(host, host % subnet_.lids.up_paths).value_or(0));
     }
     loads_.begin(stage_, selection_);
     return loads_.largest();
@@ -177,13 +177,13 @@ class Planner {
     for (const Flow& flow : crossing_) level.edges.push_back({classes_.leaf(flow.from), classes_.leaf(flow.to)});
     const auto& ranks =
         level.colouring.colour(level.edges, classes_.leaves(), degree(level.edges, classes_.leaves()), {});
-    const std::uint32_t up_paths = network_.up_paths.count();
+    const std::uint32_t up_paths = subnet_.up_paths.count();
     const auto lists = [&](std::uint32_t e, std::uint32_t colour) { return usable(crossing_[e], colour % up_paths); };
     const auto& colours = list_colouring_.colour(level.edges, classes_.leaves(), ranks, up_paths * layers, lists);
     for (std::size_t e = 0; e < colours.size(); ++e)
       if (colours[e] != kNoColour)
         selection_.set(crossing_[e].from, crossing_[e].to,
-                       *network_.lids.offset(job_.hosts[crossing_[e].to], colours[e] % up_paths));
+                       *subnet_.lids.offset(job_.hosts[crossing_[e].to], colours[e] % up_paths));
     place_where([&](std::size_t e) { return colours[e] == kNoColour; });
   }
 
@@ -208,12 +208,12 @@ class Planner {
   }
 
   [[nodiscard]] bool usable(const Flow& flow, UpPath up_path) const {
-    return (allowed_.empty() || allowed_[up_path]) && network_.up_paths.open(job_.leaves[flow.from], up_path) &&
-           network_.up_paths.open(job_.leaves[flow.to], up_path) &&
-           network_.lids.offset(job_.hosts[flow.to], up_path).has_value();
+    return (allowed_.empty() || allowed_[up_path]) && subnet_.up_paths.open(job_.leaves[flow.from], up_path) &&
+           subnet_.up_paths.open(job_.leaves[flow.to], up_path) &&
+           subnet_.lids.offset(job_.hosts[flow.to], up_path).has_value();
   }
 
-  const Network& network_;
+  const Subnet& subnet_;
   const JobHosts& job_;
   const std::vector<bool>& allowed_;
   UpPathClasses classes_;
@@ -233,9 +233,9 @@ class Planner {
 
 } // namespace
 
-Selection select_colouring(const Network& network, const JobHosts& job, const Pattern& pattern,
+Selection select_colouring(const Subnet& subnet, const JobHosts& job, const Pattern& pattern,
                            const std::vector<bool>& allowed) {
-  return Planner(network, job, allowed).run(pattern);
+  return Planner(subnet, job, allowed).run(pattern);
 }
 
 } // namespace heddle::routing

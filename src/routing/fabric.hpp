@@ -46,7 +46,7 @@ struct Switch {
   std::vector<Peer> ports; // [0] stays empty
 };
 
-// Hosts in network order (all of a leaf together), switches by level, leaves first.
+// Hosts in the order of the fabric (all of a leaf together), switches by level, leaves first.
 struct Fabric {
   std::vector<Host> hosts;
   std::vector<Switch> switches;

@@ -15,9 +15,9 @@ void ibnetdiscover(Input& input) {
   if (!fabric) return demand_message(fabric.error());
   if (!failed.empty())
     if (const auto done = fail(*fabric, failed); !done) demand_message(done.error());
-  const auto network = make_network(std::move(*fabric));
-  if (!network) return demand_message(network.error());
-  demand(parse_lfts(lft_file(*network)).has_value(), "a written table can be read");
+  const auto subnet = make_subnet(std::move(*fabric));
+  if (!subnet) return demand_message(subnet.error());
+  demand(parse_lfts(lft_file(*subnet)).has_value(), "a written table can be read");
 }
 
 } // namespace heddle::fuzz

@@ -72,10 +72,10 @@ TEST(Ibnetdiscover, FindsTheTreeInWhatIsPrintedOfIt) {
 }
 
 TEST(Ibnetdiscover, PlansWithoutHotSpotsOnWhatItFound) {
-  const auto network = make_network(parse_ibnetdiscover(printed(testing::fabric_of("3-ary-3-tree"))).value());
+  const auto subnet = make_subnet(parse_ibnetdiscover(printed(testing::fabric_of("3-ary-3-tree"))).value());
   std::mt19937 dice(1);
-  const JobHosts job = testing::random_job(*network, 25, dice);
-  EXPECT_TRUE(testing::shift_load(*network, job, Method::colouring).hot_spots.empty());
+  const JobHosts job = testing::random_job(*subnet, 25, dice);
+  EXPECT_TRUE(testing::shift_load(*subnet, job, Method::colouring).hot_spots.empty());
 }
 
 TEST(Ibnetdiscover, FallsBackToIdsWhereDescriptionsRepeat) {

@@ -1,4 +1,4 @@
-// The hosts that one job runs on. Its nodes are numbered in network order, whatever order they were given in: that number is
+// The hosts that one job runs on. Its nodes are numbered in the order of the fabric, whatever order they were given in: that number is
 // the *local node*, the `s` and `d` of every table.
 #pragma once
 

@@ -21,17 +21,17 @@ void job_hosts(Input& input) {
     if (const auto done = fail(fabric, failed); !done) demand_message(done.error());
   const auto nodes = parse_node_list(input.line());
   if (!nodes) return demand_message(nodes.error());
-  const auto network = make_network(std::move(fabric), std::nullopt);
-  if (!network) return demand_message(network.error());
-  const auto job = make_job(network->fabric, *nodes);
+  const auto subnet = make_subnet(std::move(fabric), std::nullopt);
+  if (!subnet) return demand_message(subnet.error());
+  const auto job = make_job(subnet->fabric, *nodes);
   if (!job) return demand_message(job.error());
   const auto method = parse_method(input.line());
   if (!method) return demand_message(method.error());
   const auto pattern = parse_pattern(input.text(), job->nodes());
   if (!pattern) return demand_message(pattern.error());
-  const auto selection = select(*network, *job, *method, *pattern);
+  const auto selection = select(*subnet, *job, *method, *pattern);
   if (!selection) return demand_message(selection.error());
-  const auto load = check_load(*network, *job, *selection, *pattern);
+  const auto load = check_load(*subnet, *job, *selection, *pattern);
   if (!load) demand_message(load.error());
 }
 

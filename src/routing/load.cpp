@@ -10,17 +10,17 @@ namespace {
 // Counts one stage after the other, clearing only what was counted.
 class Counter {
  public:
-  Counter(const Network& network, const JobHosts& job, const Selection& selection)
-      : network_(network), job_(job), selection_(selection), links_(network.fabric), load_(links_.count()) {}
+  Counter(const Subnet& subnet, const JobHosts& job, const Selection& selection)
+      : subnet_(subnet), job_(job), selection_(selection), links_(subnet.fabric), load_(links_.count()) {}
 
   Result<void> count(const Stage& stage) {
     for (const LinkIndex link : touched_) load_[link] = 0;
     touched_.clear();
     for (const Flow& flow : stage) {
-      const Lid lid = lid_of(network_, job_, selection_, flow.from, flow.to);
+      const Lid lid = lid_of(subnet_, job_, selection_, flow.from, flow.to);
       const bool arrives =
-          follow(network_, job_.hosts[flow.from], job_.hosts[flow.to], lid, [&](SwitchIndex at, Port port) {
-            if (network_.fabric.switches[at].ports[port].kind != Peer::Kind::a_switch) return;
+          follow(subnet_, job_.hosts[flow.from], job_.hosts[flow.to], lid, [&](SwitchIndex at, Port port) {
+            if (subnet_.fabric.switches[at].ports[port].kind != Peer::Kind::a_switch) return;
             const LinkIndex link = links_.at(at, port);
             if (load_[link]++ == 0) touched_.push_back(link);
           });
@@ -37,12 +37,12 @@ class Counter {
  private:
   [[nodiscard]] Error lost(const Flow& flow, Lid lid) const {
     return {.code = ErrorCode::unreachable,
-            .fact = "packets from " + network_.fabric.hosts[job_.hosts[flow.from]].name + " to " +
-                    network_.fabric.hosts[job_.hosts[flow.to]].name + " (LID " + std::to_string(lid) +
+            .fact = "packets from " + subnet_.fabric.hosts[job_.hosts[flow.from]].name + " to " +
+                    subnet_.fabric.hosts[job_.hosts[flow.to]].name + " (LID " + std::to_string(lid) +
                     ") do not arrive: no path up and down the tree is left"};
   }
 
-  const Network& network_;
+  const Subnet& subnet_;
   const JobHosts& job_;
   const Selection& selection_;
   Links links_;
@@ -64,10 +64,10 @@ std::uint32_t LoadReport::overall_bound() const {
   return largest_of(bound);
 }
 
-Result<LoadReport> check_load(const Network& network, const JobHosts& job, const Selection& selection,
+Result<LoadReport> check_load(const Subnet& subnet, const JobHosts& job, const Selection& selection,
                               const Pattern& pattern) {
-  Counter counter(network, job, selection);
-  LoadBound bound(network.fabric, network.up_paths, job);
+  Counter counter(subnet, job, selection);
+  LoadBound bound(subnet.fabric, subnet.up_paths, job);
   LoadReport report;
   Stage stage;
   for (std::size_t i = 0; i < pattern.stages(); ++i) {
@@ -84,9 +84,9 @@ Result<LoadReport> check_load(const Network& network, const JobHosts& job, const
   return report;
 }
 
-Result<std::vector<std::uint32_t>> largest_by_link(const Network& network, const JobHosts& job,
+Result<std::vector<std::uint32_t>> largest_by_link(const Subnet& subnet, const JobHosts& job,
                                                    const Selection& selection, const Pattern& pattern) {
-  Counter counter(network, job, selection);
+  Counter counter(subnet, job, selection);
   std::vector<std::uint32_t> largest(counter.links());
   Stage stage;
   for (std::size_t i = 0; i < pattern.stages(); ++i) {

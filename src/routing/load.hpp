@@ -23,11 +23,11 @@ struct LoadReport {
 };
 
 // unreachable where a pair's LID does not lead to its host, with the two named.
-Result<LoadReport> check_load(const Network& network, const JobHosts& job, const Selection& selection,
+Result<LoadReport> check_load(const Subnet& subnet, const JobHosts& job, const Selection& selection,
                               const Pattern& pattern);
 
 // For each directed link (as Links numbers them) the largest load over all stages.
-Result<std::vector<std::uint32_t>> largest_by_link(const Network& network, const JobHosts& job,
+Result<std::vector<std::uint32_t>> largest_by_link(const Subnet& subnet, const JobHosts& job,
                                                    const Selection& selection, const Pattern& pattern);
 
 } // namespace heddle::routing

@@ -6,7 +6,7 @@
 namespace heddle::routing {
 
 struct Location {
-  std::uint32_t base_lid = 0; // 0: it is on no such network
+  std::uint32_t base_lid = 0; // 0: it is on no subnet
   std::uint32_t lmc = 0;
 
   friend bool operator==(const Location&, const Location&) = default;

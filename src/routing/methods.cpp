@@ -11,34 +11,34 @@ namespace heddle::routing {
 namespace {
 
 // Both fixed methods with their K: an offset for each destination, whatever the source.
-Selection select_conventional(const Network& network, const JobHosts& job) {
+Selection select_conventional(const Subnet& subnet, const JobHosts& job) {
   Selection selection(job.nodes());
   for (std::uint32_t d = 0; d < job.nodes(); ++d) {
     const HostIndex host = job.hosts[d];
-    const std::uint32_t offset = network.lids.offset(host, host % network.lids.up_paths).value_or(0);
+    const std::uint32_t offset = subnet.lids.offset(host, host % subnet.lids.up_paths).value_or(0);
     for (std::uint32_t s = 0; s < job.nodes(); ++s)
       if (!job.same_leaf(s, d)) selection.set(s, d, offset);
   }
   return selection;
 }
 
-Selection from_table(const Network& network, const JobHosts& job, const std::vector<UpPath>& table) {
+Selection from_table(const Subnet& subnet, const JobHosts& job, const std::vector<UpPath>& table) {
   Selection selection(job.nodes());
   for (std::uint32_t s = 0; s < job.nodes(); ++s)
     for (std::uint32_t d = 0; d < job.nodes(); ++d)
       if (!job.same_leaf(s, d))
-        selection.set(s, d, network.lids.offset(job.hosts[d], table[std::size_t{s} * job.nodes() + d]).value_or(0));
+        selection.set(s, d, subnet.lids.offset(job.hosts[d], table[std::size_t{s} * job.nodes() + d]).value_or(0));
   return selection;
 }
 
-Result<void> check_applies(const Network& network, Method method) {
+Result<void> check_applies(const Subnet& subnet, Method method) {
   const std::string name(to_string(method));
-  if (network.fabric.levels != 2)
+  if (subnet.fabric.levels != 2)
     return refuse(
-        "method " + name + " is defined for trees of two levels, this one has " + std::to_string(network.fabric.levels),
+        "method " + name + " is defined for trees of two levels, this one has " + std::to_string(subnet.fabric.levels),
         "use colouring or conventional");
-  if (!network.lids.complete())
-    return refuse("method " + name + " needs a LID for every up-path, but " + network.lids.limit,
+  if (!subnet.lids.complete())
+    return refuse("method " + name + " needs a LID for every up-path, but " + subnet.lids.limit,
                   "use colouring or conventional");
   return {};
 }
@@ -60,14 +60,14 @@ Result<Method> parse_method(std::string_view text) {
                 "expected conventional, node, pair or colouring");
 }
 
-Result<Selection> select(const Network& network, const JobHosts& job, Method method, const Pattern& pattern) {
+Result<Selection> select(const Subnet& subnet, const JobHosts& job, Method method, const Pattern& pattern) {
   if (method == Method::node || method == Method::pair)
-    if (auto applies = check_applies(network, method); !applies) return std::unexpected(applies.error());
+    if (auto applies = check_applies(subnet, method); !applies) return std::unexpected(applies.error());
   switch (method) {
-    case Method::conventional: return select_conventional(network, job);
-    case Method::node: return from_table(network, job, node_table(job.leaves, network.lids.up_paths));
-    case Method::pair: return from_table(network, job, pair_table(job.leaves, network.lids.up_paths));
-    case Method::colouring: return select_colouring(network, job, pattern);
+    case Method::conventional: return select_conventional(subnet, job);
+    case Method::node: return from_table(subnet, job, node_table(job.leaves, subnet.lids.up_paths));
+    case Method::pair: return from_table(subnet, job, pair_table(job.leaves, subnet.lids.up_paths));
+    case Method::colouring: return select_colouring(subnet, job, pattern);
   }
   return Selection(0);
 }

@@ -22,14 +22,14 @@ std::string_view to_string(Method method);
 Result<Method> parse_method(std::string_view text);
 
 // bad_argument: `node` and `pair` know two levels only, and need a LID for every up-path.
-Result<Selection> select(const Network& network, const JobHosts& job, Method method, const Pattern& pattern);
+Result<Selection> select(const Subnet& subnet, const JobHosts& job, Method method, const Pattern& pattern);
 
 // The root-switch tables of the reports, by themselves: leaf of each local node -> up-path of (s, d) at [s * nodes + d].
 std::vector<UpPath> node_table(std::span<const SwitchIndex> leaves, std::uint32_t k);
 std::vector<UpPath> pair_table(std::span<const SwitchIndex> leaves, std::uint32_t k);
 
 // `colouring`, using only some of the up-paths where `allowed` is not empty.
-Selection select_colouring(const Network& network, const JobHosts& job, const Pattern& pattern,
+Selection select_colouring(const Subnet& subnet, const JobHosts& job, const Pattern& pattern,
                            const std::vector<bool>& allowed = {});
 
 } // namespace heddle::routing

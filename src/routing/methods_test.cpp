@@ -12,67 +12,67 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::job_of;
-using testing::network_of;
 using testing::shift_load;
+using testing::subnet_of;
 
 // "2: leaf1->root0" for every hot spot, with its shift distance.
-std::vector<std::string> hot_spots(const Network& network, const JobHosts& job, Method method) {
-  const Links links(network.fabric);
+std::vector<std::string> hot_spots(const Subnet& subnet, const JobHosts& job, Method method) {
+  const Links links(subnet.fabric);
   std::vector<std::string> names;
-  for (const HotSpot& spot : shift_load(network, job, method).hot_spots)
-    names.push_back(std::to_string(spot.stage + 1) + ": " + links.name(network.fabric, spot.link));
+  for (const HotSpot& spot : shift_load(subnet, job, method).hot_spots)
+    names.push_back(std::to_string(spot.stage + 1) + ": " + links.name(subnet.fabric, spot.link));
   return names;
 }
 
 // Figure 2: any nodes. N3 -> N6 and N5 -> N9 meet on the link from LS1 to RS0 at distance 2.
 TEST(Methods, ConventionalHasTheHotSpotOfFigure2) {
-  const Network network = network_of("3-ary-2-tree");
-  EXPECT_THAT(hot_spots(network, job_of(network, "3,5,6,9"), Method::conventional), Contains("2: leaf1->root0"));
+  const Subnet subnet = subnet_of("3-ary-2-tree");
+  EXPECT_THAT(hot_spots(subnet, job_of(subnet, "3,5,6,9"), Method::conventional), Contains("2: leaf1->root0"));
 }
 
 // Figure 3: nodes in a row. N3 -> N6 and N5 -> N0 meet on the link from LS1 to RS0 at distance 3.
 TEST(Methods, ConventionalHasTheHotSpotOfFigure3) {
-  const Network network = network_of("3-ary-2-tree");
-  EXPECT_THAT(hot_spots(network, job_of(network, "0-7"), Method::conventional), Contains("3: leaf1->root0"));
-  EXPECT_THAT(hot_spots(network, job_of(network, "0,1,3,4,6,7,9,10"), Method::conventional), ElementsAre())
+  const Subnet subnet = subnet_of("3-ary-2-tree");
+  EXPECT_THAT(hot_spots(subnet, job_of(subnet, "0-7"), Method::conventional), Contains("3: leaf1->root0"));
+  EXPECT_THAT(hot_spots(subnet, job_of(subnet, "0,1,3,4,6,7,9,10"), Method::conventional), ElementsAre())
       << "the symmetric choice that the report gives instead";
 }
 
-// Figure 5 and section 4.2: local numbers in network order, M = Nln where it divides the number of nodes, else K.
+// Figure 5 and section 4.2: local numbers in the order of the fabric, M = Nln where it divides the number of nodes, else K.
 TEST(Methods, NodeChoosesByTheNumberWithinTheJob) {
-  const Network network = network_of("3-ary-2-tree", {}, "", kReportLids);
-  const JobHosts three = job_of(network, "0,3,6");
-  const Selection one_each = select(network, three, Method::node, Pattern::shift(3)).value();
+  const Subnet subnet = subnet_of("3-ary-2-tree", {}, "", kReportLids);
+  const JobHosts three = job_of(subnet, "0,3,6");
+  const Selection one_each = select(subnet, three, Method::node, Pattern::shift(3)).value();
   for (std::uint32_t d = 0; d < 3; ++d) EXPECT_EQ(one_each.offset((d + 1) % 3, d), 0) << "Nln = 1 divides 3";
 
-  const JobHosts six = job_of(network, "1,2,5,13,15,16");
-  const Selection two_each = select(network, six, Method::node, Pattern::shift(6)).value();
-  EXPECT_EQ(lid_of(network, six, two_each, 0, 3), 4 * (13 + 1) + 3 % 2) << "Nln = 2 divides 6: BaseLID(13) + 3 mod 2";
-  EXPECT_THAT(hot_spots(network, six, Method::node), ElementsAre());
-  EXPECT_FALSE(hot_spots(network, six, Method::conventional).empty());
+  const JobHosts six = job_of(subnet, "1,2,5,13,15,16");
+  const Selection two_each = select(subnet, six, Method::node, Pattern::shift(6)).value();
+  EXPECT_EQ(lid_of(subnet, six, two_each, 0, 3), 4 * (13 + 1) + 3 % 2) << "Nln = 2 divides 6: BaseLID(13) + 3 mod 2";
+  EXPECT_THAT(hot_spots(subnet, six, Method::node), ElementsAre());
+  EXPECT_FALSE(hot_spots(subnet, six, Method::conventional).empty());
 
-  const JobHosts five = job_of(network, "0,1,3,4,6");
-  const Selection uneven = select(network, five, Method::node, Pattern::shift(5)).value();
+  const JobHosts five = job_of(subnet, "0,1,3,4,6");
+  const Selection uneven = select(subnet, five, Method::node, Pattern::shift(5)).value();
   EXPECT_EQ(uneven.offset(0, 4), 4 % 3) << "Nln = 2 does not divide 5: M = K";
 }
 
 TEST(Methods, NodeFreesEightNodesThatCollideConventionally) {
-  const Network network = network_of("3-ary-2-tree");
-  const JobHosts eight = job_of(network, "3,4,5,7,8,10,12,14");
-  EXPECT_FALSE(hot_spots(network, eight, Method::conventional).empty());
-  EXPECT_THAT(hot_spots(network, eight, Method::node), ElementsAre());
+  const Subnet subnet = subnet_of("3-ary-2-tree");
+  const JobHosts eight = job_of(subnet, "3,4,5,7,8,10,12,14");
+  EXPECT_FALSE(hot_spots(subnet, eight, Method::conventional).empty());
+  EXPECT_THAT(hot_spots(subnet, eight, Method::node), ElementsAre());
 }
 
 // Section 5.3: full speed up to 12 nodes and for multiples of 6, with hot spots else; conventional and per-node alike.
 TEST(Methods, NodesInARowAreFreeUpToTwoLeavesAndForWholeLeaves) {
-  const Network network = network_of("6-ary-2-tree:30");
+  const Subnet subnet = subnet_of("6-ary-2-tree:30");
   for (std::uint32_t n = 3; n <= 30; ++n) {
-    const JobHosts job = job_of(network, "0-" + std::to_string(n - 1));
+    const JobHosts job = job_of(subnet, "0-" + std::to_string(n - 1));
     const bool free = n <= 12 || n % 6 == 0;
-    const LoadReport conventional = shift_load(network, job, Method::conventional);
+    const LoadReport conventional = shift_load(subnet, job, Method::conventional);
     EXPECT_EQ(conventional.hot_spots.empty(), free) << n;
-    EXPECT_EQ(shift_load(network, job, Method::node).largest, conventional.largest) << n;
-    EXPECT_TRUE(shift_load(network, job, Method::colouring).hot_spots.empty()) << n;
+    EXPECT_EQ(shift_load(subnet, job, Method::node).largest, conventional.largest) << n;
+    EXPECT_TRUE(shift_load(subnet, job, Method::colouring).hot_spots.empty()) << n;
   }
 }
 
@@ -112,14 +112,14 @@ TEST(Methods, PairStaysWhereNoRootIsIdle) {
 }
 
 TEST(Methods, RankAsTheReportsSay) {
-  const Network network = network_of("6-ary-2-tree:30");
+  const Subnet subnet = subnet_of("6-ary-2-tree:30");
   std::mt19937 dice(3);
   std::array<int, kMethods.size()> free{};
   constexpr int kSets = 300;
   for (int set = 0; set < kSets; ++set) {
-    const JobHosts job = testing::random_job(network, 16, dice);
+    const JobHosts job = testing::random_job(subnet, 16, dice);
     for (std::size_t m = 0; m < kMethods.size(); ++m)
-      free[m] += shift_load(network, job, kMethods[m]).hot_spots.empty() ? 1 : 0;
+      free[m] += shift_load(subnet, job, kMethods[m]).hot_spots.empty() ? 1 : 0;
   }
   EXPECT_LT(free[0], kSets / 20) << "conventional: hardly ever";
   EXPECT_NEAR(free[1], 0.67 * kSets, 0.09 * kSets) << "node: two of three";
@@ -129,8 +129,8 @@ TEST(Methods, RankAsTheReportsSay) {
 }
 
 TEST(Methods, ChooseTheSameWaysWhateverTheRuleOfLids) {
-  const Network spread = network_of("6-ary-2-tree:30");
-  const Network report = network_of("6-ary-2-tree:30", {}, "", kReportLids);
+  const Subnet spread = subnet_of("6-ary-2-tree:30");
+  const Subnet report = subnet_of("6-ary-2-tree:30", {}, "", kReportLids);
   std::mt19937 dice(14);
   for (int set = 0; set < 20; ++set) {
     const JobHosts job = testing::random_job(spread, 2 + dice() % 29, dice);
@@ -151,8 +151,8 @@ TEST(Methods, ChooseTheSameWaysWhateverTheRuleOfLids) {
 }
 
 TEST(Methods, SayWhereTheyDoNotApply) {
-  const Network deep = network_of("2-ary-3-tree");
-  const Network few = network_of("6-ary-2-tree:30", 1);
+  const Subnet deep = subnet_of("2-ary-3-tree");
+  const Subnet few = subnet_of("6-ary-2-tree:30", 1);
   const Pattern pattern = Pattern::shift(2);
   for (const Method method : {Method::node, Method::pair}) {
     EXPECT_THAT(select(deep, job_of(deep, "0,9"), method, pattern).error().fact,

@@ -58,16 +58,16 @@ std::optional<LftEntry> entry_of(std::string_view line) {
 
 } // namespace
 
-std::string lft_file(const Network& network) {
+std::string lft_file(const Subnet& subnet) {
   std::string text;
-  const Fabric& fabric = network.fabric;
+  const Fabric& fabric = subnet.fabric;
   for (SwitchIndex at = 0; at < fabric.switches.size(); ++at) {
     const Switch& one = fabric.switches[at];
     if (!one.present) continue;
-    text += "Unicast lids [0-" + std::to_string(network.tables.largest()) + "] of switch Lid " +
-            std::to_string(network.lids.switch_lid(at)) + " guid " + guid_text(one.guid) + " ('" + one.name + "'):\n";
-    for (std::uint32_t lid = 1; lid <= network.tables.largest(); ++lid) {
-      const Port port = network.tables.port(at, static_cast<Lid>(lid));
+    text += "Unicast lids [0-" + std::to_string(subnet.tables.largest()) + "] of switch Lid " +
+            std::to_string(subnet.lids.switch_lid(at)) + " guid " + guid_text(one.guid) + " ('" + one.name + "'):\n";
+    for (std::uint32_t lid = 1; lid <= subnet.tables.largest(); ++lid) {
+      const Port port = subnet.tables.port(at, static_cast<Lid>(lid));
       if (port != kUnset) text += lid_text(static_cast<Lid>(lid)) + " " + port_text(port) + "\n";
     }
     text += "\n";
@@ -75,15 +75,15 @@ std::string lft_file(const Network& network) {
   return text;
 }
 
-std::string guid2lid_file(const Network& network) {
+std::string guid2lid_file(const Subnet& subnet) {
   std::string text;
-  const Fabric& fabric = network.fabric;
+  const Fabric& fabric = subnet.fabric;
   for (HostIndex host = 0; host < fabric.hosts.size(); ++host)
     if (fabric.hosts[host].present)
-      text += guid_text(fabric.hosts[host].port_guid) + " " + lid_text(network.lids.lid(host, 0)) + " " +
-              lid_text(network.lids.lid(host, network.lids.per_host() - 1)) + "\n\n";
+      text += guid_text(fabric.hosts[host].port_guid) + " " + lid_text(subnet.lids.lid(host, 0)) + " " +
+              lid_text(subnet.lids.lid(host, subnet.lids.per_host() - 1)) + "\n\n";
   for (SwitchIndex at = 0; at < fabric.switches.size(); ++at) {
-    const std::string lid = lid_text(network.lids.switch_lid(at));
+    const std::string lid = lid_text(subnet.lids.switch_lid(at));
     if (fabric.switches[at].present) text += guid_text(fabric.switches[at].guid) + " " + lid + " " + lid + "\n\n";
   }
   return text;

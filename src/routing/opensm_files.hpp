@@ -7,10 +7,10 @@
 namespace heddle::routing {
 
 // For `opensm -R file -U`: the table of every switch, LID by LID; unset entries are left out.
-std::string lft_file(const Network& network);
+std::string lft_file(const Subnet& subnet);
 
 // For OpenSM's cache folder: port GUID, first and last LID of every host and switch, so that it gives out the planned LIDs.
-std::string guid2lid_file(const Network& network);
+std::string guid2lid_file(const Subnet& subnet);
 
 // For ibsim.
 std::string ibsim_file(const Fabric& fabric);

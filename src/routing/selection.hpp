@@ -24,9 +24,9 @@ class Selection {
   std::vector<std::uint8_t> offsets_;
 };
 
-inline Lid lid_of(const Network& network, const JobHosts& job, const Selection& selection, std::uint32_t s,
+inline Lid lid_of(const Subnet& subnet, const JobHosts& job, const Selection& selection, std::uint32_t s,
                   std::uint32_t d) {
-  return network.lids.lid(job.hosts[d], selection.offset(s, d));
+  return subnet.lids.lid(job.hosts[d], selection.offset(s, d));
 }
 
 } // namespace heddle::routing

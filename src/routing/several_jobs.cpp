@@ -17,11 +17,11 @@ struct Union {
   std::vector<std::vector<std::uint32_t>> node; // [job][local node of that job]
 };
 
-Union unite(const Network& network, const std::vector<JobHosts>& jobs) {
+Union unite(const Subnet& subnet, const std::vector<JobHosts>& jobs) {
   Union all;
   for (const JobHosts& job : jobs) all.job.hosts.insert(all.job.hosts.end(), job.hosts.begin(), job.hosts.end());
   std::ranges::sort(all.job.hosts);
-  for (const HostIndex host : all.job.hosts) all.job.leaves.push_back(network.fabric.hosts[host].leaf);
+  for (const HostIndex host : all.job.hosts) all.job.leaves.push_back(subnet.fabric.hosts[host].leaf);
   for (const JobHosts& job : jobs) {
     auto& nodes = all.node.emplace_back();
     for (const HostIndex host : job.hosts)
@@ -115,46 +115,46 @@ Result<void> check_disjoint(const std::vector<JobHosts>& jobs) {
   return {};
 }
 
-Result<JobsPlan> plan_alone(const Network& network, const std::vector<JobHosts>& jobs, Method method) {
+Result<JobsPlan> plan_alone(const Subnet& subnet, const std::vector<JobHosts>& jobs, Method method) {
   JobsPlan plan;
   for (const JobHosts& job : jobs) {
-    auto selection = select(network, job, method, Pattern::shift(job.nodes()));
+    auto selection = select(subnet, job, method, Pattern::shift(job.nodes()));
     if (!selection) return std::unexpected(std::move(selection).error());
     plan.selections.push_back(std::move(*selection));
   }
   return plan;
 }
 
-JobsPlan plan_together(const Network& network, const std::vector<JobHosts>& jobs) {
+JobsPlan plan_together(const Subnet& subnet, const std::vector<JobHosts>& jobs) {
   JobsPlan plan;
-  const Union all = unite(network, jobs);
+  const Union all = unite(subnet, jobs);
   const bool simple =
-      network.fabric.levels == 2 && network.lids.complete() && UpPathClasses(network, all.job, {}).regular();
+      subnet.fabric.levels == 2 && subnet.lids.complete() && UpPathClasses(subnet, all.job, {}).regular();
   std::vector<UpPath> open; // a failed root is no up-path to share out
-  for (UpPath up_path = 0; simple && up_path < network.up_paths.count(); ++up_path)
-    if (network.up_paths.open(all.job.leaves.front(), up_path)) open.push_back(up_path);
+  for (UpPath up_path = 0; simple && up_path < subnet.up_paths.count(); ++up_path)
+    if (subnet.up_paths.open(all.job.leaves.front(), up_path)) open.push_back(up_path);
   const auto shares = simple ? share_out_up_paths(jobs, static_cast<std::uint32_t>(open.size())) : std::nullopt;
   if (shares) {
     plan.separate = true;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      std::vector<bool> allowed(network.up_paths.count());
+      std::vector<bool> allowed(subnet.up_paths.count());
       for (std::size_t i = 0; i < open.size(); ++i) allowed[open[i]] = (*shares)[j][i];
-      plan.selections.push_back(select_colouring(network, jobs[j], Pattern::shift(jobs[j].nodes()), allowed));
+      plan.selections.push_back(select_colouring(subnet, jobs[j], Pattern::shift(jobs[j].nodes()), allowed));
     }
     return plan;
   }
-  const Selection whole = select_colouring(network, all.job, shifts_in_step(jobs, all));
+  const Selection whole = select_colouring(subnet, all.job, shifts_in_step(jobs, all));
   for (const auto& nodes : all.node) plan.selections.push_back(part_of(whole, nodes));
   return plan;
 }
 
-Result<JobsLoad> load_of_jobs(const Network& network, const std::vector<JobHosts>& jobs, const JobsPlan& plan) {
-  const Union all = unite(network, jobs);
-  const auto together = check_load(network, all.job, whole_of(plan.selections, all), shifts_in_step(jobs, all));
+Result<JobsLoad> load_of_jobs(const Subnet& subnet, const std::vector<JobHosts>& jobs, const JobsPlan& plan) {
+  const Union all = unite(subnet, jobs);
+  const auto together = check_load(subnet, all.job, whole_of(plan.selections, all), shifts_in_step(jobs, all));
   if (!together) return std::unexpected(together.error());
   std::vector<std::uint32_t> sum;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const auto own = largest_by_link(network, jobs[j], plan.selections[j], Pattern::shift(jobs[j].nodes()));
+    const auto own = largest_by_link(subnet, jobs[j], plan.selections[j], Pattern::shift(jobs[j].nodes()));
     if (!own) return std::unexpected(own.error());
     sum.resize(own->size());
     for (std::size_t link = 0; link < sum.size(); ++link) sum[link] += (*own)[link];

@@ -21,12 +21,12 @@ struct JobsPlan {
 Result<void> check_disjoint(const std::vector<JobHosts>& jobs);
 
 // Each as if it were alone.
-Result<JobsPlan> plan_alone(const Network& network, const std::vector<JobHosts>& jobs, Method method);
+Result<JobsPlan> plan_alone(const Subnet& subnet, const std::vector<JobHosts>& jobs, Method method);
 
 // By colouring, all in one. Jobs that share leaves get up-paths of their own where there are enough: then there is no hot spot
 // whatever stages they are at. Else all are coloured as one job, stage by stage: no hot spot while they keep step.
-JobsPlan plan_together(const Network& network, const std::vector<JobHosts>& jobs);
+JobsPlan plan_together(const Subnet& subnet, const std::vector<JobHosts>& jobs);
 
-Result<JobsLoad> load_of_jobs(const Network& network, const std::vector<JobHosts>& jobs, const JobsPlan& plan);
+Result<JobsLoad> load_of_jobs(const Subnet& subnet, const std::vector<JobHosts>& jobs, const JobsPlan& plan);
 
 } // namespace heddle::routing

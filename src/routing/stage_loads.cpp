@@ -30,7 +30,7 @@ bool StageLoads::begin(const Stage& stage, const Selection& selection) {
 std::uint32_t StageLoads::largest_on_path(const Flow& flow, const Selection& selection) const {
   std::uint32_t most = 0;
   if (!job_.same_leaf(flow.from, flow.to))
-    visit_links(network_, links_, job_, flow, selection.offset(flow.from, flow.to),
+    visit_links(subnet_, links_, job_, flow, selection.offset(flow.from, flow.to),
                 [&](LinkIndex link) { most = std::max(most, load_[link]); });
   return most;
 }
@@ -42,7 +42,7 @@ std::uint32_t StageLoads::largest() const {
 }
 
 bool StageLoads::add(const Flow& flow, std::uint32_t offset, std::int32_t change) {
-  return visit_links(network_, links_, job_, flow, offset, [&](LinkIndex link) {
+  return visit_links(subnet_, links_, job_, flow, offset, [&](LinkIndex link) {
     if (!listed_[link]) touched_.push_back(link);
     listed_[link] = true;
     load_[link] += static_cast<std::uint32_t>(change);
@@ -51,7 +51,7 @@ bool StageLoads::add(const Flow& flow, std::uint32_t offset, std::int32_t change
 
 std::uint32_t StageLoads::excess(const Flow& flow, std::uint32_t offset, std::uint32_t limit) const {
   std::uint32_t sum = 0;
-  const bool arrives = visit_links(network_, links_, job_, flow, offset, [&](LinkIndex link) {
+  const bool arrives = visit_links(subnet_, links_, job_, flow, offset, [&](LinkIndex link) {
     if (load_[link] >= limit) sum += load_[link] + 1 - limit;
   });
   return arrives ? sum : kDropped;
@@ -73,7 +73,7 @@ std::uint32_t StageLoads::draw(std::uint32_t below) {
 std::uint32_t StageLoads::best_offset(const Flow& flow, std::uint32_t present, std::uint32_t limit) {
   std::uint32_t least = UINT32_MAX;
   ties_.clear();
-  for (std::uint32_t offset = 0; offset < network_.lids.offsets(); ++offset) {
+  for (std::uint32_t offset = 0; offset < subnet_.lids.offsets(); ++offset) {
     if (offset == present) continue; // it must move: staying would keep the conflict
     const std::uint32_t cost = excess(flow, offset, limit);
     if (cost > least) continue;
@@ -87,7 +87,7 @@ std::uint32_t StageLoads::best_offset(const Flow& flow, std::uint32_t present, s
 void StageLoads::place(const Flow& flow, Selection& selection) {
   std::uint32_t chosen = 0;
   std::uint32_t least = UINT32_MAX;
-  for (std::uint32_t offset = 0; offset < network_.lids.offsets() && least > 0; ++offset) {
+  for (std::uint32_t offset = 0; offset < subnet_.lids.offsets() && least > 0; ++offset) {
     const std::uint32_t cost = excess(flow, offset, 1);
     if (cost >= least) continue;
     least = cost;

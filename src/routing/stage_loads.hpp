@@ -8,18 +8,18 @@ namespace heddle::routing {
 
 // Visits the links between switches that a flow passes on the LID at that offset; false where it does not arrive.
 template <typename Visit>
-bool visit_links(const Network& network, const Links& links, const JobHosts& job, const Flow& flow,
-                 std::uint32_t offset, Visit&& visit) {
+bool visit_links(const Subnet& subnet, const Links& links, const JobHosts& job, const Flow& flow, std::uint32_t offset,
+                 Visit&& visit) {
   const HostIndex to = job.hosts[flow.to];
-  return follow(network, job.hosts[flow.from], to, network.lids.lid(to, offset), [&](SwitchIndex at, Port port) {
-    if (network.fabric.switches[at].ports[port].kind == Peer::Kind::a_switch) visit(links.at(at, port));
+  return follow(subnet, job.hosts[flow.from], to, subnet.lids.lid(to, offset), [&](SwitchIndex at, Port port) {
+    if (subnet.fabric.switches[at].ports[port].kind == Peer::Kind::a_switch) visit(links.at(at, port));
   });
 }
 
 class StageLoads {
  public:
-  StageLoads(const Network& network, const JobHosts& job)
-      : network_(network), job_(job), links_(network.fabric), load_(links_.count()), listed_(links_.count()) {}
+  StageLoads(const Subnet& subnet, const JobHosts& job)
+      : subnet_(subnet), job_(job), links_(subnet.fabric), load_(links_.count()), listed_(links_.count()) {}
 
   // Starts a stage from what `selection` says of its flows. False where one of them does not arrive.
   bool begin(const Stage& stage, const Selection& selection);
@@ -43,7 +43,7 @@ class StageLoads {
   std::uint32_t best_offset(const Flow& flow, std::uint32_t present, std::uint32_t limit);
   std::uint32_t draw(std::uint32_t below);
 
-  const Network& network_;
+  const Subnet& subnet_;
   const JobHosts& job_;
   Links links_;
   std::vector<std::uint32_t> load_;

@@ -110,7 +110,7 @@ void Tables::route_to_switch(const Fabric& fabric, const LidPlan& lids, SwitchIn
     }
 }
 
-Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc, const LidRule& rule) {
+Result<Subnet> make_subnet(Fabric fabric, std::optional<std::uint32_t> lmc, const LidRule& rule) {
   const std::uint64_t lids_needed = std::uint64_t{fabric.hosts.size()} + fabric.switches.size();
   if (auto good = check_entries(fabric, lids_needed); !good) return std::unexpected(std::move(good).error());
   UpPaths up_paths(fabric);
@@ -118,12 +118,12 @@ Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc, co
   if (!lids) return std::unexpected(std::move(lids).error());
   if (auto good = check_entries(fabric, lids->largest()); !good) return std::unexpected(std::move(good).error());
   Tables tables(fabric, up_paths, *lids);
-  return Network{std::move(fabric), std::move(up_paths), std::move(*lids), std::move(tables)};
+  return Subnet{std::move(fabric), std::move(up_paths), std::move(*lids), std::move(tables)};
 }
 
 // Where one host of a leaf arrives, all do, at every offset: who can go up at all is sent up by an up-path that comes down again.
-Result<void> check_reachable(const Network& network) {
-  const Fabric& fabric = network.fabric;
+Result<void> check_reachable(const Subnet& subnet) {
+  const Fabric& fabric = subnet.fabric;
   std::vector<HostIndex> one_of_leaf;
   for (HostIndex host = 0; host < fabric.hosts.size(); ++host)
     if (fabric.hosts[host].present &&
@@ -132,7 +132,7 @@ Result<void> check_reachable(const Network& network) {
   if (one_of_leaf.empty()) return refuse("no host is left");
   for (const HostIndex from : one_of_leaf)
     for (const HostIndex to : one_of_leaf)
-      if (!follow(network, from, to, network.lids.lid(to, 0), [](SwitchIndex, Port) {}))
+      if (!follow(subnet, from, to, subnet.lids.lid(to, 0), [](SwitchIndex, Port) {}))
         return std::unexpected(Error{.code = ErrorCode::unreachable,
                                      .fact = "packets from " + fabric.hosts[from].name + " to " +
                                              fabric.hosts[to].name +

@@ -26,28 +26,28 @@ class Tables {
 };
 
 // All that is needed to send: the fabric, its up-paths, LIDs and tables.
-struct Network {
+struct Subnet {
   Fabric fabric;
   UpPaths up_paths;
   LidPlan lids;
   Tables tables;
 };
 
-Result<Network> make_network(Fabric fabric, std::optional<std::uint32_t> lmc = {},
-                             const LidRule& rule = kConventionalLids);
+Result<Subnet> make_subnet(Fabric fabric, std::optional<std::uint32_t> lmc = {},
+                           const LidRule& rule = kConventionalLids);
 
 // unreachable: hosts between which no path up and down the tree is left; bad_argument: no host at all.
-Result<void> check_reachable(const Network& network);
+Result<void> check_reachable(const Subnet& subnet);
 
 // Follows the tables from the host, switch by switch. Calls `visit(SwitchIndex, Port)` for every port that the packet leaves a
 // switch by; false where it is dropped, loops, or ends at another host than the LID's owner.
 template <typename Visit>
-bool follow(const Network& network, HostIndex from, HostIndex to, Lid lid, Visit&& visit) {
-  SwitchIndex at = network.fabric.hosts[from].leaf;
-  const std::uint32_t longest = 2 * network.fabric.levels; // up and down again
+bool follow(const Subnet& subnet, HostIndex from, HostIndex to, Lid lid, Visit&& visit) {
+  SwitchIndex at = subnet.fabric.hosts[from].leaf;
+  const std::uint32_t longest = 2 * subnet.fabric.levels; // up and down again
   for (std::uint32_t hop = 0; hop < longest; ++hop) {
-    const Port port = network.tables.port(at, lid);
-    const auto& ports = network.fabric.switches[at].ports;
+    const Port port = subnet.tables.port(at, lid);
+    const auto& ports = subnet.fabric.switches[at].ports;
     if (port == 0 || port >= ports.size()) return false;
     visit(at, port);
     const Peer& peer = ports[port];

@@ -1,4 +1,4 @@
-// What the tests of this room share: networks by name, node sets by lot.
+// What the tests of this room share: subnets by name, node sets by lot.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,35 +24,35 @@ inline Fabric fabric_of(std::string_view tree, std::string_view failed = "") {
   return fabric;
 }
 
-inline Network network_of(std::string_view tree, std::optional<std::uint32_t> lmc = {}, std::string_view failed = "",
-                          const LidRule& rule = kConventionalLids) {
-  auto network = make_network(fabric_of(tree, failed), lmc, rule);
-  EXPECT_TRUE(network) << network.error().message();
-  return std::move(network.value());
+inline Subnet subnet_of(std::string_view tree, std::optional<std::uint32_t> lmc = {}, std::string_view failed = "",
+                        const LidRule& rule = kConventionalLids) {
+  auto subnet = make_subnet(fabric_of(tree, failed), lmc, rule);
+  EXPECT_TRUE(subnet) << subnet.error().message();
+  return std::move(subnet.value());
 }
 
-inline JobHosts job_of(const Network& network, std::string_view nodes) {
-  return make_job(network.fabric, parse_node_list(nodes).value()).value();
+inline JobHosts job_of(const Subnet& subnet, std::string_view nodes) {
+  return make_job(subnet.fabric, parse_node_list(nodes).value()).value();
 }
 
 // `count` of the hosts that are present.
-inline JobHosts random_job(const Network& network, std::size_t count, std::mt19937& dice) {
-  std::vector<HostIndex> hosts = whole_job(network.fabric).hosts;
+inline JobHosts random_job(const Subnet& subnet, std::size_t count, std::mt19937& dice) {
+  std::vector<HostIndex> hosts = whole_job(subnet.fabric).hosts;
   std::ranges::shuffle(hosts, dice);
   hosts.resize(std::min(count, hosts.size()));
-  return make_job(network.fabric, hosts).value();
+  return make_job(subnet.fabric, hosts).value();
 }
 
-inline LoadReport load_of(const Network& network, const JobHosts& job, Method method, const Pattern& pattern) {
-  const auto selection = select(network, job, method, pattern);
+inline LoadReport load_of(const Subnet& subnet, const JobHosts& job, Method method, const Pattern& pattern) {
+  const auto selection = select(subnet, job, method, pattern);
   EXPECT_TRUE(selection) << selection.error().message();
-  auto report = check_load(network, job, selection.value(), pattern);
+  auto report = check_load(subnet, job, selection.value(), pattern);
   EXPECT_TRUE(report) << report.error().message();
   return std::move(report.value());
 }
 
-inline LoadReport shift_load(const Network& network, const JobHosts& job, Method method) {
-  return load_of(network, job, method, Pattern::shift(job.nodes()));
+inline LoadReport shift_load(const Subnet& subnet, const JobHosts& job, Method method) {
+  return load_of(subnet, job, method, Pattern::shift(job.nodes()));
 }
 
 } // namespace heddle::routing::testing

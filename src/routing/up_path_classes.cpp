@@ -9,13 +9,13 @@ namespace {
 constexpr UpPath kNoUpPath = UINT32_MAX;
 
 // The up-paths that the job may use: open from all its leaves. `even` turns false where one is open from some leaves only.
-std::vector<UpPath> open_up_paths(const Network& network, const std::vector<SwitchIndex>& leaves,
+std::vector<UpPath> open_up_paths(const Subnet& subnet, const std::vector<SwitchIndex>& leaves,
                                   const std::vector<bool>& allowed, bool& even) {
   std::vector<UpPath> up_paths;
-  for (UpPath up_path = 0; up_path < network.up_paths.count(); ++up_path) {
+  for (UpPath up_path = 0; up_path < subnet.up_paths.count(); ++up_path) {
     if (!allowed.empty() && !allowed[up_path]) continue;
     const auto open =
-        std::ranges::count_if(leaves, [&](SwitchIndex leaf) { return network.up_paths.open(leaf, up_path); });
+        std::ranges::count_if(leaves, [&](SwitchIndex leaf) { return subnet.up_paths.open(leaf, up_path); });
     if (open == std::ssize(leaves)) up_paths.push_back(up_path);
     even = even && (open == 0 || open == std::ssize(leaves));
   }
@@ -34,29 +34,29 @@ std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
 
 } // namespace
 
-UpPathClasses::UpPathClasses(const Network& network, const JobHosts& job, const std::vector<bool>& allowed)
-    : leaf_(numbered(job.leaves)), claimed_(network.fabric.switches.size()) {
+UpPathClasses::UpPathClasses(const Subnet& subnet, const JobHosts& job, const std::vector<bool>& allowed)
+    : leaf_(numbered(job.leaves)), claimed_(subnet.fabric.switches.size()) {
   for (std::size_t node = 0; node < job.leaves.size(); ++node)
     if (leaf_[node] == switches_.size()) switches_.push_back(job.leaves[node]);
-  if (network.fabric.levels < 2) {
+  if (subnet.fabric.levels < 2) {
     regular_ = false;
     return;
   }
-  const std::vector<UpPath> up_paths = open_up_paths(network, switches_, allowed, regular_);
+  const std::vector<UpPath> up_paths = open_up_paths(subnet, switches_, allowed, regular_);
   regular_ = regular_ && !up_paths.empty();
   if (regular_) {
     Standing start{.at = switches_, .combinations = 1};
     for (const UpPath up_path : up_paths) start.up_paths.push_back({up_path, 0});
-    add(network, start);
+    add(subnet, start);
   }
-  regular_ = regular_ && mirrored(network, up_paths);
+  regular_ = regular_ && mirrored(subnet, up_paths);
 }
 
-std::vector<std::uint32_t> UpPathClasses::uplinks(const Network& network, const Standing& standing) {
+std::vector<std::uint32_t> UpPathClasses::uplinks(const Subnet& subnet, const Standing& standing) {
   std::vector<std::uint32_t> result;
   for (const SwitchIndex here : standing.at) {
     std::vector<Port> ports;
-    for (const Traveller& one : standing.up_paths) ports.push_back(network.up_paths.up_port(here, one.up_path));
+    for (const Traveller& one : standing.up_paths) ports.push_back(subnet.up_paths.up_port(here, one.up_path));
     std::vector<std::uint32_t> seen = numbered(ports);
     if (result.empty())
       result = std::move(seen);
@@ -66,7 +66,7 @@ std::vector<std::uint32_t> UpPathClasses::uplinks(const Network& network, const 
   return result;
 }
 
-std::uint32_t UpPathClasses::add(const Network& network, const Standing& standing) {
+std::uint32_t UpPathClasses::add(const Subnet& subnet, const Standing& standing) {
   const auto index = static_cast<std::uint32_t>(places_.size());
   Place place{.unit = numbered(standing.at),
               .weight = standing.keys,
@@ -76,9 +76,9 @@ std::uint32_t UpPathClasses::add(const Network& network, const Standing& standin
   const auto begun = std::ranges::count_if(place.up_path_by_key, [](UpPath up_path) { return up_path != kNoUpPath; });
   if (begun != standing.combinations || !claim(standing.at)) regular_ = false;
   places_.push_back(std::move(place));
-  if (!regular_ || network.fabric.switches[standing.at.front()].level + 1 == network.fabric.levels) return index;
+  if (!regular_ || subnet.fabric.switches[standing.at.front()].level + 1 == subnet.fabric.levels) return index;
 
-  const std::vector<std::uint32_t> uplink = uplinks(network, standing);
+  const std::vector<std::uint32_t> uplink = uplinks(subnet, standing);
   const std::uint32_t count = *std::ranges::max_element(uplink) + 1;
   std::map<std::vector<SwitchIndex>, Standing> above; // the places that the uplinks lead to
   std::vector<const Standing*> leads_to(count);
@@ -86,7 +86,7 @@ std::uint32_t UpPathClasses::add(const Network& network, const Standing& standin
     const Traveller& one = standing.up_paths[i];
     std::vector<SwitchIndex> there;
     for (const SwitchIndex here : standing.at)
-      there.push_back(network.fabric.switches[here].ports[network.up_paths.up_port(here, one.up_path)].index);
+      there.push_back(subnet.fabric.switches[here].ports[subnet.up_paths.up_port(here, one.up_path)].index);
     Standing& next = above[there];
     next.at = std::move(there);
     next.keys = standing.keys * count;
@@ -96,7 +96,7 @@ std::uint32_t UpPathClasses::add(const Network& network, const Standing& standin
   }
   std::map<const Standing*, std::uint32_t> added;
   for (const Standing* next : leads_to)
-    if (!added.contains(next)) added[next] = add(network, *next);
+    if (!added.contains(next)) added[next] = add(subnet, *next);
   for (const Standing* next : leads_to) places_[index].next.push_back(added.at(next));
   return index;
 }
@@ -116,18 +116,18 @@ bool UpPathClasses::claim(const std::vector<SwitchIndex>& at) {
 }
 
 // Every cable up is also the cable down to all hosts below: checked at each switch on the way from each leaf.
-bool UpPathClasses::mirrored(const Network& network, const std::vector<UpPath>& up_paths) const {
+bool UpPathClasses::mirrored(const Subnet& subnet, const std::vector<UpPath>& up_paths) const {
   for (const SwitchIndex leaf : switches_) {
     HostIndex host = 0;
-    for (const Peer& peer : network.fabric.switches[leaf].ports)
+    for (const Peer& peer : subnet.fabric.switches[leaf].ports)
       if (peer.kind == Peer::Kind::host) host = peer.index;
     for (const UpPath up_path : up_paths) {
-      const auto offset = network.lids.offset(host, up_path);
+      const auto offset = subnet.lids.offset(host, up_path);
       if (!offset) continue; // nobody can take it to this host
       SwitchIndex at = leaf;
-      for (Port up = network.up_paths.up_port(at, up_path); up != 0; up = network.up_paths.up_port(at, up_path)) {
-        const Peer& above = network.fabric.switches[at].ports[up];
-        if (network.tables.port(above.index, network.lids.lid(host, *offset)) != above.port) return false;
+      for (Port up = subnet.up_paths.up_port(at, up_path); up != 0; up = subnet.up_paths.up_port(at, up_path)) {
+        const Peer& above = subnet.fabric.switches[at].ports[up];
+        if (subnet.tables.port(above.index, subnet.lids.lid(host, *offset)) != above.port) return false;
         at = above.index;
       }
     }

@@ -20,7 +20,7 @@ struct Place {
 class UpPathClasses {
  public:
   // `allowed` empty: all up-paths. Places exist only where the result is regular.
-  UpPathClasses(const Network& network, const JobHosts& job, const std::vector<bool>& allowed);
+  UpPathClasses(const Subnet& subnet, const JobHosts& job, const std::vector<bool>& allowed);
 
   [[nodiscard]] bool regular() const { return regular_; }
   [[nodiscard]] const Place& operator[](std::uint32_t index) const { return places_[index]; } // 0: at the leaves
@@ -42,11 +42,11 @@ class UpPathClasses {
     std::uint32_t keys = 1;        // all keys are below
     std::int64_t combinations = 0; // different keys, if every choice so far can be combined with every other
   };
-  std::uint32_t add(const Network& network, const Standing& standing);
+  std::uint32_t add(const Subnet& subnet, const Standing& standing);
   bool claim(const std::vector<SwitchIndex>& at);
   // [position in up-paths] -> uplink, numbered from 0, as every leaf must see it.
-  std::vector<std::uint32_t> uplinks(const Network& network, const Standing& standing);
-  [[nodiscard]] bool mirrored(const Network& network, const std::vector<UpPath>& up_paths) const;
+  std::vector<std::uint32_t> uplinks(const Subnet& subnet, const Standing& standing);
+  [[nodiscard]] bool mirrored(const Subnet& subnet, const std::vector<UpPath>& up_paths) const;
 
   bool regular_ = true;
   std::vector<std::uint32_t> leaf_;

@@ -17,9 +17,9 @@ namespace {
 
 using routing::Method;
 
-routing::Network network_of(const char* tree, std::uint32_t lmc,
-                            const routing::LidRule& rule = routing::kConventionalLids) {
-  return *routing::make_network(routing::build_tree(*routing::parse_tree(tree)), lmc, rule);
+routing::Subnet subnet_of(const char* tree, std::uint32_t lmc,
+                          const routing::LidRule& rule = routing::kConventionalLids) {
+  return *routing::make_subnet(routing::build_tree(*routing::parse_tree(tree)), lmc, rule);
 }
 
 // A switch that a packet passes: its level, and its number within the level. Where a tree is not complete, routing leaves out
@@ -41,11 +41,11 @@ Passed passed_in_simulation(const sim::Fabric& fabric, const sim::Wiring& wiring
   return passed;
 }
 
-Passed passed_by_tables(const routing::Network& network, std::uint32_t from, std::uint32_t to, routing::Lid lid) {
+Passed passed_by_tables(const routing::Subnet& subnet, std::uint32_t from, std::uint32_t to, routing::Lid lid) {
   Passed passed;
-  EXPECT_TRUE(routing::follow(network, from, to, lid, [&](routing::SwitchIndex at, routing::Port) {
-    const std::uint32_t level = network.fabric.switches[at].level;
-    passed.emplace_back(level, at - network.fabric.first_of_level(level));
+  EXPECT_TRUE(routing::follow(subnet, from, to, lid, [&](routing::SwitchIndex at, routing::Port) {
+    const std::uint32_t level = subnet.fabric.switches[at].level;
+    passed.emplace_back(level, at - subnet.fabric.first_of_level(level));
   }));
   return passed;
 }
@@ -64,18 +64,18 @@ TEST(Paths, LeadThroughTheSwitchesThatTheyWerePlannedFor) {
     const std::string text =
         one.tree + std::string(",lmc=") + std::to_string(one.lmc) + ",lids=" + std::string(one.rule.name);
     SCOPED_TRACE(text);
-    const routing::Network network = network_of(one.tree, one.lmc, one.rule);
+    const routing::Subnet subnet = subnet_of(one.tree, one.lmc, one.rule);
     const auto fabric = sim::parse_fabric("infiniband:" + text);
     ASSERT_TRUE(fabric) << fabric.error().message();
     const auto wiring = sim::wire(*fabric);
     ASSERT_TRUE(wiring);
-    const auto hosts = static_cast<std::uint32_t>(network.fabric.hosts.size());
+    const auto hosts = static_cast<std::uint32_t>(subnet.fabric.hosts.size());
     for (std::uint32_t from = 0; from < hosts; from += 5)
       for (std::uint32_t to = 0; to < hosts; ++to)
-        for (std::uint32_t offset = 0; from != to && offset < network.lids.offsets(); ++offset) {
-          const routing::Lid lid = network.lids.lid(to, offset);
-          ASSERT_EQ(passed_in_simulation(*fabric, *wiring, network.fabric, from, to, lid),
-                    passed_by_tables(network, from, to, lid))
+        for (std::uint32_t offset = 0; from != to && offset < subnet.lids.offsets(); ++offset) {
+          const routing::Lid lid = subnet.lids.lid(to, offset);
+          ASSERT_EQ(passed_in_simulation(*fabric, *wiring, subnet.fabric, from, to, lid),
+                    passed_by_tables(subnet, from, to, lid))
               << from << " to " << to << " offset " << offset;
         }
   }
@@ -88,15 +88,15 @@ std::vector<routing::Location> locations_of(const std::vector<std::uint32_t>& ho
 }
 
 TEST(Paths, AreTheSelectionOfTheMethodForTheJobsNodes) {
-  // Two processes on each node, in an order that is not the network's.
+  // Two processes on each node, in an order that is not the fabric's.
   const std::vector<std::uint32_t> host_of{17, 3, 3, 29, 5, 17, 5, 29, 8, 8};
-  const routing::Network network = network_of("6-ary-2-tree:30", 3);
-  const auto job = *routing::make_job(network.fabric, {3, 5, 8, 17, 29});
+  const routing::Subnet subnet = subnet_of("6-ary-2-tree:30", 3);
+  const auto job = *routing::make_job(subnet.fabric, {3, 5, 8, 17, 29});
   const auto node = [&](std::uint32_t rank) {
     return static_cast<std::uint32_t>(std::ranges::find(job.hosts, host_of[rank]) - job.hosts.begin());
   };
   for (const routing::LidRule& rule : routing::kLidRules) {
-    const routing::Network of_rule = network_of("6-ary-2-tree:30", 3, rule);
+    const routing::Subnet of_rule = subnet_of("6-ary-2-tree:30", 3, rule);
     for (const Method method : routing::kMethods) {
       const auto paths = job::PathPlan::plan("6-ary-2-tree:30,lids=" + std::string(rule.name),
                                              std::string(to_string(method)), locations_of(host_of, 3));

@@ -59,7 +59,7 @@ void add_random_sets(Reproduction& all, const std::vector<SweepResult>& results)
   all.charts.push_back(std::move(chart));
 }
 
-Result<void> add_nodes_in_a_row(Reproduction& all, const routing::Network& network) {
+Result<void> add_nodes_in_a_row(Reproduction& all, const routing::Subnet& subnet) {
   Chart chart{.file = "fat-tree-contiguous",
               .title = "All-to-all on nodes 0 to n-1",
               .x_name = "nodes n",
@@ -72,9 +72,9 @@ Result<void> add_nodes_in_a_row(Reproduction& all, const routing::Network& netwo
     for (std::uint32_t n = 3; n <= 30; ++n) {
       std::vector<routing::HostIndex> hosts;
       for (routing::HostIndex host = 0; host < n; ++host) hosts.push_back(host);
-      const auto job = routing::make_job(network.fabric, hosts);
+      const auto job = routing::make_job(subnet.fabric, hosts);
       if (!job) return std::unexpected(job.error());
-      const auto speed = speed_of(network, *job, method);
+      const auto speed = speed_of(subnet, *job, method);
       if (!speed) return std::unexpected(speed.error());
       series.points.emplace_back(n, speed->mb_s);
       at_full_speed += speed->hot_spot_free ? 1 : 0;
@@ -94,16 +94,16 @@ Result<void> add_nodes_in_a_row(Reproduction& all, const routing::Network& netwo
 Result<Reproduction> reproduce_fat_tree() {
   const auto shape = routing::parse_tree("6-ary-2-tree:30");
   if (!shape) return std::unexpected(shape.error());
-  const auto network = routing::make_network(routing::build_tree(*shape), {}, routing::kReportLids);
-  if (!network) return std::unexpected(network.error());
-  const auto results = sweep(*network, {.pick = kRandomSetNodes,
-                                        .sets = kSets,
-                                        .seed = kRandomSetsSeed,
-                                        .methods = {routing::kMethods.begin(), routing::kMethods.end()}});
+  const auto subnet = routing::make_subnet(routing::build_tree(*shape), {}, routing::kReportLids);
+  if (!subnet) return std::unexpected(subnet.error());
+  const auto results = sweep(*subnet, {.pick = kRandomSetNodes,
+                                       .sets = kSets,
+                                       .seed = kRandomSetsSeed,
+                                       .methods = {routing::kMethods.begin(), routing::kMethods.end()}});
   if (!results) return std::unexpected(results.error());
   Reproduction all;
   add_random_sets(all, *results);
-  if (auto added = add_nodes_in_a_row(all, *network); !added) return std::unexpected(added.error());
+  if (auto added = add_nodes_in_a_row(all, *subnet); !added) return std::unexpected(added.error());
   return all;
 }
 

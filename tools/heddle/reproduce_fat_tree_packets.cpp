@@ -44,13 +44,13 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) 
 }
 
 // What the model says of the same sets.
-Result<double> model_average(const routing::Network& network, const std::vector<std::vector<routing::HostIndex>>& sets,
+Result<double> model_average(const routing::Subnet& subnet, const std::vector<std::vector<routing::HostIndex>>& sets,
                              Method method) {
   std::vector<double> speeds;
   for (const auto& set : sets) {
-    const auto job = routing::make_job(network.fabric, set);
+    const auto job = routing::make_job(subnet.fabric, set);
     if (!job) return std::unexpected(job.error());
-    const auto modelled = speed_of(network, *job, method);
+    const auto modelled = speed_of(subnet, *job, method);
     if (!modelled) return std::unexpected(modelled.error());
     speeds.push_back(modelled->mb_s);
   }
@@ -60,10 +60,9 @@ Result<double> model_average(const routing::Network& network, const std::vector<
 } // namespace
 
 Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
-  const auto network =
-      routing::make_network(routing::build_tree(*routing::parse_tree(kTree)), {}, routing::kReportLids);
-  if (!network) return std::unexpected(network.error());
-  const auto sets = draw_sets(network->fabric, kRandomSetNodes, count, kRandomSetsSeed);
+  const auto subnet = routing::make_subnet(routing::build_tree(*routing::parse_tree(kTree)), {}, routing::kReportLids);
+  if (!subnet) return std::unexpected(subnet.error());
+  const auto sets = draw_sets(subnet->fabric, kRandomSetNodes, count, kRandomSetsSeed);
   const std::string id = fmt::format("fat-tree/packets{}/", count);
   all.figures.push_back({id + "message", 1 << 20, static_cast<double>(kMessage), "bytes"});
   all.figures.push_back({id + "processes_per_node", 8, kProcesses, ""});
@@ -75,7 +74,7 @@ Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
       if (!one) return std::unexpected(one.error());
       speeds.push_back(*one);
     }
-    const auto modelled = model_average(*network, sets, method);
+    const auto modelled = model_average(*subnet, sets, method);
     if (!modelled) return std::unexpected(modelled.error());
     const auto statistics = statistics_of(speeds);
     averages.push_back(statistics.average);

@@ -63,7 +63,7 @@ void add_json_flag(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "One JSON object instead of the table");
 }
 
-Result<routing::Network> open_network(const FabricArguments& arguments) {
+Result<routing::Subnet> open_subnet(const FabricArguments& arguments) {
   const auto rule = routing::parse_lid_rule(arguments.lids);
   if (!rule) return std::unexpected(at("--lids", rule.error()));
   auto fabric = open_fabric(arguments);
@@ -71,13 +71,13 @@ Result<routing::Network> open_network(const FabricArguments& arguments) {
   if (!arguments.failed.empty())
     if (auto done = routing::fail(*fabric, arguments.failed); !done)
       return std::unexpected(at("--failed", done.error()));
-  return routing::make_network(std::move(*fabric), arguments.lmc, *rule);
+  return routing::make_subnet(std::move(*fabric), arguments.lmc, *rule);
 }
 
-Result<routing::JobHosts> open_job(const routing::Network& network, const std::string& nodes) {
+Result<routing::JobHosts> open_job(const routing::Subnet& subnet, const std::string& nodes) {
   const auto list = routing::parse_node_list(nodes);
   if (!list) return std::unexpected(list.error());
-  return routing::make_job(network.fabric, *list);
+  return routing::make_job(subnet.fabric, *list);
 }
 
 Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nodes) {

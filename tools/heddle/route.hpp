@@ -31,8 +31,8 @@ struct JobArguments {
 void add_fabric_options(CLI::App& command, FabricArguments& arguments);
 void add_json_flag(CLI::App& command, bool& json);
 
-Result<routing::Network> open_network(const FabricArguments& arguments);
-Result<routing::JobHosts> open_job(const routing::Network& network, const std::string& nodes);
+Result<routing::Subnet> open_subnet(const FabricArguments& arguments);
+Result<routing::JobHosts> open_job(const routing::Subnet& subnet, const std::string& nodes);
 // shift, doubling, neighbour, or a file.
 Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nodes);
 

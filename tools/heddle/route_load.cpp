@@ -21,20 +21,19 @@ struct LoadArguments {
 
 // --- one job ---
 
-void print_json(const routing::Network& network, const routing::Pattern& pattern, const routing::LoadReport& report) {
+void print_json(const routing::Subnet& subnet, const routing::Pattern& pattern, const routing::LoadReport& report) {
   const char* const stage_name = pattern.is_shift() ? "shift" : "stage";
-  const routing::Links links(network.fabric);
+  const routing::Links links(subnet.fabric);
   Json stages = Json::array();
   for (std::size_t i = 0; i < report.largest.size(); ++i)
     stages.push_back({{stage_name, pattern.label(i)}, {"largest", report.largest[i]}, {"bound", report.bound[i]}});
   Json spots = Json::array();
   for (const routing::HotSpot& spot : report.hot_spots)
-    spots.push_back({{stage_name, pattern.label(spot.stage)},
-                     {"link", links.name(network.fabric, spot.link)},
-                     {"load", spot.load}});
+    spots.push_back(
+        {{stage_name, pattern.label(spot.stage)}, {"link", links.name(subnet.fabric, spot.link)}, {"load", spot.load}});
   fmt::print("{}\n", Json{{"largest", report.overall()},
                           {"bound", report.overall_bound()},
-                          {"limit", network.lids.limit.empty() ? Json() : Json(network.lids.limit)},
+                          {"limit", subnet.lids.limit.empty() ? Json() : Json(subnet.lids.limit)},
                           {"stages", std::move(stages)},
                           {"hot_spots", std::move(spots)}}
                          .dump());
@@ -56,62 +55,62 @@ void print_stages(const routing::Pattern& pattern, const routing::LoadReport& re
 }
 
 // What fewer LIDs than up-paths still promise (Galvin's theorem; src/routing/list_colouring.hpp).
-std::string guarantee(const routing::Network& network, const routing::JobHosts& job) {
+std::string guarantee(const routing::Subnet& subnet, const routing::JobHosts& job) {
   std::map<routing::SwitchIndex, std::uint32_t> on_leaf;
   std::uint32_t most = 0;
   for (const routing::SwitchIndex leaf : job.leaves) most = std::max(most, ++on_leaf[leaf]);
   return fmt::format(
       "colouring has surely no hot spot while no leaf has more than {} nodes of the job; here one has {}",
-      network.lids.per_host(), most);
+      subnet.lids.per_host(), most);
 }
 
-void print_text(const LoadArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
+void print_text(const LoadArguments& arguments, const routing::Subnet& subnet, const routing::JobHosts& job,
                 const routing::Pattern& pattern, const routing::LoadReport& report) {
   constexpr std::size_t kMostNamed = 40;
   fmt::print("{}, {} nodes, method {}, pattern {}: largest load {}, no choice of paths below {}\n",
              name_of(arguments.fabric), pattern.nodes(), arguments.job.method, pattern.name(), report.overall(),
              report.overall_bound());
-  if (!network.lids.limit.empty()) fmt::print("limit: {}\n", network.lids.limit);
-  if (!network.lids.limit.empty() && network.fabric.levels == 2) fmt::print("{}\n", guarantee(network, job));
+  if (!subnet.lids.limit.empty()) fmt::print("limit: {}\n", subnet.lids.limit);
+  if (!subnet.lids.limit.empty() && subnet.fabric.levels == 2) fmt::print("{}\n", guarantee(subnet, job));
   print_stages(pattern, report);
   fmt::print("{} hot spots\n", report.hot_spots.empty() ? "no" : std::to_string(report.hot_spots.size()));
-  const routing::Links links(network.fabric);
+  const routing::Links links(subnet.fabric);
   for (std::size_t i = 0; i < std::min(report.hot_spots.size(), kMostNamed); ++i) {
     const routing::HotSpot& spot = report.hot_spots[i];
-    fmt::print("{:>11} {} carries {}\n", pattern.label(spot.stage), links.name(network.fabric, spot.link), spot.load);
+    fmt::print("{:>11} {} carries {}\n", pattern.label(spot.stage), links.name(subnet.fabric, spot.link), spot.load);
   }
   if (report.hot_spots.size() > kMostNamed) fmt::print("{:>11} --json names the rest\n", "");
 }
 
-Result<void> draw(const LoadArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
+Result<void> draw(const LoadArguments& arguments, const routing::Subnet& subnet, const routing::JobHosts& job,
                   const routing::Selection& selection, const routing::Pattern& pattern) {
-  const auto loads = routing::largest_by_link(network, job, selection, pattern);
+  const auto loads = routing::largest_by_link(subnet, job, selection, pattern);
   if (!loads) return std::unexpected(loads.error());
   const std::string title = fmt::format("{}, {} of {} nodes, {}: {}", name_of(arguments.fabric), job.nodes(),
-                                        network.fabric.hosts.size(), pattern.name(), arguments.job.method);
-  const auto svg = load_svg(network, job, *loads, title);
+                                        subnet.fabric.hosts.size(), pattern.name(), arguments.job.method);
+  const auto svg = load_svg(subnet, job, *loads, title);
   if (!svg) return std::unexpected(svg.error());
   return write_whole_files({{arguments.svg, *svg}});
 }
 
-int run_one_job(const LoadArguments& arguments, const routing::Network& network) {
-  const auto job = open_job(network, arguments.job.nodes);
+int run_one_job(const LoadArguments& arguments, const routing::Subnet& subnet) {
+  const auto job = open_job(subnet, arguments.job.nodes);
   if (!job) return failed("route load", job.error());
   const auto method = routing::parse_method(arguments.job.method);
   if (!method) return failed("route load", method.error());
   const auto pattern = open_pattern(arguments.job.pattern, job->nodes());
   if (!pattern) return failed("route load", pattern.error());
-  const auto selection = routing::select(network, *job, *method, *pattern);
+  const auto selection = routing::select(subnet, *job, *method, *pattern);
   if (!selection) return failed("route load", selection.error());
-  const auto report = routing::check_load(network, *job, *selection, *pattern);
+  const auto report = routing::check_load(subnet, *job, *selection, *pattern);
   if (!report) return failed("route load", report.error());
   if (!arguments.svg.empty())
-    if (auto drawn = draw(arguments, network, *job, *selection, *pattern); !drawn)
+    if (auto drawn = draw(arguments, subnet, *job, *selection, *pattern); !drawn)
       return failed("route load", drawn.error());
   if (arguments.json)
-    print_json(network, *pattern, *report);
+    print_json(subnet, *pattern, *report);
   else
-    print_text(arguments, network, *job, *pattern, *report);
+    print_text(arguments, subnet, *job, *pattern, *report);
   return report->hot_spots.empty() ? 0 : 1;
 }
 
@@ -142,7 +141,7 @@ void print_jobs(const LoadArguments& arguments, const std::vector<routing::JobHo
                          : "the up-paths are too few for each job to have its own: planned for jobs that keep step");
 }
 
-int run_jobs(const LoadArguments& arguments, const routing::Network& network) {
+int run_jobs(const LoadArguments& arguments, const routing::Subnet& subnet) {
   if (arguments.job.pattern != "shift")
     return bad_usage("route load", "several jobs are planned for --pattern shift only");
   if (!arguments.svg.empty()) return bad_usage("route load", "--svg draws one job: use --nodes");
@@ -150,26 +149,26 @@ int run_jobs(const LoadArguments& arguments, const routing::Network& network) {
   if (!method) return failed("route load", method.error());
   std::vector<routing::JobHosts> jobs;
   for (const std::string& nodes : arguments.jobs) {
-    auto job = open_job(network, nodes);
+    auto job = open_job(subnet, nodes);
     if (!job) return failed("route load", job.error());
     jobs.push_back(std::move(*job));
   }
   if (auto disjoint = routing::check_disjoint(jobs); !disjoint) return failed("route load", disjoint.error());
-  const auto alone_plan = routing::plan_alone(network, jobs, *method);
+  const auto alone_plan = routing::plan_alone(subnet, jobs, *method);
   if (!alone_plan) return failed("route load", alone_plan.error());
-  const routing::JobsPlan plan = routing::plan_together(network, jobs);
-  const auto alone = routing::load_of_jobs(network, jobs, *alone_plan);
+  const routing::JobsPlan plan = routing::plan_together(subnet, jobs);
+  const auto alone = routing::load_of_jobs(subnet, jobs, *alone_plan);
   if (!alone) return failed("route load", alone.error());
-  const auto together = routing::load_of_jobs(network, jobs, plan);
+  const auto together = routing::load_of_jobs(subnet, jobs, plan);
   if (!together) return failed("route load", together.error());
   print_jobs(arguments, jobs, *alone, *together, plan.separate);
   return together->in_step > 1 ? 1 : 0;
 }
 
 int run_load(const LoadArguments& arguments) {
-  const auto network = open_network(arguments.fabric);
-  if (!network) return failed("route load", network.error());
-  return arguments.jobs.empty() ? run_one_job(arguments, *network) : run_jobs(arguments, *network);
+  const auto subnet = open_subnet(arguments.fabric);
+  if (!subnet) return failed("route load", subnet.error());
+  return arguments.jobs.empty() ? run_one_job(arguments, *subnet) : run_jobs(arguments, *subnet);
 }
 
 } // namespace

@@ -109,9 +109,9 @@ std::string legend(double x, double y) {
   return svg;
 }
 
-Result<std::string> draw(const routing::Network& network, const routing::JobHosts& job,
+Result<std::string> draw(const routing::Subnet& subnet, const routing::JobHosts& job,
                          const std::vector<std::uint32_t>& loads, std::string_view title) {
-  const Fabric& fabric = network.fabric;
+  const Fabric& fabric = subnet.fabric;
   if (fabric.hosts.size() > kMostHosts)
     return std::unexpected(Error{
         .code = ErrorCode::bad_argument,
@@ -127,9 +127,9 @@ Result<std::string> draw(const routing::Network& network, const routing::JobHost
 } // namespace
 } // namespace tree_picture
 
-Result<std::string> load_svg(const routing::Network& network, const routing::JobHosts& job,
+Result<std::string> load_svg(const routing::Subnet& subnet, const routing::JobHosts& job,
                              const std::vector<std::uint32_t>& loads, std::string_view title) {
-  return tree_picture::draw(network, job, loads, title);
+  return tree_picture::draw(subnet, job, loads, title);
 }
 
 } // namespace heddle::tool

@@ -11,7 +11,7 @@
 namespace heddle::tool {
 
 // `loads`: of each directed link, as routing::Links numbers them. bad_argument where the tree is too large to be looked at.
-Result<std::string> load_svg(const routing::Network& network, const routing::JobHosts& job,
+Result<std::string> load_svg(const routing::Subnet& subnet, const routing::JobHosts& job,
                              const std::vector<std::uint32_t>& loads, std::string_view title);
 
 } // namespace heddle::tool

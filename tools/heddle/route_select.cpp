@@ -14,17 +14,17 @@ struct SelectArguments {
 };
 
 // The root that the pair's packets pass, found by following the tables; nothing where they turn below the roots.
-std::optional<std::uint32_t> root_of(const routing::Network& network, const routing::JobHosts& job,
+std::optional<std::uint32_t> root_of(const routing::Subnet& subnet, const routing::JobHosts& job,
                                      const routing::Selection& selection, std::uint32_t s, std::uint32_t d) {
   std::optional<std::uint32_t> root;
-  const routing::Lid lid = routing::lid_of(network, job, selection, s, d);
-  routing::follow(network, job.hosts[s], job.hosts[d], lid, [&](routing::SwitchIndex at, routing::Port) {
-    if (network.fabric.levels > 1 && at >= network.fabric.first_root()) root = at - network.fabric.first_root();
+  const routing::Lid lid = routing::lid_of(subnet, job, selection, s, d);
+  routing::follow(subnet, job.hosts[s], job.hosts[d], lid, [&](routing::SwitchIndex at, routing::Port) {
+    if (subnet.fabric.levels > 1 && at >= subnet.fabric.first_root()) root = at - subnet.fabric.first_root();
   });
   return root;
 }
 
-void print_json(const SelectArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
+void print_json(const SelectArguments& arguments, const routing::Subnet& subnet, const routing::JobHosts& job,
                 const routing::Selection& selection) {
   Json roots = Json::array();
   Json lids = Json::array();
@@ -32,9 +32,9 @@ void print_json(const SelectArguments& arguments, const routing::Network& networ
     Json root_row = Json::array();
     Json lid_row = Json::array();
     for (std::uint32_t d = 0; d < job.nodes(); ++d) {
-      const auto root = root_of(network, job, selection, s, d);
+      const auto root = root_of(subnet, job, selection, s, d);
       root_row.push_back(root ? Json(*root) : Json());
-      lid_row.push_back(routing::lid_of(network, job, selection, s, d));
+      lid_row.push_back(routing::lid_of(subnet, job, selection, s, d));
     }
     roots.push_back(std::move(root_row));
     lids.push_back(std::move(lid_row));
@@ -42,51 +42,51 @@ void print_json(const SelectArguments& arguments, const routing::Network& networ
   fmt::print("{}\n", Json{{"tree", name_of(arguments.fabric)},
                           {"nodes", job.hosts},
                           {"method", arguments.job.method},
-                          {"lmc", network.lids.lmc},
-                          {"limit", network.lids.limit.empty() ? Json() : Json(network.lids.limit)},
+                          {"lmc", subnet.lids.lmc},
+                          {"limit", subnet.lids.limit.empty() ? Json() : Json(subnet.lids.limit)},
                           {"roots", std::move(roots)},
                           {"lids", std::move(lids)}}
                          .dump());
 }
 
-void print_table(const SelectArguments& arguments, const routing::Network& network, const routing::JobHosts& job,
+void print_table(const SelectArguments& arguments, const routing::Subnet& subnet, const routing::JobHosts& job,
                  const routing::Selection& selection) {
   fmt::print("{}, method {}, lmc {}: root/LID from each node (row) to each (column)\n", name_of(arguments.fabric),
-             arguments.job.method, network.lids.lmc);
-  if (!network.lids.limit.empty()) fmt::print("limit: {}\n", network.lids.limit);
+             arguments.job.method, subnet.lids.lmc);
+  if (!subnet.lids.limit.empty()) fmt::print("limit: {}\n", subnet.lids.limit);
   fmt::print("{:>7}", "");
   for (const routing::HostIndex host : job.hosts) fmt::print(" {:>9}", host);
   fmt::print("\n");
   for (std::uint32_t s = 0; s < job.nodes(); ++s) {
     fmt::print("{:>7}", job.hosts[s]);
     for (std::uint32_t d = 0; d < job.nodes(); ++d) {
-      const auto root = root_of(network, job, selection, s, d);
+      const auto root = root_of(subnet, job, selection, s, d);
       fmt::print(" {:>9}", s == d ? "."
                                   : fmt::format("{}/{}", root ? std::to_string(*root) : "-",
-                                                routing::lid_of(network, job, selection, s, d)));
+                                                routing::lid_of(subnet, job, selection, s, d)));
     }
     fmt::print("\n");
   }
 }
 
 int run_select(const SelectArguments& arguments) {
-  const auto network = open_network(arguments.fabric);
-  if (!network) return failed("route select", network.error());
-  const auto job = open_job(*network, arguments.job.nodes);
+  const auto subnet = open_subnet(arguments.fabric);
+  if (!subnet) return failed("route select", subnet.error());
+  const auto job = open_job(*subnet, arguments.job.nodes);
   if (!job) return failed("route select", job.error());
   const auto method = routing::parse_method(arguments.job.method);
   if (!method) return failed("route select", method.error());
   const auto pattern = open_pattern(arguments.job.pattern, job->nodes());
   if (!pattern) return failed("route select", pattern.error());
-  const auto selection = routing::select(*network, *job, *method, *pattern);
+  const auto selection = routing::select(*subnet, *job, *method, *pattern);
   if (!selection) return failed("route select", selection.error());
   // LIDs that lead nowhere are no answer.
-  if (const auto reached = routing::check_load(*network, *job, *selection, *pattern); !reached)
+  if (const auto reached = routing::check_load(*subnet, *job, *selection, *pattern); !reached)
     return failed("route select", reached.error());
   if (arguments.json)
-    print_json(arguments, *network, *job, *selection);
+    print_json(arguments, *subnet, *job, *selection);
   else
-    print_table(arguments, *network, *job, *selection);
+    print_table(arguments, *subnet, *job, *selection);
   return 0;
 }
 

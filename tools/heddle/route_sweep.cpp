@@ -68,12 +68,12 @@ void print_table(const SweepArguments& arguments, const std::vector<SweepResult>
 }
 
 int run_sweep(SweepArguments& arguments) {
-  const auto network = open_network(arguments.fabric);
-  if (!network) return failed("route sweep", network.error());
+  const auto subnet = open_subnet(arguments.fabric);
+  if (!subnet) return failed("route sweep", subnet.error());
   auto methods = parse_methods(arguments.methods);
   if (!methods) return failed("route sweep", methods.error());
   arguments.request.methods = std::move(*methods);
-  const auto results = sweep(*network, arguments.request);
+  const auto results = sweep(*subnet, arguments.request);
   if (!results) return failed("route sweep", results.error());
   if (arguments.json)
     print_json(*results);

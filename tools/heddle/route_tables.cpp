@@ -13,29 +13,29 @@ struct TablesArguments {
   bool json = false;
 };
 
-Result<void> write_files(const routing::Network& network, const std::string& folder) {
+Result<void> write_files(const routing::Subnet& subnet, const std::string& folder) {
   if (auto made = make_folder(folder); !made) return made;
-  return write_whole_files({{folder + "/fabric.net", routing::ibsim_file(network.fabric)},
-                            {folder + "/lfts", routing::lft_file(network)},
-                            {folder + "/guid2lid", routing::guid2lid_file(network)}});
+  return write_whole_files({{folder + "/fabric.net", routing::ibsim_file(subnet.fabric)},
+                            {folder + "/lfts", routing::lft_file(subnet)},
+                            {folder + "/guid2lid", routing::guid2lid_file(subnet)}});
 }
 
 int run_tables(const TablesArguments& arguments) {
-  const auto network = open_network(arguments.fabric);
-  if (!network) return failed("route tables", network.error());
-  if (auto reachable = routing::check_reachable(*network); !reachable) {
+  const auto subnet = open_subnet(arguments.fabric);
+  if (!subnet) return failed("route tables", subnet.error());
+  if (auto reachable = routing::check_reachable(*subnet); !reachable) {
     if (reachable.error().code == ErrorCode::unreachable)
       reachable.error().remedy = "where a leaf is cut off, name it in --failed, and its hosts are left out";
     return failed("route tables", reachable.error());
   }
-  if (auto written = write_files(*network, arguments.out); !written) return failed("route tables", written.error());
-  const routing::LidPlan& lids = network->lids;
+  if (auto written = write_files(*subnet, arguments.out); !written) return failed("route tables", written.error());
+  const routing::LidPlan& lids = subnet->lids;
   const std::string name = name_of(arguments.fabric);
   if (arguments.json) {
     fmt::print("{}\n", Json{{"tree", name},
                             {"hosts", lids.hosts},
                             {"switches", lids.switches},
-                            {"levels", network->fabric.levels},
+                            {"levels", subnet->fabric.levels},
                             {"up_paths", lids.up_paths},
                             {"lmc", lids.lmc},
                             {"lids", lids.rule.name},
@@ -46,7 +46,7 @@ int run_tables(const TablesArguments& arguments) {
     return 0;
   }
   fmt::print("{}: {} hosts, {} switches in {} levels, {} up-paths\n", name, lids.hosts, lids.switches,
-             network->fabric.levels, lids.up_paths);
+             subnet->fabric.levels, lids.up_paths);
   fmt::print("lmc {}: hosts have LIDs from {}, switches {} to {}\n", lids.lmc, lids.lid(0, 0), lids.switch_lid(0),
              lids.largest());
   fmt::print("lids {}: base LIDs go by {}\n", lids.rule.name,

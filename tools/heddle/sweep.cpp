@@ -18,11 +18,11 @@ std::vector<routing::HostIndex> draw(std::vector<routing::HostIndex> hosts, std:
 
 } // namespace
 
-Result<routing::AlltoallSpeed> speed_of(const routing::Network& network, const routing::JobHosts& job,
+Result<routing::AlltoallSpeed> speed_of(const routing::Subnet& subnet, const routing::JobHosts& job,
                                         routing::Method method) {
-  const auto selection = routing::select(network, job, method, routing::Pattern::shift(job.nodes()));
+  const auto selection = routing::select(subnet, job, method, routing::Pattern::shift(job.nodes()));
   if (!selection) return std::unexpected(selection.error());
-  return routing::alltoall_speed(network, job, *selection);
+  return routing::alltoall_speed(subnet, job, *selection);
 }
 
 std::vector<std::vector<routing::HostIndex>> draw_sets(const routing::Fabric& fabric, std::uint32_t pick,
@@ -34,19 +34,19 @@ std::vector<std::vector<routing::HostIndex>> draw_sets(const routing::Fabric& fa
   return drawn;
 }
 
-Result<std::vector<SweepResult>> sweep(const routing::Network& network, const SweepRequest& request) {
-  const std::vector<routing::HostIndex> hosts = routing::whole_job(network.fabric).hosts;
+Result<std::vector<SweepResult>> sweep(const routing::Subnet& subnet, const SweepRequest& request) {
+  const std::vector<routing::HostIndex> hosts = routing::whole_job(subnet.fabric).hosts;
   if (request.pick < 2 || request.pick > hosts.size())
     return refuse("cannot pick " + std::to_string(request.pick) + " nodes: expected 2 to " +
                   std::to_string(hosts.size()) + ", as many as the fabric has");
   if (request.sets == 0) return refuse("0 sets: expected 1 or more");
   std::vector<SweepResult> results;
   for (const routing::Method method : request.methods) results.push_back({.method = method});
-  for (auto& set : draw_sets(network.fabric, request.pick, request.sets, request.seed)) {
-    const auto job = routing::make_job(network.fabric, std::move(set));
+  for (auto& set : draw_sets(subnet.fabric, request.pick, request.sets, request.seed)) {
+    const auto job = routing::make_job(subnet.fabric, std::move(set));
     if (!job) return std::unexpected(job.error());
     for (SweepResult& result : results) {
-      const auto speed = speed_of(network, *job, result.method);
+      const auto speed = speed_of(subnet, *job, result.method);
       if (!speed) return std::unexpected(speed.error());
       result.mb_s.push_back(speed->mb_s);
       result.relative.push_back(speed->relative);

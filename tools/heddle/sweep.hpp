@@ -26,10 +26,10 @@ std::vector<std::vector<routing::HostIndex>> draw_sets(const routing::Fabric& fa
 
 // Every method sees the same sets; the same seed draws the same sets everywhere. bad_argument: a set larger than the fabric or of
 // fewer than two nodes, no sets, or a method that does not apply.
-Result<std::vector<SweepResult>> sweep(const routing::Network& network, const SweepRequest& request);
+Result<std::vector<SweepResult>> sweep(const routing::Subnet& subnet, const SweepRequest& request);
 
 // The speed of one method on one job.
-Result<routing::AlltoallSpeed> speed_of(const routing::Network& network, const routing::JobHosts& job,
+Result<routing::AlltoallSpeed> speed_of(const routing::Subnet& subnet, const routing::JobHosts& job,
                                         routing::Method method);
 
 struct Statistics {

@@ -11,15 +11,15 @@
 
 namespace heddle::tests {
 
-class Subnet {
+class SimulatedSubnet {
  public:
   // Which package is missing, in words; empty where all are there.
   static std::string missing();
 
-  Subnet();
-  Subnet(const Subnet&) = delete;
-  Subnet& operator=(const Subnet&) = delete;
-  ~Subnet();
+  SimulatedSubnet();
+  SimulatedSubnet(const SimulatedSubnet&) = delete;
+  SimulatedSubnet& operator=(const SimulatedSubnet&) = delete;
+  ~SimulatedSubnet();
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   void write(const std::string& name, const std::string& text) const;

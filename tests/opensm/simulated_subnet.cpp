@@ -1,4 +1,4 @@
-#include "tests/opensm/subnet.hpp"
+#include "tests/opensm/simulated_subnet.hpp"
 
 #include <unistd.h>
 
@@ -70,7 +70,7 @@ std::vector<std::string> compare(const std::vector<routing::LftEntry>& wanted,
 
 } // namespace
 
-std::string Subnet::missing() {
+std::string SimulatedSubnet::missing() {
   if (!fs::exists(kSimulator) || client_library().empty()) return "ibsim-utils is not installed";
   if (!fs::exists(kManager)) return "opensm is not installed";
   for (const char* name : {"dump_fts", "ibtracert", "ibnetdiscover"})
@@ -78,28 +78,28 @@ std::string Subnet::missing() {
   return "";
 }
 
-Subnet::Subnet() : folder_(fs::temp_directory_path() / unique_name()), socket_(folder_.filename()) {
+SimulatedSubnet::SimulatedSubnet() : folder_(fs::temp_directory_path() / unique_name()), socket_(folder_.filename()) {
   fs::remove_all(folder_);
   fs::create_directories(folder_);
 }
 
-Subnet::~Subnet() {
+SimulatedSubnet::~SimulatedSubnet() {
   simulator_.reset();
   std::error_code error;
   fs::remove_all(folder_, error);
 }
 
-void Subnet::write(const std::string& name, const std::string& text) const {
+void SimulatedSubnet::write(const std::string& name, const std::string& text) const {
   std::ofstream(folder_ / name, std::ios::binary) << text;
 }
 
-std::string Subnet::read(const std::string& name) const {
+std::string SimulatedSubnet::read(const std::string& name) const {
   std::ostringstream text;
   text << std::ifstream(folder_ / name, std::ios::binary).rdbuf();
   return text.str();
 }
 
-bool Subnet::start(std::string& trouble) {
+bool SimulatedSubnet::start(std::string& trouble) {
   // Its warnings go to a file, lest they fill the pipe; the limits are past what any test needs.
   const std::string command =
       "exec stdbuf -oL " + std::string(kSimulator) + " -s -n -L 49152 -N 8192 -S 2048 -P 131072 fabric.net 2>ibsim.log";
@@ -112,7 +112,7 @@ bool Subnet::start(std::string& trouble) {
   return false;
 }
 
-std::string Subnet::run(std::vector<std::string> arguments, bool keep_errors) {
+std::string SimulatedSubnet::run(std::vector<std::string> arguments, bool keep_errors) {
   std::string line = "exec";
   for (const std::string& argument : arguments) line += " " + argument;
   if (!keep_errors) line += " 2>/dev/null";
@@ -125,14 +125,14 @@ std::string Subnet::run(std::vector<std::string> arguments, bool keep_errors) {
   return output;
 }
 
-void Subnet::sweep(const std::vector<std::string>& options, int seconds) {
+void SimulatedSubnet::sweep(const std::vector<std::string>& options, int seconds) {
   std::vector<std::string> arguments{"timeout", "-k",   "5",  std::to_string(seconds),       kManager, "-o", "-e",
                                      "-D",      "0x43", "-f", (folder_ / "osm.log").string()};
   arguments.insert(arguments.end(), options.begin(), options.end());
   run(arguments);
 }
 
-std::vector<std::string> Subnet::troubles_in_log() const {
+std::vector<std::string> SimulatedSubnet::troubles_in_log() const {
   std::vector<std::string> troubles;
   const std::string log = read("osm.log");
   if (log.find("SUBNET UP") == std::string::npos) troubles.push_back("the subnet did not come up");
@@ -142,7 +142,7 @@ std::vector<std::string> Subnet::troubles_in_log() const {
   return troubles;
 }
 
-std::vector<std::string> Subnet::load_tables(std::uint32_t lmc, int seconds) {
+std::vector<std::string> SimulatedSubnet::load_tables(std::uint32_t lmc, int seconds) {
   const std::string guid2lid = read("guid2lid");
   sweep({"-l", std::to_string(lmc), "-R", "file,no_fallback", "-U", (folder_ / "lfts").string()}, seconds);
   std::vector<std::string> troubles = troubles_in_log();
@@ -160,7 +160,7 @@ std::vector<std::string> Subnet::load_tables(std::uint32_t lmc, int seconds) {
   return troubles;
 }
 
-std::vector<std::string> Subnet::route_by_ftree(int seconds) {
+std::vector<std::string> SimulatedSubnet::route_by_ftree(int seconds) {
   sweep({"-R", "ftree,no_fallback"}, seconds);
   std::vector<std::string> troubles = troubles_in_log();
   if (read("osm.log").find("ftree tables configured on all switches") == std::string::npos)
@@ -168,15 +168,15 @@ std::vector<std::string> Subnet::route_by_ftree(int seconds) {
   return troubles;
 }
 
-Result<std::vector<routing::LftEntry>> Subnet::tables() {
+Result<std::vector<routing::LftEntry>> SimulatedSubnet::tables() {
   return routing::parse_lfts(run({tool("dump_fts")}));
 }
 
-std::string Subnet::discover() {
+std::string SimulatedSubnet::discover() {
   return run({tool("ibnetdiscover")});
 }
 
-std::vector<std::string> Subnet::trace(routing::Lid from, routing::Lid to) {
+std::vector<std::string> SimulatedSubnet::trace(routing::Lid from, routing::Lid to) {
   std::istringstream output(run({tool("ibtracert"), std::to_string(from), std::to_string(to)}));
   std::vector<std::string> names;
   for (std::string line; std::getline(output, line);) {
