@@ -8,7 +8,7 @@
 #include "bench/sim/used.hpp"
 #include "sim/description.hpp"
 #include "sim/fluid.hpp"
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 namespace {
 
@@ -19,7 +19,7 @@ int fail(const Error& error) {
   return 1;
 }
 
-std::uint64_t steps_of(const sim::Network& network) {
+std::uint64_t steps_of(const sim::PacketNetwork& network) {
   return network.packet_hops();
 }
 std::uint64_t steps_of(const sim::FluidNetwork& network) {
@@ -35,7 +35,7 @@ int measure(std::string_view name, sim::Fabric fabric, std::uint64_t bytes, std:
   const double start = bench::processor_seconds();
   const double mebibytes_before = bench::peak_mebibytes();
   bench::AllToAll pattern(*model, bytes, at_once);
-  if constexpr (std::is_same_v<Model, sim::Network>) {
+  if constexpr (std::is_same_v<Model, sim::PacketNetwork>) {
     if (const auto done = model->run(); !done) return fail(done.error());
   } else {
     model->run();
@@ -71,6 +71,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "sim_models: AT_ONCE is '%s': expected 1 or more\n", argv[4]);
     return 2;
   }
-  if (model == "packets") return measure<sim::Network>(model, std::move(*fabric), *bytes, at_once);
+  if (model == "packets") return measure<sim::PacketNetwork>(model, std::move(*fabric), *bytes, at_once);
   return measure<sim::FluidNetwork>(model, std::move(*fabric), *bytes, at_once);
 }

@@ -2,12 +2,12 @@
 // link and lane it wants, so following these from any blocked buffer either ends or comes round.
 #include <algorithm>
 
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 namespace heddle::sim {
 
 // The buffer whose lack of room keeps this one's head from moving; kNone if nothing does.
-std::uint32_t Network::waits_for(std::uint32_t buffer) const {
+std::uint32_t PacketNetwork::waits_for(std::uint32_t buffer) const {
   const Buffer& here = buffers_[buffer];
   if (here.first == kNone || (here.reader != kNone && is_busy(links_[here.reader]))) return kNone;
   const Packet& head = packets_[here.first];
@@ -17,13 +17,13 @@ std::uint32_t Network::waits_for(std::uint32_t buffer) const {
   return head.channel; // buffers and channels of links share their numbers
 }
 
-std::string Network::name_of_buffer(std::uint32_t buffer) const {
+std::string PacketNetwork::name_of_buffer(std::uint32_t buffer) const {
   const Link& link = fabric_.links[buffer / lanes_];
   std::string text = fabric_.name_of(link.to) + " lane " + std::to_string(buffer % lanes_);
   return text + " (from " + fabric_.name_of(link.from) + ")";
 }
 
-std::string Network::find_deadlock() const {
+std::string PacketNetwork::find_deadlock() const {
   std::vector<std::uint32_t> met(buffers_.size(), 0);
   for (std::uint32_t start = 0; start < buffers_.size(); ++start) {
     std::uint32_t at = start;

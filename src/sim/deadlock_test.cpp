@@ -18,7 +18,7 @@ Fabric circle(std::uint32_t lanes) {
   return fabric;
 }
 
-void send_all_two_steps(Network& network, bool change_lane) {
+void send_all_two_steps(PacketNetwork& network, bool change_lane) {
   for (std::uint32_t node = 0; node < 4; ++node) {
     const auto lane = static_cast<std::uint16_t>(change_lane && node >= 2 ? 1 : 0);
     ASSERT_TRUE(network.submit({.source = node, .target = (node + 2) % 4, .bytes = 64 << 10, .lane = lane}));
@@ -26,7 +26,7 @@ void send_all_two_steps(Network& network, bool change_lane) {
 }
 
 TEST(Deadlock, IsFoundOnACircleWithOneLaneAndItsCircleIsNamed) {
-  Network network = std::move(*Network::make(circle(1)));
+  PacketNetwork network = std::move(*PacketNetwork::make(circle(1)));
   send_all_two_steps(network, false);
   const auto done = network.run();
   ASSERT_FALSE(done);
@@ -42,7 +42,7 @@ TEST(Deadlock, IsFoundOnACircleWithOneLaneAndItsCircleIsNamed) {
 
 // Two senders on a lane of their own leave a gap in each circle.
 TEST(Deadlock, IsGoneWhenTheCircleIsCutByASecondLane) {
-  Network network = std::move(*Network::make(circle(2)));
+  PacketNetwork network = std::move(*PacketNetwork::make(circle(2)));
   Diary diary(network);
   send_all_two_steps(network, true);
   EXPECT_TRUE(network.run());
@@ -51,7 +51,7 @@ TEST(Deadlock, IsGoneWhenTheCircleIsCutByASecondLane) {
 
 TEST(Deadlock, CannotAriseFromWaysThatGoUpAndThenDown) {
   for (const std::uint32_t size : {3U, 4U, 7U}) {
-    Network network = std::move(*Network::make(*rhinet({.lanes = 1, .buffer_bytes = 4200}, ring(size))));
+    PacketNetwork network = std::move(*PacketNetwork::make(*rhinet({.lanes = 1, .buffer_bytes = 4200}, ring(size))));
     Diary diary(network);
     for (std::uint32_t node = 0; node < size; ++node) {
       for (std::uint32_t far = 1; far < size; ++far) {
@@ -65,7 +65,7 @@ TEST(Deadlock, CannotAriseFromWaysThatGoUpAndThenDown) {
 }
 
 TEST(Deadlock, IsNotSeenWherePacketsOnlyWait) {
-  Network network = std::move(*Network::make(circle(1)));
+  PacketNetwork network = std::move(*PacketNetwork::make(circle(1)));
   ASSERT_TRUE(network.submit({.source = 0, .target = 2, .bytes = 64 << 10}));
   for (int i = 0; i < 200; ++i) {
     network.step();

@@ -3,8 +3,8 @@
 #include "sim/description.hpp"
 
 #include "base/fuzz_input.hpp"
-#include "sim/network.hpp"
 #include "sim/packet_model.hpp"
+#include "sim/packet_network.hpp"
 
 namespace heddle::fuzz {
 namespace {
@@ -39,7 +39,7 @@ void description(Input& input) {
   auto fabric = sim::parse_fabric(line, read_given);
   if (!fabric) return demand_one_line(fabric.error());
   if (fabric->links.size() > 2000) return;
-  auto network = sim::Network::make(std::move(*fabric));
+  auto network = sim::PacketNetwork::make(std::move(*fabric));
   if (!network) return demand_one_line(network.error());
   const std::uint32_t last = network->fabric().nodes - 1;
   for (const std::uint32_t source : {0U, last / 2, last})

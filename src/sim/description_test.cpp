@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 namespace heddle::sim {
 namespace {

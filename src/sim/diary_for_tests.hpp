@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 namespace heddle::sim {
 
@@ -31,7 +31,7 @@ class Diary : public Listener {
 // Every node sends to nodes drawn from a seed, and sends again as soon as it has: traffic that never lets up.
 class Saturation : public Listener {
  public:
-  Saturation(Network& network, std::uint64_t seed) : network_(network), random_(seed) {
+  Saturation(PacketNetwork& network, std::uint64_t seed) : network_(network), random_(seed) {
     network.listen(this);
     for (std::uint32_t node = 0; node < network.fabric().nodes; ++node) {
       for (int ahead = 0; ahead < 2; ++ahead) send(node);
@@ -51,7 +51,7 @@ class Saturation : public Listener {
     if (!sent) std::abort();
   }
 
-  Network& network_;
+  PacketNetwork& network_;
   std::mt19937_64 random_;
 };
 

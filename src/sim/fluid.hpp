@@ -1,5 +1,5 @@
 // The fluid model: flows over a fabric at max-min fair rates instead of as packets. For sweeps of thousands of
-// cases: its cost follows the number of flows, not of bytes. The same calls as Network, so that either can serve.
+// cases: its cost follows the number of flows, not of bytes. The same calls as PacketNetwork, so that either can serve.
 //
 // What it leaves out: packets, hence the turns that flows take at switches (fair by input, not by flow), head-of-line blocking,
 // full buffers and deadlock, and the last packet's way through store-and-forward switches. docs/simulator.md says where the two agree.
@@ -20,14 +20,14 @@ namespace heddle::sim {
 
 class FluidNetwork {
  public:
-  // Error where the fabric cannot work, as for Network.
+  // Error where the fabric cannot work, as for PacketNetwork.
   static Result<FluidNetwork> make(Fabric fabric);
 
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] Picoseconds now() const { return now_; }
   void listen(Listener* listener) { listener_ = listener; } // not owned; null = nobody
 
-  // As Network's; flows with a route are refused.
+  // As PacketNetwork's; flows with a route are refused.
   Result<void> submit(const Flow& flow);
   void at(Picoseconds time, std::uint64_t cookie);
   bool step();

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "sim/description.hpp"
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 namespace heddle::sim {
 namespace {
@@ -38,7 +38,7 @@ class Outcome : public Listener {
 
 // The largest |fluid / packets - 1| of any flow's arrival.
 double disagreement(std::string_view fabric, const Pattern& pattern) {
-  const Outcome<Network> packets(fabric, pattern);
+  const Outcome<PacketNetwork> packets(fabric, pattern);
   const Outcome<FluidNetwork> fluid(fabric, pattern);
   double largest = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -49,7 +49,7 @@ double disagreement(std::string_view fabric, const Pattern& pattern) {
 }
 // The same of the last arrival.
 double disagreement_at_the_end(std::string_view fabric, const Pattern& pattern) {
-  const Outcome<Network> packets(fabric, pattern);
+  const Outcome<PacketNetwork> packets(fabric, pattern);
   const Outcome<FluidNetwork> fluid(fabric, pattern);
   const double last = *std::max_element(packets.arrived_.begin(), packets.arrived_.end());
   return std::abs(*std::max_element(fluid.arrived_.begin(), fluid.arrived_.end()) / last - 1);
@@ -118,7 +118,8 @@ TEST(Fluid, IsOptimisticForAFlowBehindABlockedOne) {
     pattern.push_back({.source = 0, .target = 12, .bytes = kLarge, .send_engine = 1, .lane = lane});
     std::string fabric = kTree;
     fabric += ",lanes=2";
-    return Outcome<Network>(fabric, pattern).arrived_.back() / Outcome<FluidNetwork>(fabric, pattern).arrived_.back();
+    return Outcome<PacketNetwork>(fabric, pattern).arrived_.back() /
+           Outcome<FluidNetwork>(fabric, pattern).arrived_.back();
   };
   EXPECT_NEAR(other_flow(1), 1, 0.05);
   EXPECT_GT(other_flow(0), 2);
@@ -130,7 +131,7 @@ TEST(Fluid, IsFairerThanSwitchesThatTakeTurnsBetweenInputs) {
   Pattern pattern;
   for (std::uint32_t i = 1; i < 4; ++i) pattern.push_back({.source = 12 * i, .target = 0, .bytes = kLarge});
   const char* const fabric = "tofu:9x1x1,engine_rate=50GB/s,node_rate=100GB/s";
-  const Outcome<Network> packets(fabric, pattern);
+  const Outcome<PacketNetwork> packets(fabric, pattern);
   const Outcome<FluidNetwork> fluid(fabric, pattern);
   EXPECT_NEAR(packets.arrived_[0] / fluid.arrived_[0], 2.0 / 3, 0.03);
   EXPECT_LT(disagreement_at_the_end(fabric, pattern), 0.01);
@@ -165,7 +166,7 @@ class AllToAll : public Listener {
   std::uint32_t arrived_ = 0;
 };
 double packets_over_fluid(const std::string& fabric, std::uint64_t bytes) {
-  return AllToAll<Network>(fabric, bytes).time() / AllToAll<FluidNetwork>(fabric, bytes).time();
+  return AllToAll<PacketNetwork>(fabric, bytes).time() / AllToAll<FluidNetwork>(fabric, bytes).time();
 }
 
 // On a full tree every step is a shift that its ways carry without meeting, so nobody falls out of step.

@@ -31,7 +31,7 @@ TEST(Infiniband, GivesTheClosedFormForOneFlowAtAnyDistance) {
   for (const Case& each : {Case{1, 1}, Case{4, 3}, Case{50, 5}}) {
     // Below a packet the interface reads no faster than the link sends; whole packets follow each other without a gap.
     for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{2048}, std::uint64_t{4 << 20}}) {
-      Network network = std::move(*Network::make(*infiniband(parameters)));
+      PacketNetwork network = std::move(*PacketNetwork::make(*infiniband(parameters)));
       Diary diary(network);
       ASSERT_TRUE(network.submit({.source = 0, .target = each.target, .bytes = bytes, .cookie = 1}));
       ASSERT_TRUE(network.run());
@@ -97,8 +97,8 @@ TEST(Infiniband, GivesEachLidOfANodeItsOwnRoot) {
 
 TEST(Infiniband, CollidesWhereTwoDestinationsShareARootAndNotWhereLidsKeepThemApart) {
   const auto time = [](std::uint32_t second_root) {
-    Network network =
-        std::move(*Network::make(*infiniband({.tree = {.arity = 6, .levels = 2}, .nodes = 30, .lmc = 3})));
+    PacketNetwork network =
+        std::move(*PacketNetwork::make(*infiniband({.tree = {.arity = 6, .levels = 2}, .nodes = 30, .lmc = 3})));
     Diary diary(network);
     const Tables& tables = network.fabric().tables;
     EXPECT_TRUE(network.submit({.source = 0, .target = 6, .bytes = 1 << 20, .cookie = 1, .lid = tables.base[6]}));
@@ -134,7 +134,7 @@ TEST(Infiniband, RefusesTablesThatLoop) {
   // Leaf 0 sends LID 5 (node 4) up to root 0, which is switch 4; that sends it back down.
   ASSERT_EQ(fabric.tables.port(0, 5), 2);
   fabric.tables.ports[4 * fabric.tables.lids + 5] = 0;
-  const auto network = Network::make(fabric);
+  const auto network = PacketNetwork::make(fabric);
   ASSERT_FALSE(network);
   EXPECT_EQ(network.error().fact, "the tables send LID 5 round in a loop: switch 0 -> switch 4 -> switch 0");
 }

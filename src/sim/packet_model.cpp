@@ -1,6 +1,6 @@
 #include "sim/packet_model.hpp"
 
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 #include "sim/rhinet/network.hpp"
 
 namespace heddle::sim {
@@ -20,9 +20,9 @@ Result<std::unique_ptr<PacketModel>> make_packet_model(Fabric fabric, std::vecto
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                  .fact = "the tables of " + fabric.name + " are fixed: no cable can be cut or plugged",
                                  .remedy = "use a rhinet fabric, whose switches set up their tables themselves"});
-  auto network = Network::make(std::move(fabric));
+  auto network = PacketNetwork::make(std::move(fabric));
   if (!network) return std::unexpected(std::move(network).error());
-  return std::make_unique<Network>(std::move(*network));
+  return std::make_unique<PacketNetwork>(std::move(*network));
 }
 
 } // namespace heddle::sim

@@ -1,4 +1,4 @@
-// What every model of packets offers: flows over a fabric in virtual time. Network is the general one; a fabric whose
+// What every model of packets offers: flows over a fabric in virtual time. PacketNetwork is the general one; a fabric whose
 // interfaces and switches have a finer model of their own (RHiNET) runs on that.
 #pragma once
 

@@ -9,8 +9,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-Network make(const TofuParameters& parameters) {
-  return std::move(*Network::make(*tofu(parameters)));
+PacketNetwork make(const TofuParameters& parameters) {
+  return std::move(*PacketNetwork::make(*tofu(parameters)));
 }
 
 TEST(Tofu, HasTwelveNodesAGroupAndTenLinksANode) {
@@ -60,7 +60,7 @@ TEST(Tofu, ReachesEveryNodeFromEveryNode) {
 TEST(Tofu, GivesTheClosedFormForOneFlow) {
   const TofuParameters given{.x = 6};
   for (const std::uint64_t packets : {1U, 2U, 100U}) {
-    Network network = make(given);
+    PacketNetwork network = make(given);
     Diary diary(network);
     const std::uint64_t bytes = packets * given.mtu;
     ASSERT_TRUE(network.submit({.source = 0, .target = 36, .bytes = bytes, .cookie = 1}));
@@ -84,7 +84,7 @@ double gigabytes_per_second(std::uint64_t bytes, Picoseconds time) {
 TEST(Tofu, LimitsEngineLinkAndNodeAsMeasured) {
   const std::uint64_t bytes = 4 << 20;
   const auto total_rate = [&](std::uint32_t engines, bool one_target) {
-    Network network = make({.x = 3, .y = 3});
+    PacketNetwork network = make({.x = 3, .y = 3});
     Diary diary(network);
     const std::uint32_t targets[] = {36, 72, 12, 24}; // X+, X-, Y+, Y-
     for (std::uint16_t engine = 0; engine < engines; ++engine) {
@@ -105,7 +105,7 @@ TEST(Tofu, LimitsEngineLinkAndNodeAsMeasured) {
 
 TEST(Tofu, SharesAReceiveEngineUnlessTheSendersChooseTwo) {
   const auto time = [](std::uint16_t second) {
-    Network network = make({.x = 3});
+    PacketNetwork network = make({.x = 3});
     Diary diary(network);
     EXPECT_TRUE(network.submit({.source = 12, .target = 0, .bytes = 1 << 20, .receive_engine = 0}));
     EXPECT_TRUE(network.submit({.source = 24, .target = 0, .bytes = 1 << 20, .receive_engine = second}));
@@ -116,7 +116,7 @@ TEST(Tofu, SharesAReceiveEngineUnlessTheSendersChooseTwo) {
 }
 
 TEST(Tofu, NeverDeadlocksOnFullRings) {
-  Network network = make({.x = 5, .buffer_bytes = 2100});
+  PacketNetwork network = make({.x = 5, .buffer_bytes = 2100});
   Saturation traffic(network, 3);
   const auto done = network.run_until(std::chrono::microseconds(300));
   EXPECT_TRUE(done) << done.error().message();
@@ -128,7 +128,7 @@ TEST(Tofu, TakesAboutEightyNanosecondsMoreAHopInItsLaterGeneration) {
   TofuParameters parameters = tofu_d();
   parameters.x = 6;
   const auto latency = [&](std::uint32_t target) {
-    Network network = make(parameters);
+    PacketNetwork network = make(parameters);
     Diary diary(network);
     EXPECT_TRUE(network.submit({.source = 0, .target = target, .bytes = 8, .cookie = 1}));
     EXPECT_TRUE(network.run());

@@ -9,7 +9,7 @@ Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts) {
   using namespace translators::simulated;
   auto fabric = sim::tofu({.x = 4});
   if (!fabric) return std::unexpected(fabric.error());
-  auto network = sim::Network::make(std::move(*fabric));
+  auto network = sim::PacketNetwork::make(std::move(*fabric));
   if (!network) return std::unexpected(network.error());
   Interconnect interconnect(std::move(*network), {0, 1});
   const Tofu tofu(interconnect, ir::Peer{0});

@@ -152,7 +152,7 @@ TEST(RhinetInterface, IsLimitedByPciWithAllRemediesAndTheLinkAtItsFullClock) {
 // The general model has its figures from the same parameters.
 TEST(RhinetInterface, AgreesWithTheGeneralModelOnLongFlows) {
   for (const RhinetParameters& given : {kPlain, with_overlap(), with_all()}) {
-    Network general = std::move(*Network::make(*rhinet(given, star(2))));
+    PacketNetwork general = std::move(*PacketNetwork::make(*rhinet(given, star(2))));
     Diary diary(general);
     ASSERT_TRUE(general.submit({.source = 0, .target = 1, .bytes = 1 << 20, .cookie = 1}));
     ASSERT_TRUE(general.run());

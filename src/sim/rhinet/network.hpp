@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "sim/event_queue.hpp"
-#include "sim/network.hpp"
 #include "sim/packet_model.hpp"
+#include "sim/packet_network.hpp"
 #include "sim/packet_state.hpp"
 #include "sim/rhinet/interface_state.hpp"
 #include "sim/rhinet/maintainer.hpp"

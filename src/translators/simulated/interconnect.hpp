@@ -8,8 +8,8 @@
 #pragma once
 
 #include "ir/translator.hpp"
-#include "sim/network.hpp"
 #include "sim/packet_model.hpp"
+#include "sim/packet_network.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -32,8 +32,8 @@ class Interconnect final : private sim::Listener {
  public:
   // Peer r works on node nodes[r] of the network; several may share one. Outlives the translators.
   Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
-  Interconnect(sim::Network network, std::vector<std::uint32_t> nodes)
-      : Interconnect(std::make_unique<sim::Network>(std::move(network)), std::move(nodes)) {}
+  Interconnect(sim::PacketNetwork network, std::vector<std::uint32_t> nodes)
+      : Interconnect(std::make_unique<sim::PacketNetwork>(std::move(network)), std::move(nodes)) {}
   Interconnect(const Interconnect&) = delete;
   Interconnect& operator=(const Interconnect&) = delete;
   ~Interconnect() override = default;

@@ -1,5 +1,5 @@
 // The packet model's control path: making a network, checking what is submitted, names.
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 #include <algorithm>
 
@@ -14,11 +14,11 @@ std::string of(std::uint64_t value, std::uint64_t count) {
 
 } // namespace
 
-Network::Network(Fabric fabric, Wiring wiring) : fabric_(std::move(fabric)), wiring_(std::move(wiring)) {
+PacketNetwork::PacketNetwork(Fabric fabric, Wiring wiring) : fabric_(std::move(fabric)), wiring_(std::move(wiring)) {
   lay_out();
 }
 
-Result<Network> Network::make(Fabric fabric) {
+Result<PacketNetwork> PacketNetwork::make(Fabric fabric) {
   auto wiring = wire(fabric);
   if (!wiring) return std::unexpected(std::move(wiring).error());
   if (fabric.function.call == nullptr) {
@@ -27,10 +27,10 @@ Result<Network> Network::make(Fabric fabric) {
   const std::uint64_t channels = std::uint64_t{fabric.links.size()} * fabric.packets.lanes;
   const std::uint64_t engines = std::uint64_t{fabric.nodes} * fabric.interface.send_engines;
   if (channels + engines >= 1ULL << kIndexBits) return refuse("the fabric has too many links, lanes or engines");
-  return Network(std::move(fabric), std::move(*wiring));
+  return PacketNetwork(std::move(fabric), std::move(*wiring));
 }
 
-void Network::lay_out() {
+void PacketNetwork::lay_out() {
   const PacketRules& rules = fabric_.packets;
   const Interface& interface = fabric_.interface;
   lanes_ = rules.lanes;
@@ -62,7 +62,8 @@ void Network::lay_out() {
   memories_.resize(fabric_.nodes);
 }
 
-Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t target, std::vector<std::uint16_t> ports) {
+Result<std::uint32_t> PacketNetwork::add_route(std::uint32_t source, std::uint32_t target,
+                                               std::vector<std::uint16_t> ports) {
   if (source >= fabric_.nodes || target >= fabric_.nodes) {
     return refuse("a route from node " + of(source, fabric_.nodes) + " to node " + of(target, fabric_.nodes));
   }
@@ -72,7 +73,7 @@ Result<std::uint32_t> Network::add_route(std::uint32_t source, std::uint32_t tar
   return static_cast<std::uint32_t>(routes_.size() - 1);
 }
 
-Result<void> Network::check_route(const Flow& flow) const {
+Result<void> PacketNetwork::check_route(const Flow& flow) const {
   if (flow.route >= routes_.size()) return refuse("there is no route " + of(flow.route, routes_.size()));
   const Route& route = routes_[flow.route];
   if (route.source == flow.source && route.target == flow.target && flow.send_engine % fabric_.interface.ports == 0) {
@@ -81,7 +82,7 @@ Result<void> Network::check_route(const Flow& flow) const {
   return refuse("route " + std::to_string(flow.route) + " is not one from port 0 of this source to this target");
 }
 
-Result<void> Network::submit(const Flow& flow) {
+Result<void> PacketNetwork::submit(const Flow& flow) {
   if (auto good = check_flow(fabric_, wiring_, flow); !good) return good;
   if (flow.route != kNone) {
     if (auto good = check_route(flow); !good) return good;
@@ -105,19 +106,19 @@ Result<void> Network::submit(const Flow& flow) {
   return {};
 }
 
-void Network::at(Picoseconds time, std::uint64_t cookie) {
+void PacketNetwork::at(Picoseconds time, std::uint64_t cookie) {
   const std::uint32_t index = timers_.take();
   timers_[index].cookie = cookie;
   push(time < now_ ? now_ : time, What::timer, index);
 }
 
-std::uint64_t Network::packet_hops() const {
+std::uint64_t PacketNetwork::packet_hops() const {
   std::uint64_t hops = 0;
   for (const LinkCounters& each : counters_) hops += each.packets;
   return hops;
 }
 
-std::string Network::name_of(Span::Part part, std::uint32_t index) const {
+std::string PacketNetwork::name_of(Span::Part part, std::uint32_t index) const {
   switch (part) {
     case Span::Part::send_engine:
       return fabric_.name_of_node(index / fabric_.interface.send_engines) + " send engine " +

@@ -1,14 +1,14 @@
 // The packet model at work. A packet costs an event at its engine, one per link (it stands where it can be sent from) and one at its
 // target. That it has been sent, that its engine is free and that credit is back are events only where somebody waits for them;
 // else the next who looks finds that the time has passed.
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace heddle::sim {
 
-bool Network::step() {
+bool PacketNetwork::step() {
   if (queue_.empty()) return false;
   const Event event = queue_.pop();
   now_ = event.time;
@@ -19,7 +19,7 @@ bool Network::step() {
   return true;
 }
 
-void Network::handle(What what, std::uint32_t index) {
+void PacketNetwork::handle(What what, std::uint32_t index) {
   switch (what) {
     case What::buffered: return buffered(index);
     case What::sent: return sent(index);
@@ -35,7 +35,7 @@ void Network::handle(What what, std::uint32_t index) {
   }
 }
 
-Result<void> Network::run_until(Picoseconds time) {
+Result<void> PacketNetwork::run_until(Picoseconds time) {
   while (!queue_.empty() && queue_.next_time() <= time) step();
   if (queue_.empty() && packets_.live() > 0) {
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
@@ -47,7 +47,7 @@ Result<void> Network::run_until(Picoseconds time) {
   return {};
 }
 
-Result<void> Network::run() {
+Result<void> PacketNetwork::run() {
   while (step()) {
   }
   return run_until(now_);
@@ -56,7 +56,7 @@ Result<void> Network::run() {
 // --- engines -------------------------------------------------------------------------------------------------------------
 
 // Brings a send engine on by one step: pays the start-up of its next flow, or reads one packet.
-void Network::run_engine(std::uint32_t number) {
+void PacketNetwork::run_engine(std::uint32_t number) {
   Engine& engine = engines_[number];
   engine.awake = false;
   engine.blocked = false;
@@ -74,12 +74,12 @@ void Network::run_engine(std::uint32_t number) {
   emit_packet(number);
 }
 
-void Network::wake_engine(std::uint32_t number, Picoseconds time) {
+void PacketNetwork::wake_engine(std::uint32_t number, Picoseconds time) {
   engines_[number].awake = true;
   push(time, What::engine, number);
 }
 
-void Network::emit_packet(std::uint32_t number) {
+void PacketNetwork::emit_packet(std::uint32_t number) {
   Engine& engine = engines_[number];
   const Interface& interface = fabric_.interface;
   const Flow& flow = flows_[engine.first].flow;
@@ -132,7 +132,7 @@ void Network::emit_packet(std::uint32_t number) {
 // --- links and switches --------------------------------------------------------------------------------------------------
 
 // A packet stands where it can be sent from; it counts as bytes of its buffer from here on.
-void Network::buffered(std::uint32_t index) {
+void PacketNetwork::buffered(std::uint32_t index) {
   Packet& packet = packets_[index];
   Buffer& buffer = buffers_[packet.buffer];
   packet.next = kNone;
@@ -154,7 +154,7 @@ void Network::buffered(std::uint32_t index) {
 
 // A new head joins the line of the channel it wants. Each buffer has one head and rejoins at the end, so service goes round
 // among the inputs that want the same output.
-void Network::request(std::uint32_t number) {
+void PacketNetwork::request(std::uint32_t number) {
   const std::uint32_t wanted = packets_[buffers_[number].first].channel;
   Channel& channel = channels_[wanted];
   buffers_[number].next_waiting = kNone;
@@ -171,7 +171,7 @@ void Network::request(std::uint32_t number) {
 }
 
 // Frees a link and its buffer whose time has passed unnoticed. Nobody can wait there, or it would have been announced.
-bool Network::still_busy(std::uint32_t index) {
+bool PacketNetwork::still_busy(std::uint32_t index) {
   LinkState& link = links_[index];
   if (!link.busy || is_busy(link)) return link.busy;
   leave_link(link);
@@ -179,13 +179,13 @@ bool Network::still_busy(std::uint32_t index) {
 }
 
 // The last byte of what a link sends has left its buffer.
-void Network::leave_link(LinkState& link) {
+void PacketNetwork::leave_link(LinkState& link) {
   link.busy = false;
   buffers_[link.reading].reader = kNone;
   if (is_engine(link.reading)) --engine_of(link.reading).queued;
 }
 
-void Network::announce(std::uint32_t index) {
+void PacketNetwork::announce(std::uint32_t index) {
   LinkState& link = links_[index];
   if (link.announced) return;
   link.announced = true;
@@ -193,7 +193,7 @@ void Network::announce(std::uint32_t index) {
 }
 
 // Goes round the lanes of an idle link for one whose line has a head that fits into the buffer at the end.
-void Network::arbitrate(std::uint32_t index) {
+void PacketNetwork::arbitrate(std::uint32_t index) {
   LinkState& link = links_[index];
   std::uint64_t lanes = std::rotr(link.waiting_lanes, static_cast<int>(link.next_lane));
   while (lanes != 0) {
@@ -211,7 +211,7 @@ void Network::arbitrate(std::uint32_t index) {
 }
 
 // Puts the head of the channel's line on the link.
-void Network::start(std::uint32_t index, std::uint32_t number) {
+void PacketNetwork::start(std::uint32_t index, std::uint32_t number) {
   LinkState& link = links_[index];
   Channel& channel = channels_[number];
   const std::uint32_t from = channel.first_waiting;
@@ -248,7 +248,7 @@ void Network::start(std::uint32_t index, std::uint32_t number) {
 
 // Where a packet that has just started on a link will be, and when. The way out of the next switch is looked up here, a little
 // early, because tables do not change and it saves an event per hop.
-void Network::forward(std::uint32_t index, std::uint32_t number, std::uint32_t moved, Picoseconds end) {
+void PacketNetwork::forward(std::uint32_t index, std::uint32_t number, std::uint32_t moved, Picoseconds end) {
   const LinkState& link = links_[index];
   Packet& packet = packets_[moved];
   packet.buffer = number;
@@ -273,7 +273,7 @@ void Network::forward(std::uint32_t index, std::uint32_t number, std::uint32_t m
   push(head, What::buffered, moved);
 }
 
-Hop Network::next_hop(std::uint32_t at, const Packet& packet) const {
+Hop PacketNetwork::next_hop(std::uint32_t at, const Packet& packet) const {
   if (packet.routed) {
     const Route& route = routes_[flows_[packet.flow].flow.route];
     return {route.ports[packet.hops], packet.heading.lane};
@@ -283,7 +283,7 @@ Hop Network::next_hop(std::uint32_t at, const Packet& packet) const {
 }
 
 // The last byte has left: the buffer may show its next head, and the link is free.
-void Network::sent(std::uint32_t index) {
+void PacketNetwork::sent(std::uint32_t index) {
   LinkState& link = links_[index];
   link.announced = false;
   leave_link(link);
@@ -295,7 +295,7 @@ void Network::sent(std::uint32_t index) {
 
 // --- credits -------------------------------------------------------------------------------------------------------------
 
-bool Network::has_credit(Channel& channel, std::uint32_t bytes) {
+bool PacketNetwork::has_credit(Channel& channel, std::uint32_t bytes) {
   while (channel.first_return != kNone && returns_[channel.first_return].time <= now_) {
     const std::uint32_t due = channel.first_return;
     channel.credit += returns_[due].bytes;
@@ -306,7 +306,7 @@ bool Network::has_credit(Channel& channel, std::uint32_t bytes) {
 }
 
 // Has the link looked at again when the credit under way will be enough; if that is not enough either, the next return will.
-void Network::await_credit(std::uint32_t number, std::uint32_t bytes) {
+void PacketNetwork::await_credit(std::uint32_t number, std::uint32_t bytes) {
   Channel& channel = channels_[number];
   if (channel.wake) return;
   std::uint32_t credit = channel.credit;
@@ -320,7 +320,7 @@ void Network::await_credit(std::uint32_t number, std::uint32_t bytes) {
 
 // Known when the packet begins to leave the buffer, for the time when it has left. A busy link looks for credit when it is free
 // again, so only an idle one with a line must be woken.
-void Network::give_credit(std::uint32_t number, Picoseconds time, std::uint32_t bytes) {
+void PacketNetwork::give_credit(std::uint32_t number, Picoseconds time, std::uint32_t bytes) {
   const std::uint32_t given = returns_.take();
   returns_[given] = {time, bytes, kNone};
   Channel& channel = channels_[number];
@@ -337,7 +337,7 @@ void Network::give_credit(std::uint32_t number, Picoseconds time, std::uint32_t 
 // --- arrival -------------------------------------------------------------------------------------------------------------
 
 // The first byte is at the target's interface; when the receive engine will be done follows at once, as it serves in order.
-void Network::received(std::uint32_t index) {
+void PacketNetwork::received(std::uint32_t index) {
   const Packet packet = packets_[index];
   packets_.give_back(index);
   const Interface& interface = fabric_.interface;
@@ -359,18 +359,18 @@ void Network::received(std::uint32_t index) {
   if (packet.last) push(done + interface.receive_latency, What::arrived, packet.flow);
 }
 
-void Network::depart(std::uint32_t flow) {
+void PacketNetwork::depart(std::uint32_t flow) {
   const Flow copy = flows_[flow].flow;
   if (listener_ != nullptr) listener_->departed(copy);
 }
 
-void Network::arrive(std::uint32_t flow) {
+void PacketNetwork::arrive(std::uint32_t flow) {
   const Flow copy = flows_[flow].flow;
   flows_.give_back(flow);
   if (listener_ != nullptr) listener_->arrived(copy);
 }
 
-void Network::fire(std::uint32_t timer) {
+void PacketNetwork::fire(std::uint32_t timer) {
   const std::uint64_t cookie = timers_[timer].cookie;
   timers_.give_back(timer);
   if (listener_ != nullptr) listener_->timer(cookie);

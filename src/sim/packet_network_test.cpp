@@ -1,4 +1,4 @@
-#include "sim/network.hpp"
+#include "sim/packet_network.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,53 +25,53 @@ InfinibandParameters round_numbers() {
           .receive_latency = nanoseconds(0)};
 }
 
-Network make(const InfinibandParameters& parameters) {
-  return std::move(*Network::make(*infiniband(parameters)));
+PacketNetwork make(const InfinibandParameters& parameters) {
+  return std::move(*PacketNetwork::make(*infiniband(parameters)));
 }
 
 Picoseconds alone(const InfinibandParameters& parameters, std::uint64_t bytes) {
-  Network network = make(parameters);
+  PacketNetwork network = make(parameters);
   Diary diary(network);
   EXPECT_TRUE(network.submit({.source = 0, .target = 1, .bytes = bytes, .cookie = 1}));
   EXPECT_TRUE(network.run());
   return diary.arrived_[1];
 }
 
-TEST(Network, TakesStartUpSwitchCablesAndOneTransmissionForAPacketThatCutsThrough) {
+TEST(PacketNetwork, TakesStartUpSwitchCablesAndOneTransmissionForAPacketThatCutsThrough) {
   EXPECT_EQ(alone(round_numbers(), 1000), nanoseconds(300 + 10 + 100 + 10 + 1000));
 }
 
-TEST(Network, TakesATransmissionPerLinkWhenSwitchesStoreAndForward) {
+TEST(PacketNetwork, TakesATransmissionPerLinkWhenSwitchesStoreAndForward) {
   InfinibandParameters parameters = round_numbers();
   parameters.switching = Switching::store_and_forward;
   EXPECT_EQ(alone(parameters, 1000), nanoseconds(300 + 1000 + 10 + 100 + 1000 + 10));
 }
 
-TEST(Network, PipelinesThePacketsOfALargeFlow) {
+TEST(PacketNetwork, PipelinesThePacketsOfALargeFlow) {
   EXPECT_EQ(alone(round_numbers(), 1'000'000), nanoseconds(300 + 10 + 100 + 10 + 1'000'000));
 }
 
-TEST(Network, AddsAHeaderToEveryPacket) {
+TEST(PacketNetwork, AddsAHeaderToEveryPacket) {
   InfinibandParameters parameters = round_numbers();
   parameters.header_bytes = 100;
   EXPECT_EQ(alone(parameters, 10'000), nanoseconds(300 + 10 + 100 + 10 + 10 * 1100));
 }
 
-TEST(Network, SendsAHeaderForNoBytesAtAll) {
+TEST(PacketNetwork, SendsAHeaderForNoBytesAtAll) {
   InfinibandParameters parameters = round_numbers();
   parameters.header_bytes = 50;
   EXPECT_EQ(alone(parameters, 0), nanoseconds(300 + 10 + 100 + 10 + 50));
 }
 
-TEST(Network, IsHeldBackByTheHostBus) {
+TEST(PacketNetwork, IsHeldBackByTheHostBus) {
   InfinibandParameters parameters = round_numbers();
   parameters.bus = {500'000'000};
   EXPECT_EQ(alone(parameters, 100'000), nanoseconds(300 + 120 + 200'000 + 2'000 - 1'000))
       << "the last packet is read in 2 us, leaves while its second half is read, and is written in 2 us";
 }
 
-TEST(Network, HalvesALinkBetweenTwoFlows) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, HalvesALinkBetweenTwoFlows) {
+  PacketNetwork network = make(round_numbers());
   Diary diary(network);
   ASSERT_TRUE(network.submit({.source = 0, .target = 2, .bytes = 1'000'000, .cookie = 1}));
   ASSERT_TRUE(network.submit({.source = 1, .target = 2, .bytes = 1'000'000, .cookie = 2}));
@@ -81,8 +81,8 @@ TEST(Network, HalvesALinkBetweenTwoFlows) {
   EXPECT_EQ(diary.arrived_[1], both - nanoseconds(1000)) << "the two take turns to the end";
 }
 
-TEST(Network, ServesInputsInTurnSoThatAShortFlowNeedNotWaitForALongOne) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, ServesInputsInTurnSoThatAShortFlowNeedNotWaitForALongOne) {
+  PacketNetwork network = make(round_numbers());
   Diary diary(network);
   ASSERT_TRUE(network.submit({.source = 0, .target = 2, .bytes = 1'000'000, .cookie = 1}));
   ASSERT_TRUE(network.submit({.source = 1, .target = 2, .bytes = 10'000, .cookie = 2}));
@@ -91,16 +91,16 @@ TEST(Network, ServesInputsInTurnSoThatAShortFlowNeedNotWaitForALongOne) {
   EXPECT_EQ(diary.arrived_[1], nanoseconds(300 + 120 + 1'010'000));
 }
 
-TEST(Network, TellsTheSourceWhenItsMemoryMayBeUsedAgain) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, TellsTheSourceWhenItsMemoryMayBeUsedAgain) {
+  PacketNetwork network = make(round_numbers());
   Diary diary(network);
   ASSERT_TRUE(network.submit({.source = 0, .target = 1, .bytes = 1000, .cookie = 1}));
   ASSERT_TRUE(network.run());
   EXPECT_EQ(diary.departed_[1], nanoseconds(300 + 1000));
 }
 
-TEST(Network, KeepsTheOrderOfOneEngine) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, KeepsTheOrderOfOneEngine) {
+  PacketNetwork network = make(round_numbers());
   Diary diary(network);
   std::vector<std::uint64_t> sent;
   for (std::uint64_t cookie = 0; cookie < 50; ++cookie) {
@@ -111,8 +111,8 @@ TEST(Network, KeepsTheOrderOfOneEngine) {
   EXPECT_EQ(diary.order_, sent);
 }
 
-TEST(Network, StepsTimeOnlyAsFarAsAsked) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, StepsTimeOnlyAsFarAsAsked) {
+  PacketNetwork network = make(round_numbers());
   Diary diary(network);
   network.at(nanoseconds(50), 5);
   network.at(nanoseconds(20), 2);
@@ -126,8 +126,8 @@ TEST(Network, StepsTimeOnlyAsFarAsAsked) {
   EXPECT_FALSE(network.step());
 }
 
-TEST(Network, CountsWhatLinksCarry) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, CountsWhatLinksCarry) {
+  PacketNetwork network = make(round_numbers());
   ASSERT_TRUE(network.submit({.source = 0, .target = 2, .bytes = 3'500}));
   ASSERT_TRUE(network.submit({.source = 1, .target = 2, .bytes = 3'500}));
   ASSERT_TRUE(network.run());
@@ -139,10 +139,10 @@ TEST(Network, CountsWhatLinksCarry) {
   EXPECT_GE(network.counters(network.wiring().inject[1]).largest_queue, 1'000U) << "packets met at the switch";
 }
 
-TEST(Network, FollowsARouteGivenWithTheFlow) {
+TEST(PacketNetwork, FollowsARouteGivenWithTheFlow) {
   InfinibandParameters parameters = round_numbers();
   parameters.tree = {.arity = 2, .levels = 2};
-  Network network = make(parameters);
+  PacketNetwork network = make(parameters);
   Diary diary(network);
   // Node 0 is on leaf 0 (ports 2, 3 lead to the roots 0, 1), node 2 on leaf 1; the table would take root 0.
   const auto route = network.add_route(0, 2, {3, 1, 0});
@@ -156,8 +156,8 @@ TEST(Network, FollowsARouteGivenWithTheFlow) {
   EXPECT_EQ(wrong.error().fact, "node 2 cannot be reached from node 0: the route ends at node 3");
 }
 
-TEST(Network, RefusesFlowsThatNameWhatIsNotThere) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, RefusesFlowsThatNameWhatIsNotThere) {
+  PacketNetwork network = make(round_numbers());
   const auto fact = [&](const Flow& flow) {
     const auto sent = network.submit(flow);
     return sent ? std::string("taken") : sent.error().fact;
@@ -174,7 +174,7 @@ TEST(Network, RefusesFlowsThatNameWhatIsNotThere) {
 
 class Spans : public Recorder {
  public:
-  explicit Spans(const Network& network) : network_(network) {}
+  explicit Spans(const PacketNetwork& network) : network_(network) {}
   void span(const Span& span) override {
     const auto ns = [](Picoseconds time) { return std::to_string(time.count() / 1000); };
     lines_.push_back(network_.name_of(span.part, span.index) + " " + ns(span.start) + ".." + ns(span.end) + " " +
@@ -183,11 +183,11 @@ class Spans : public Recorder {
   std::vector<std::string> lines_;
 
  private:
-  const Network& network_;
+  const PacketNetwork& network_;
 };
 
-TEST(Network, RecordsWhatEnginesAndLinksDo) {
-  Network network = make(round_numbers());
+TEST(PacketNetwork, RecordsWhatEnginesAndLinksDo) {
+  PacketNetwork network = make(round_numbers());
   Spans spans(network);
   network.record(&spans);
   ASSERT_TRUE(network.submit({.source = 0, .target = 3, .bytes = 1000, .send_engine = 1}));
@@ -199,18 +199,18 @@ TEST(Network, RecordsWhatEnginesAndLinksDo) {
 
 // Unit packets on one large switch, all inputs always full.
 double throughput(std::uint32_t arity, std::uint32_t lanes, std::uint32_t buffer_packets) {
-  Network network = make({.tree = {.arity = arity, .levels = 1},
-                          .rate = {1'000'000'000},
-                          .mtu = 100,
-                          .header_bytes = 0,
-                          .lanes = lanes,
-                          .buffer_bytes = 100 * buffer_packets,
-                          .send_engines = 1,
-                          .cable_metres = 0,
-                          .switch_delay = nanoseconds(0),
-                          .startup = nanoseconds(0),
-                          .send_latency = nanoseconds(0),
-                          .receive_latency = nanoseconds(0)});
+  PacketNetwork network = make({.tree = {.arity = arity, .levels = 1},
+                                .rate = {1'000'000'000},
+                                .mtu = 100,
+                                .header_bytes = 0,
+                                .lanes = lanes,
+                                .buffer_bytes = 100 * buffer_packets,
+                                .send_engines = 1,
+                                .cable_metres = 0,
+                                .switch_delay = nanoseconds(0),
+                                .startup = nanoseconds(0),
+                                .send_latency = nanoseconds(0),
+                                .receive_latency = nanoseconds(0)});
   Saturation traffic(network, 42);
   const std::int64_t warm_up = 500;
   const std::int64_t slots = 2000;
@@ -221,25 +221,25 @@ double throughput(std::uint32_t arity, std::uint32_t lanes, std::uint32_t buffer
 }
 
 // Karol, Hluchyj and Morgan 1987: 2 - sqrt(2) = 0.586 in the limit of many ports; a little more with 128.
-TEST(Network, LosesWhatTheTextbookSaysToHeadOfLineBlocking) {
+TEST(PacketNetwork, LosesWhatTheTextbookSaysToHeadOfLineBlocking) {
   EXPECT_NEAR(throughput(64, 1, 4), 0.586, 0.012);
 }
 
-TEST(Network, LosesNothingToHeadOfLineBlockingWithALanePerOutput) {
+TEST(PacketNetwork, LosesNothingToHeadOfLineBlockingWithALanePerOutput) {
   EXPECT_GT(throughput(32, 64, 64), 0.97);
 }
 
-TEST(Network, LosesLessWithEachLane) {
+TEST(PacketNetwork, LosesLessWithEachLane) {
   const double two = throughput(32, 2, 16);
   const double eight = throughput(32, 8, 16);
   EXPECT_GT(two, 0.62);
   EXPECT_GT(eight, two + 0.1);
 }
 
-TEST(Network, RepeatsItselfToThePicosecond) {
+TEST(PacketNetwork, RepeatsItselfToThePicosecond) {
   const auto run = [](std::uint64_t seed) {
     InfinibandParameters parameters{.tree = {.arity = 4, .levels = 2}, .lanes = 2};
-    Network network = make(parameters);
+    PacketNetwork network = make(parameters);
     Saturation traffic(network, seed);
     EXPECT_TRUE(network.run_until(std::chrono::microseconds(500)));
     return std::pair(network.history(), network.events());

@@ -26,10 +26,10 @@ struct LinkCounters {
   std::uint32_t largest_queue = 0; // bytes of packets that waited at its end, in the fullest lane
 };
 
-class Network final : public PacketModel {
+class PacketNetwork final : public PacketModel {
  public:
   // Error where the fabric cannot work (wire, check_tables).
-  static Result<Network> make(Fabric fabric);
+  static Result<PacketNetwork> make(Fabric fabric);
 
   [[nodiscard]] const Fabric& fabric() const override { return fabric_; }
   [[nodiscard]] const Wiring& wiring() const override { return wiring_; }
@@ -73,7 +73,7 @@ class Network final : public PacketModel {
     std::vector<std::uint16_t> ports;
   };
 
-  explicit Network(Fabric fabric, Wiring wiring);
+  explicit PacketNetwork(Fabric fabric, Wiring wiring);
   void lay_out();
   Result<void> check_route(const Flow& flow) const;
 
