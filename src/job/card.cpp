@@ -65,8 +65,8 @@ class Reader {
 
 } // namespace
 
-const Card::Network* Card::find(std::string_view name) const {
-  const auto found = std::ranges::find(networks, name, &Network::name);
+const Card::Entry* Card::find(std::string_view name) const {
+  const auto found = std::ranges::find(networks, name, &Entry::name);
   return found == networks.end() ? nullptr : &*found;
 }
 
@@ -77,10 +77,10 @@ std::vector<std::byte> Card::encode() const {
   writer.text(std::string_view(host).substr(0, kLongestHost));
   for (const std::uint64_t word : processors) writer.number(word);
   writer.number(networks.size(), 1);
-  for (const Network& network : networks) {
-    writer.text(network.name);
-    writer.append(network.address);
-    writer.number(network.location);
+  for (const Entry& entry : networks) {
+    writer.text(entry.name);
+    writer.append(entry.address);
+    writer.number(entry.location);
   }
   return writer.take();
 }
@@ -95,12 +95,12 @@ Result<Card> Card::decode(std::span<const std::byte> bytes) {
   const std::uint64_t count = reader.number(1);
   bool sound = known && count <= kMostNetworks;
   for (std::uint64_t i = 0; sound && reader.good() && i < count; ++i) {
-    Network network{.name = reader.text(kLongestName)};
-    const auto address = reader.take(network.address.size());
-    std::ranges::copy(address, network.address.begin());
-    network.location = reader.number();
-    sound = !network.name.empty() && card.find(network.name) == nullptr;
-    card.networks.push_back(std::move(network));
+    Entry entry{.name = reader.text(kLongestName)};
+    const auto address = reader.take(entry.address.size());
+    std::ranges::copy(address, entry.address.begin());
+    entry.location = reader.number();
+    sound = !entry.name.empty() && card.find(entry.name) == nullptr;
+    card.networks.push_back(std::move(entry));
   }
   if (sound && reader.at_end()) return card;
   return std::unexpected(Error{.code = ErrorCode::store_failed,

@@ -24,7 +24,7 @@ struct Card {
   static constexpr std::size_t kLongestName = 32; // of a network
   static constexpr std::size_t kLongestHost = 64; // its first part
 
-  struct Network {
+  struct Entry {      // of one network
     std::string name; // the translator's; no two are equal
     ir::Address address{};
     std::uint64_t location = 0; // ir::Paths::location
@@ -33,9 +33,9 @@ struct Card {
   std::uint64_t node = 0; // equal for processes that share a machine's memory
   std::string host;       // its name, for people
   ProcessorSet processors{};
-  std::vector<Network> networks; // in order of preference
+  std::vector<Entry> networks; // in order of preference
 
-  [[nodiscard]] const Network* find(std::string_view name) const;
+  [[nodiscard]] const Entry* find(std::string_view name) const;
 
   [[nodiscard]] std::vector<std::byte> encode() const;
   // Error: these bytes are no card of this version.

@@ -12,9 +12,9 @@ Card sample() {
   card.processors[0] = 0xff;
   card.processors[15] = std::uint64_t{1} << 63U;
   for (const char* name : {"shm", "tcp"}) {
-    Card::Network network{.name = name, .location = 7};
-    network.address.fill(static_cast<std::byte>(name[0]));
-    card.networks.push_back(network);
+    Card::Entry entry{.name = name, .location = 7};
+    entry.address.fill(static_cast<std::byte>(name[0]));
+    card.networks.push_back(entry);
   }
   return card;
 }

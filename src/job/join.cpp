@@ -36,19 +36,19 @@ Result<std::vector<Card>> read_cards(const Member& self, base::Deadline deadline
 Result<engine::Contact> choose_network(const Member& self, const std::vector<Card>& cards, std::uint32_t rank) {
   const Card& theirs = cards[rank];
   std::string reasons;
-  for (const Card::Network& network : cards[std::min(rank, self.store.rank())].networks) {
-    const auto own = std::ranges::find(self.networks, network.name, &ir::Translator::name);
-    const Card::Network* far = theirs.find(network.name);
+  for (const Card::Entry& entry : cards[std::min(rank, self.store.rank())].networks) {
+    const auto own = std::ranges::find(self.networks, entry.name, &ir::Translator::name);
+    const Card::Entry* far = theirs.find(entry.name);
     if (own == self.networks.end() || far == nullptr) continue;
     const auto reached = (*own)->reaches(far->address);
     if (reached)
       return engine::Contact{.address = far->address,
                              .port = static_cast<std::uint8_t>(1 + (own - self.networks.begin()))};
-    reasons += "; " + network.name + ": " + reached.error().fact;
+    reasons += "; " + entry.name + ": " + reached.error().fact;
   }
   if (reasons.empty()) {
     reasons = "; it uses";
-    for (const Card::Network& network : theirs.networks) reasons += " " + network.name;
+    for (const Card::Entry& entry : theirs.networks) reasons += " " + entry.name;
     reasons += ", this process";
     for (const ir::Translator* network : self.networks) reasons += " " + std::string(network->name());
   }
@@ -63,14 +63,14 @@ std::vector<std::uint64_t> locations_of(const Member& self, const std::vector<Ca
                                         std::span<const engine::Contact> contacts) {
   std::vector<std::uint64_t> locations(cards.size());
   const auto locate = [&](std::uint32_t rank, std::string_view network) {
-    const Card::Network* found = cards[rank].find(network);
+    const Card::Entry* found = cards[rank].find(network);
     if (found != nullptr) locations[rank] = found->location;
   };
   for (std::uint32_t rank = 0; rank < cards.size(); ++rank)
     if (contacts[rank].port != 0) locate(rank, self.networks[contacts[rank].port - 1]->name());
   // This process, by the first network on which it is anywhere.
   const Card& own = cards[self.store.rank()];
-  const auto placed = std::ranges::find_if(own.networks, [](const auto& network) { return network.location != 0; });
+  const auto placed = std::ranges::find_if(own.networks, [](const Card::Entry& entry) { return entry.location != 0; });
   if (placed != own.networks.end()) locate(self.store.rank(), placed->name);
   return locations;
 }

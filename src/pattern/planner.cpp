@@ -10,10 +10,10 @@ namespace heddle::pattern {
 
 namespace {
 
-// A group of outs that share a network, as the scheduler sees it.
-class Network {
+// The outs that share one network, as a problem for the scheduler.
+class NetworkProblem {
  public:
-  Network(ir::Translator& translator, bool in_order) : translator_(translator) {
+  NetworkProblem(ir::Translator& translator, bool in_order) : translator_(translator) {
     problem_.resources = ir::resources_of(translator);
     problem_.in_order = in_order;
   }
@@ -93,17 +93,17 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bo
   base::BackedVector<Out> ordered;
   ordered.reserve(plan.outs.size());
   for (const auto& [queue, outs] : by_network) {
-    Network network(queue->translator(), in_order);
+    NetworkProblem on_network(queue->translator(), in_order);
     for (const std::size_t i : outs)
-      network.add(plan.outs[i], plan.items[plan.outs[i].item], plan.partners[plan.outs[i].partner]);
-    const auto schedule = schedule::run_algorithm(algorithm, network.problem());
+      on_network.add(plan.outs[i], plan.items[plan.outs[i].item], plan.partners[plan.outs[i].partner]);
+    const auto schedule = schedule::run_algorithm(algorithm, on_network.problem());
     if (!schedule) return std::unexpected(schedule.error());
     for (const std::uint32_t request : schedule->order) {
       Out& out = plan.outs[outs[request]];
       const schedule::Placement& placed = schedule->placements[request];
-      if (network.has_choice() && algorithm != "immediate") {
+      if (on_network.has_choice() && algorithm != "immediate") {
         out.send_engine = placed.send_engine;
-        if (network.problem().requests[request].paths > 1)
+        if (on_network.problem().requests[request].paths > 1)
           out.path = placed.path;
         else
           out.receive_engine = placed.receive_engine;
