@@ -5,7 +5,7 @@
 #include "engine/messages/outbox.hpp"
 #include "engine/protocol.hpp"
 #include "onesided/areas/known_area.hpp"
-#include "onesided/work.hpp"
+#include "onesided/work_list.hpp"
 
 namespace heddle::onesided {
 
@@ -22,7 +22,7 @@ struct Common {
   Outbox& outbox;
   engine::ProtocolHost& host;
   KnownAreas known{};
-  Work work{};
+  WorkList work_list{};
 
   template <typename Body>
   void tell(Connection& connection, RecordKind kind, const Body& body) {
@@ -30,7 +30,7 @@ struct Common {
     host.pump_later(connection);
   }
   // The area's key no longer holds, or its memory cannot be entered any more. May be said in the middle of anything.
-  void closed(KnownArea& area) { work.add(Closed{&area}); }
+  void closed(KnownArea& area) { work_list.add(Closed{&area}); }
 };
 
 } // namespace heddle::onesided

@@ -53,7 +53,7 @@ void OneSidedEngine::granted(Connection& connection, const AreaGrant& grant) {
   if (area->kind == AreaKind::plain || locks_.fits(*area))
     if (ir::DirectMemory* memory = connection.queue().facets().direct_memory)
       area->open_direct(memory->direct_area(ir::Peer{connection.rank}, area->place, grant.bytes));
-  common_.work.add(Granted{area});
+  common_.work_list.add(Granted{area});
 }
 
 // One at a time: what comes of it, such as that the area is closed, comes before the next. What joins an mcast does nothing yet.
@@ -67,7 +67,7 @@ void OneSidedEngine::run_next_waiting(KnownArea& area) {
     else
       transfers_.finish(transfer, area.code_of_closed());
   }
-  if (area.waiting.head != nullptr) common_.work.add(Granted{&area});
+  if (area.waiting.head != nullptr) common_.work_list.add(Granted{&area});
 }
 
 void OneSidedEngine::revoked(Connection& connection, const AreaRevoked& record) {

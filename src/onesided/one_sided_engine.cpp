@@ -211,16 +211,16 @@ void OneSidedEngine::peer_lost(Connection& connection) {
 // --- what has to be done ---
 
 void OneSidedEngine::settle() {
-  common_.work.settle(Each{[this](const Granted& task) { run_next_waiting(*task.area); },
-                           [this](const Closed& task) {
-                             transfers_.forget(*task.area);
-                             locks_.lost(*task.area, task.area->code_of_closed());
-                           },
-                           [this](const Gathered& task) { multicasts_.launch(*task.gathering); }});
+  common_.work_list.settle(Each{[this](const Granted& task) { run_next_waiting(*task.area); },
+                                [this](const Closed& task) {
+                                  transfers_.forget(*task.area);
+                                  locks_.lost(*task.area, task.area->code_of_closed());
+                                },
+                                [this](const Gathered& task) { multicasts_.launch(*task.gathering); }});
 }
 
 std::size_t OneSidedEngine::progress() {
-  const std::size_t done = common_.work.try_all(
+  const std::size_t done = common_.work_list.try_all(
       Each{[](std::monostate) { return true; }, [this](const LockTurn& turn) { return locks_.look(*turn.area); },
            [this](const Scattering& each) { return transfers_.scatter_again(*each.transfer); },
            [this](const RelayMessage& message) { return relays_.write(message.bytes); },

@@ -98,7 +98,7 @@ class OneSidedEngine final : private engine::Protocol {
  private:
   // Protocol
   std::size_t progress() override;
-  [[nodiscard]] bool tries_again() const override { return common_.work.tries_again(); }
+  [[nodiscard]] bool tries_again() const override { return common_.work_list.tries_again(); }
   [[nodiscard]] std::string waiting_for() override;
 
   // The rows of what comes in (rows.cpp).

@@ -43,7 +43,7 @@ void OneSidedEngine::on_command(CookieKind kind, Ended /*ended*/) {
 }
 
 void OneSidedEngine::enter_rows() {
-  handlers_.add(*this, common_.work.busy());
+  handlers_.add(*this, common_.work_list.busy());
   on_body<AreaAsk>(RecordKind::area_ask, Begins::yes, [](Self& self, Connection& from, const AreaAsk& ask) {
     self.own_.asked(from, ask);
     return true;

@@ -92,7 +92,7 @@ class Member final : public engine::ProtocolHost {
   void reset(bool death_known, bool keeps, bool by_commands) {
     keeps_ = keeps;
     by_commands_ = by_commands;
-    common_.work = {};
+    common_.work_list = {};
     locks_.emplace(common_);
     area_.seat = {};
     area_.state = onesided::KnownArea::State::open;
@@ -164,7 +164,7 @@ class Member final : public engine::ProtocolHost {
       return;
     }
     std::atomic<std::uint32_t>& mail = shared_.mail.at(engine_.rank);
-    if (common_.work.tries_again()) {
+    if (common_.work_list.tries_again()) {
       assume(++rounds_ < (by_commands_ ? 5 : 3)); // it looks again until somebody else has gone on
       locks_->look(area_);
       return;

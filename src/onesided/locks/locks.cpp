@@ -40,7 +40,7 @@ void BasicLocks<Memory>::end(KnownArea& area, ErrorCode code) {
 
 template <typename Memory>
 void BasicLocks<Memory>::lost(KnownArea& area, ErrorCode code) {
-  common_.work.drop(area);
+  common_.work_list.drop(area);
   feed(area, Input::lost, static_cast<std::uint64_t>(code));
 }
 
@@ -173,12 +173,12 @@ template <typename Memory>
 void BasicLocks<Memory>::wait(KnownArea& area) {
   area.seat.forget_readings();
   area.seat.alert = common_.host.gone() > 0;
-  common_.work.retry(LockTurn{&area});
+  common_.work_list.retry(LockTurn{&area});
 }
 
 template <typename Memory>
 void BasicLocks<Memory>::ask(KnownArea& area) {
-  common_.work.drop(area);
+  common_.work_list.drop(area);
   words_.claim(area, true);
   if (std::uint64_t deaths = 0; words_.add(area, LockLayout::kDeaths, 0, deaths)) feed(area, Input::deaths, deaths);
 }

@@ -116,7 +116,7 @@ base::BackedList<Relays::Relay>::iterator Relays::find(std::uint64_t number) {
 bool Relays::answered(const Connection& connection, const AreaRelayed& body) {
   if (body.code > static_cast<std::uint64_t>(ErrorCode::system_failed)) return false;
   if (body.missed != 0) {
-    common_.work.retry(Missed{.number = body.number, .rank = body.rank});
+    common_.work_list.retry(Missed{.number = body.number, .rank = body.rank});
     return true;
   }
   const auto relay = find(body.number);
@@ -156,7 +156,7 @@ void Relays::peer_lost(const Connection& connection) {
       if (relay.targets[i].receiver.rank != connection.rank) continue;
       const TreePart lost = behind(relay.targets.size(), relay.head.fanout, i);
       for (std::size_t at = i; at < lost.first + lost.count; ++at)
-        common_.work.retry(Missed{.number = relay.head.number, .rank = relay.targets[at].receiver.rank});
+        common_.work_list.retry(Missed{.number = relay.head.number, .rank = relay.targets[at].receiver.rank});
     }
 }
 
@@ -193,7 +193,7 @@ void Relays::hand(const AreaRelay& head, std::span<const RelayReceiver> receiver
   std::memcpy(message.data(), &mine, sizeof mine);
   std::memcpy(message.data() + sizeof mine, receivers.data(), receivers.size_bytes());
   std::memcpy(message.data() + sizeof mine + receivers.size_bytes(), runs.data(), runs.size());
-  if (!write(message)) common_.work.retry(RelayMessage{std::move(message)});
+  if (!write(message)) common_.work_list.retry(RelayMessage{std::move(message)});
 }
 
 bool Relays::write(const base::BackedVector<std::byte>& message) {
@@ -215,7 +215,7 @@ void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receiver
   Connection& origin = *common_.host.connection_to(head.origin);
   for (const RelayReceiver& receiver : receivers) {
     if (head.origin == common_.engine.rank)
-      common_.work.retry(Missed{.number = head.number, .rank = receiver.rank});
+      common_.work_list.retry(Missed{.number = head.number, .rank = receiver.rank});
     else if (!origin.failed())
       common_.tell(origin, RecordKind::area_relayed,
                    AreaRelayed{.number = head.number, .rank = receiver.rank, .code = 0, .missed = 1});

@@ -63,7 +63,7 @@ void Transfers::scatter_answered(const Connection& connection, const AreaScatter
 }
 
 void Transfers::peer_lost(const Connection& connection) {
-  common_.work.drop_if<Scattering>(
+  common_.work_list.drop_if<Scattering>(
       [&connection](const Scattering& each) { return each.transfer->area->connection == &connection; });
   for (Transfer& transfer : pool_) {
     if (!transfer.scattered || transfer.area->connection != &connection) continue;

@@ -92,7 +92,7 @@ void Transfers::move(Transfer& transfer) {
   transfer.scattered = better_scattered(transfer);
   if (transfer.scattered) {
     transfer.held_back = !scatter(transfer);
-    if (transfer.held_back) common_.work.retry(Scattering{&transfer});
+    if (transfer.held_back) common_.work_list.retry(Scattering{&transfer});
     return;
   }
   transfer.more = transfer.cursor.next(transfer.piece, area.connection->queue().capabilities().largest_transfer);

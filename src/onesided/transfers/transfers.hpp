@@ -51,7 +51,7 @@ struct Transfer {
 
 // One receiver less is waited for.
 inline void release(Common& common, Gathering& gathering) {
-  if (--gathering.awaited == 0) common.work.add(Gathered{&gathering});
+  if (--gathering.awaited == 0) common.work_list.add(Gathered{&gathering});
 }
 
 class Transfers {

@@ -45,7 +45,7 @@ struct Missed { // a relay of this process has not reached one of its receivers
 };
 using Attempt = std::variant<std::monostate, LockTurn, Scattering, RelayMessage, Missed>; // monostate: dropped
 
-class Work {
+class WorkList {
  public:
   void add(Ready task) {
     ready_.push_back(task);
