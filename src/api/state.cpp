@@ -115,7 +115,7 @@ Result<void> Context::State::meet() {
   hosts_ = std::move(roster->hosts);
   if (simulated_) return {};
   sleeper_ = std::make_unique<progress::Sleeper>(
-      static_cast<progress::Work&>(*this), *lookout_,
+      static_cast<progress::PendingWork&>(*this), *lookout_,
       progress::Waiter::Config{
           .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .crowded = roster->crowded},
       networks_);

@@ -19,9 +19,9 @@
 #include "onesided/one_sided_engine.hpp"
 #include "pattern/patterns.hpp"
 #include "progress/lookout.hpp"
+#include "progress/pending_work.hpp"
 #include "progress/quick_calls.hpp"
 #include "progress/sleeper.hpp"
-#include "progress/work.hpp"
 #include "store/store.hpp"
 #include "translators/loopback/loopback.hpp"
 
@@ -47,7 +47,7 @@ auto unless_out_of_memory(Call&& call) -> decltype(call()) {
   }
 }
 
-class HEDDLE_HIDDEN Context::State final : private progress::Work {
+class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
  public:
   static Result<std::unique_ptr<State>> create(const Options& options);
   // As Context::open: a job of one, to which others come (open_world.cpp).
@@ -204,7 +204,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::Work {
   void say_last_words();
   void progress_between_quick_calls();
 
-  // As progress::Work, for what passes the time.
+  // As progress::PendingWork, for what passes the time.
   std::size_t one_round() override { return progress(); }
   std::size_t last_look() override { return engine_->last_look(); }
   [[nodiscard]] bool awaits_answers() const override { return engine_->awaits_answers(); }

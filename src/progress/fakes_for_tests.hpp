@@ -1,8 +1,8 @@
-// Work, a store and a network that do what a test says, and remember what was asked of them.
+// Pending work, a store and a network that do what a test says, and remember what was asked of them.
 #pragma once
 
 #include "ir/translator.hpp"
-#include "progress/work.hpp"
+#include "progress/pending_work.hpp"
 #include "store/store.hpp"
 
 #include <sys/eventfd.h>
@@ -21,9 +21,9 @@ namespace heddle::progress {
 using Diary = std::vector<std::string>;
 inline constexpr std::uint64_t kMs = 1'000'000; // ns
 
-class FakeWork final : public Work {
+class FakePendingWork final : public PendingWork {
  public:
-  explicit FakeWork(Diary& asked) : diary(asked) {}
+  explicit FakePendingWork(Diary& asked) : diary(asked) {}
 
   std::size_t one_round() override {
     diary.emplace_back("round");

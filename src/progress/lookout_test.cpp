@@ -25,7 +25,7 @@ class LookoutTest : public testing::Test {
   base::Log log{LogLevel::warning, 1, [this](std::string_view line) { lines += line; }};
   base::FlightRecorder recorder{16};
   FakeStore store{diary};
-  FakeWork work{diary};
+  FakePendingWork work{diary};
   const Watchdog::Means means{.store = store, .work = work, .log = log, .recorder = recorder};
   std::uint64_t now = 5000 * kMs;
 };

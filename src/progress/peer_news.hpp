@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "progress/work.hpp"
+#include "progress/pending_work.hpp"
 #include "store/store.hpp"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace heddle::progress {
 class PeerNews {
  public:
   // All outlive it.
-  PeerNews(store::Store& store, Work& work, const base::Log& log) : store_(store), work_(work), log_(log) {}
+  PeerNews(store::Store& store, PendingWork& work, const base::Log& log) : store_(store), work_(work), log_(log) {}
 
   // Asks where there is reason to, and takes what has come.
   void look(std::uint64_t now_ns);
@@ -31,7 +31,7 @@ class PeerNews {
   void lose(const Error& error);
 
   store::Store& store_;
-  Work& work_;
+  PendingWork& work_;
   const base::Log& log_;
   std::uint64_t last_count_ns_ = 0; // when the work was last counted, and
   std::uint64_t last_count_ = 0;    // how far it was

@@ -18,7 +18,7 @@ class PeerNewsTest : public testing::Test {
   std::string lines;
   base::Log log{LogLevel::warning, 1, [this](std::string_view line) { lines += line; }};
   FakeStore store{diary};
-  FakeWork work{diary};
+  FakePendingWork work{diary};
   PeerNews news{store, work, log};
 };
 

@@ -5,8 +5,8 @@
 #include "ir/translator.hpp"
 #include "progress/lookout.hpp"
 #include "progress/loop_descriptor.hpp"
+#include "progress/pending_work.hpp"
 #include "progress/waiter.hpp"
-#include "progress/work.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ class Sleeper {
   static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
 
   // All outlive it.
-  Sleeper(Work& work, Lookout& lookout, const Waiter::Config& config, std::span<ir::Translator* const> networks)
+  Sleeper(PendingWork& work, Lookout& lookout, const Waiter::Config& config, std::span<ir::Translator* const> networks)
       : waiter_(config, networks), work_(work), lookout_(lookout), networks_(networks.begin(), networks.end()) {}
 
   // Something was done, or what was waited for has come.
@@ -55,7 +55,7 @@ class Sleeper {
 
   Waiter waiter_;
   std::uint64_t nap_ns_ = kShortestNap;
-  Work& work_;
+  PendingWork& work_;
   Lookout& lookout_;
   std::vector<ir::Translator*> networks_;
   std::optional<LoopDescriptor> loop_;

@@ -30,7 +30,7 @@ class SleeperTest : public testing::Test {
   base::Log log{LogLevel::silent};
   base::FlightRecorder recorder{0};
   FakeStore store{diary};
-  FakeWork work{diary};
+  FakePendingWork work{diary};
   FakeNetwork network{diary};
   std::vector<ir::Translator*> networks{&network};
   Lookout lookout{{.store = store, .work = work, .log = log, .recorder = recorder}, {}};

@@ -6,7 +6,7 @@
 #include "base/flight_recorder.hpp"
 #include "base/log.hpp"
 #include "progress/patience.hpp"
-#include "progress/work.hpp"
+#include "progress/pending_work.hpp"
 #include "store/store.hpp"
 
 #include <chrono>
@@ -19,7 +19,7 @@ class Watchdog {
  public:
   struct Means { // all outlive it
     store::Store& store;
-    Work& work;
+    PendingWork& work;
     const base::Log& log;
     const base::FlightRecorder& recorder; // its last moments are part of the report
   };

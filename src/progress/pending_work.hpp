@@ -10,11 +10,11 @@
 
 namespace heddle::progress {
 
-class Work {
+class PendingWork {
  public:
-  Work() = default;
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
+  PendingWork() = default;
+  PendingWork(const PendingWork&) = delete;
+  PendingWork& operator=(const PendingWork&) = delete;
 
   // One round; how much was done.
   virtual std::size_t one_round() = 0;
@@ -42,7 +42,7 @@ class Work {
   virtual void give_up_news() = 0;
 
  protected:
-  ~Work() = default; // nobody owns it by this name
+  ~PendingWork() = default; // nobody owns it by this name
 };
 
 } // namespace heddle::progress
