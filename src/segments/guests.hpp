@@ -3,8 +3,8 @@
 // again when the host has seen that, so that none comes and goes unseen.
 #pragma once
 
+#include "segments/access_gate.hpp"
 #include "segments/segment.hpp"
-#include "segments/visit_gate.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct GuestLine {
   std::atomic<std::uint64_t> segment;   // the inode of the guest's
   std::atomic<std::int32_t> descriptor; // of it, in the guest
   std::atomic<std::uint64_t> number;    // by which the guest knows the host
-  VisitGate gate;                       // to the host's private memory, for this guest
+  AccessGate gate;                      // to the host's private memory, for this guest
 };
 
 inline constexpr std::uint32_t kMostGuests = 4096;
@@ -97,7 +97,7 @@ class Guests {
   }
   // The same for all.
   void turn_all_away() {
-    for (GuestLine& line : book_.lines) admit_no_visit(line.gate);
+    for (GuestLine& line : book_.lines) close_gate(line.gate);
     for (GuestLine& line : book_.lines)
       if (line.process.load(std::memory_order_relaxed) != GuestLine::kFree) close(line);
   }
@@ -127,16 +127,15 @@ class Guests {
  private:
   // One that died inside never leaves.
   static void close(GuestLine& line) {
-    admit_no_visit(line.gate);
+    close_gate(line.gate);
     const std::uint64_t process = line.process.load(std::memory_order_relaxed);
-    if (process == GuestLine::kStruckOut || !has_ended(static_cast<std::int32_t>(process)))
-      wait_for_visitors(line.gate);
+    if (process == GuestLine::kStruckOut || !has_ended(static_cast<std::int32_t>(process))) close_and_drain(line.gate);
   }
   void free(std::uint32_t line) {
     known_[line] = 0;
     book_.lines[line].uid.store(0, std::memory_order_relaxed);
     book_.lines[line].gate.closed.store(0, std::memory_order_relaxed);
-    book_.lines[line].gate.visitors.store(0, std::memory_order_relaxed); // one that died inside never left
+    book_.lines[line].gate.accesses.store(0, std::memory_order_relaxed); // one that died inside never left
     book_.lines[line].process.store(GuestLine::kFree, std::memory_order_release);
   }
   [[nodiscard]] Guest guest_of(std::uint32_t line) const {

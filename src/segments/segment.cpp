@@ -197,10 +197,10 @@ bool has_ended(std::int32_t process) {
   return ::read(file.number(), &first, 1) != 1 || first == '0';
 }
 
-void wait_for_visitors(VisitGate& gate) {
-  admit_no_visit(gate);
+void close_and_drain(AccessGate& gate) {
+  close_gate(gate);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (is_visited(gate) && std::chrono::steady_clock::now() < end)
+  while (in_use(gate) && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/descriptor.hpp"
+#include "segments/access_gate.hpp"
 #include "segments/bell.hpp"
-#include "segments/visit_gate.hpp"
 
 #include <heddle/error.hpp>
 
@@ -26,7 +26,7 @@ struct alignas(64) SegmentHeader {
   std::uint64_t bootstrap;          // offset of what is allocated first
   std::uint64_t guests;             // offset of the guest book (guests.hpp); 0: a job's process has none
   // On a line of its own, because every copy between private memories asks here first.
-  alignas(64) VisitGate gate; // closed: the owner has left
+  alignas(64) AccessGate gate; // closed: the owner has left
 };
 inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0005ULL; // "Heddle", layout 5
 

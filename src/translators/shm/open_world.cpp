@@ -14,7 +14,7 @@ namespace {
 // The clock is looked at once in so many polls; deaths and departures as often as this.
 constexpr std::uint64_t kPollsPerLook = 16;
 constexpr std::uint64_t kLookInterval = 1'000'000; // ns
-// And once in so many of these, peers that have left without having been guests: seldom enough for thousands of them.
+// And once in so many of these, hosts that have left without having been guests: seldom enough for thousands of them.
 constexpr std::uint64_t kLooksPerRound = 16;
 
 // None where the header says what cannot be.
@@ -61,7 +61,7 @@ Result<void> Shm::sign_in(Attached& peer, std::uint32_t number) {
   return {};
 }
 
-void Shm::depart(Attached& peer) {
+void Shm::sign_out(Attached& peer) {
   if (peer.book == nullptr) return;
   watch_.forget(peer.process);
   peer.book->strike_out(peer.number);

@@ -161,7 +161,7 @@ TEST(ShmLeaving, IsNoRefusalOfTheKernels) {
                                               })}));
     SegmentName name;
     std::memcpy(&name, address.data(), sizeof name);
-    if (leaves) segments::admit_no_visit(segments::map_segment(name)->header().gate);
+    if (leaves) segments::close_gate(segments::map_segment(name)->header().gate);
     ASSERT_TRUE(self->attach(ir::Peer{1}, address));
     EXPECT_EQ(said.empty(), leaves) << said;
   }

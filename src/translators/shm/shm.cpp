@@ -129,14 +129,14 @@ Shm::Shm(const Config& config, Segment segment)
 }
 
 Shm::~Shm() {
-  segments::admit_no_visit(segment_.mapping().header().gate);
+  segments::close_gate(segment_.mapping().header().gate);
   if (guests_) {
     guests_->turn_all_away();
     for (const SegmentName& guest : guests_->segments()) nudge(guest);
   }
   for (const auto& peer : attached_)
-    if (peer != nullptr) depart(*peer);
-  segments::wait_for_visitors(segment_.mapping().header().gate);
+    if (peer != nullptr) sign_out(*peer);
+  segments::close_and_drain(segment_.mapping().header().gate);
 }
 
 template Entry entry_of<Shm>();
@@ -282,12 +282,12 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
     if (auto signed_in = sign_in(*made, static_cast<std::uint32_t>(peer)); !signed_in)
       return turn_away(std::move(signed_in.error()));
   }
-  const segments::Visit visit(*made->gate); // while it lasts, the peer keeps what is read here
+  const segments::GatedAccess access(*made->gate); // while it lasts, the peer keeps what is read here
   const int refusal =
       capabilities_.reads_any_memory ? try_read(made->process, published.nonce_address, published.nonce) : 0;
   made->cross_memory = capabilities_.reads_any_memory && refusal == 0;
   // One that has left or died is no refusal: others tell of that.
-  if (refusal != 0 && refusal != ESRCH && visit.allowed() && !told_refusal_) {
+  if (refusal != 0 && refusal != ESRCH && access.allowed() && !told_refusal_) {
     told_refusal_ = true;
     log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
                  ": large messages from it are copied through the rings");
@@ -300,7 +300,7 @@ void Shm::detach(ir::Peer peer) {
   if (found == nullptr) return;
   // One that was never written to stays for reasons of its own.
   if (guests_ && found->written) guests_->turn_away(found->process, found->segment);
-  depart(*found);
+  sign_out(*found);
   attached_[static_cast<std::uint32_t>(peer)].reset();
 }
 
@@ -409,8 +409,8 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, 
                          !ir::has(command.flags, ir::Flags::lead_last) &&
                          !ir::has(command.flags, ir::Flags::terminated);
   if (!peer.cross_memory || !(is_get || plain_put)) return {.status = ir::Status::refused};
-  const segments::Visit visit(*peer.gate);
-  if (!visit.allowed()) return {.status = ir::Status::peer_left};
+  const segments::GatedAccess access(*peer.gate);
+  if (!access.allowed()) return {.status = ir::Status::peer_left};
   std::uint64_t moved = 0;
   while (moved < command.bytes) {
     const iovec local{.iov_base = command.local + moved, .iov_len = command.bytes - moved};

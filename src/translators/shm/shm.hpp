@@ -19,8 +19,8 @@
 
 namespace heddle::translators {
 
+using segments::AccessGate;
 using segments::GuestBook;
-using segments::VisitGate;
 
 class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemory, public ir::Sleeping {
  public:
@@ -80,9 +80,9 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   struct Attached {
     Mapping mapping;
     std::int32_t process = 0;
-    std::uint64_t segment = 0; // its inode
-    VisitGate* gate = nullptr; // to its private memory
-    GuestBook* book = nullptr; // that this process has signed
+    std::uint64_t segment = 0;  // its inode
+    AccessGate* gate = nullptr; // to its private memory
+    GuestBook* book = nullptr;  // that this process has signed
     bool cross_memory = false;
     bool gone = false;        // told
     bool written = false;     // it has been put something, and may use what that says
@@ -100,8 +100,8 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   Result<std::unique_ptr<Attached>> meet(ir::Peer peer, const ir::Address& address);
   // An open world: signs the peer's guest book, and strikes itself out.
   Result<void> sign_in(Attached& peer, std::uint32_t number);
-  void depart(Attached& peer);
-  // segments::Guests that have left, peers and guests that have died, and peers that have left without having been guests.
+  void sign_out(Attached& peer);
+  // Guests that have left, peers and guests that have died, and hosts that have left without having been guests.
   void look_for_ends();
   void look_for_deaths();
   // False: there is no memory for the event now.

@@ -1,4 +1,4 @@
-// Sleeping, areas and visits of shared memory, both sides as threads over one memory: for TSan.
+// Sleeping, areas and the access gate of shared memory, both sides as threads over one memory: for TSan.
 #include "ir/direct_ring.hpp"
 #include "segments/sleep_flag.hpp"
 #include "translators/shm/areas.hpp"
@@ -82,22 +82,22 @@ TEST(Threads, AreOutOfAnAreaThatIsClosed) {
   EXPECT_EQ(memory, 0);
 }
 
-TEST(Threads, VisitNobodyWhoHasLeft) {
+TEST(Threads, AccessNobodyWhoHasLeft) {
   for (int round = 0; round < 200; ++round) {
     auto header = std::make_unique<SegmentHeader>();
     std::uint64_t memory = 0;
-    std::thread visitor([&] {
+    std::thread reader([&] {
       for (;;) {
-        const segments::Visit visit(header->gate);
-        if (!visit.allowed()) return;
+        const segments::GatedAccess access(header->gate);
+        if (!access.allowed()) return;
         ++memory;
       }
     });
     std::this_thread::yield();
-    segments::admit_no_visit(header->gate);
-    while (segments::is_visited(header->gate)) std::this_thread::yield();
+    segments::close_gate(header->gate);
+    while (segments::in_use(header->gate)) std::this_thread::yield();
     memory = 0;
-    visitor.join();
+    reader.join();
     EXPECT_EQ(memory, 0);
   }
 }

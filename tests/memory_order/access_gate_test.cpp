@@ -7,19 +7,19 @@
 namespace heddle::memory_order {
 namespace {
 
-// A peer visits private memory while its owner leaves and gives the memory back.
-class VisitProgram {
+// A peer accesses private memory while its owner leaves and gives the memory back.
+class AccessProgram {
  public:
   [[nodiscard]] Program program() {
     return {.prepare = [] {},
             .threads = {[this] {
-                          segments::admit_no_visit<ModelMemory>(gate_);
-                          assume(!segments::is_visited<ModelMemory>(gate_));
+                          segments::close_gate<ModelMemory>(gate_);
+                          assume(!segments::in_use<ModelMemory>(gate_));
                           ModelMemory::plain_store(memory(), 1);
                         },
                         [this] {
-                          const segments::BasicVisit<ModelMemory> visit(gate_);
-                          if (!visit.allowed()) return;
+                          const segments::BasicGatedAccess<ModelMemory> access(gate_);
+                          if (!access.allowed()) return;
                           std::uint64_t seen = 0;
                           ModelMemory::copy_out(reinterpret_cast<std::byte*>(&seen), memory(), sizeof seen);
                           check(seen == 0, "what a program has in memory that is its own again");
@@ -29,12 +29,12 @@ class VisitProgram {
  private:
   std::byte* memory() { return reinterpret_cast<std::byte*>(&memory_); }
   alignas(64) std::uint64_t memory_ = 0;
-  segments::VisitGate gate_{};
+  segments::AccessGate gate_{};
 };
 
-TEST(EveryOrder, OfLeavingWaitsForVisitors) {
-  VisitProgram visit;
-  expect_sound_and_minimal({{"a visit", visit.program()}});
+TEST(EveryOrder, OfLeavingWaitsForAccesses) {
+  AccessProgram access;
+  expect_sound_and_minimal({{"access to private memory", access.program()}});
 }
 
 } // namespace
