@@ -26,7 +26,7 @@ Result<std::unique_ptr<Context::State>> Context::State::open(const Options& opti
                                                  .settings = &resolved->settings,
                                                  .log = base::Log(resolved->settings.log_level, 0)});
   if (!networks) return std::unexpected(std::move(networks.error()));
-  std::erase_if(*networks, [](const auto& network) { return !network->capabilities().admits_strangers; });
+  std::erase_if(*networks, [](const auto& network) { return !network->capabilities().open_world; });
   if (networks->empty())
     return std::unexpected(Error{.code = ErrorCode::unsupported,
                                  .fact = "no network of option translators is one on which processes find each other",

@@ -107,7 +107,7 @@ Result<void> Context::State::meet() {
   if (!roster) return std::unexpected(std::move(roster.error()));
   if (is_open()) {
     engine_->set_contacts(std::move(roster->contacts), uid_);
-    engine_->accept_strangers();
+    engine_->enter_open_world();
   } else {
     engine_->set_contacts(std::move(roster->contacts));
   }

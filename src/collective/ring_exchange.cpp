@@ -29,12 +29,12 @@ std::size_t RingExchange::work() {
   return steps;
 }
 
-// Strangers one at a time: who connects to many at once waits for the many that connect to the same.
+// Connects to one peer at a time: who connects to many at once waits for the many that connect to the same.
 bool RingExchange::may_start() const {
   if (messages_.all_ended()) return true;
   if (!messages_.room()) return false;
-  const auto stranger = [this](std::uint32_t rank) { return rank != kNobody && !engine_.connected(rank); };
-  return !stranger(next_.to) && !stranger(next_.from);
+  const auto unconnected = [this](std::uint32_t rank) { return rank != kNobody && !engine_.connected(rank); };
+  return !unconnected(next_.to) && !unconnected(next_.from);
 }
 
 // Empty blocks do not travel: both sides know of them.

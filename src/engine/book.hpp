@@ -14,10 +14,11 @@ namespace heddle::engine {
 // Names a process on the wire, as no other is named. 0 is nobody.
 using Uid = std::uint64_t;
 
-// One stay of a process with another: who it is, and the number by which it knows the other, which it never uses again. 0 is nobody.
-constexpr std::uint64_t visit_of(Uid uid, std::uint32_t number) {
-  const std::uint64_t visit = base::mix(uid ^ (std::uint64_t{number} << 32U));
-  return visit != 0 ? visit : 1;
+// Tells apart the times that a process has known another: its unique id, and the number by which it knows the other, which it never
+// uses again. 0 is nobody.
+constexpr std::uint64_t incarnation_of(Uid uid, std::uint32_t number) {
+  const std::uint64_t incarnation = base::mix(uid ^ (std::uint64_t{number} << 32U));
+  return incarnation != 0 ? incarnation : 1;
 }
 
 class Book {

@@ -215,7 +215,7 @@ std::size_t Engine::poll_events(Port& port) {
 
 bool Engine::dispatch_event(const ir::Event& event) {
   if (event.peer == ir::kByUid) {
-    visitor_gone(event.value, static_cast<std::uint32_t>(event.cookie),
+    process_gone(event.value, static_cast<std::uint32_t>(event.cookie),
                  event.kind == ir::EventKind::peer_left ? End::left : End::died);
     return true;
   }

@@ -148,7 +148,7 @@ void Engine::fail(Connection& connection, End how) {
   tell_end(connection, how);
   connector_.end(connection);
   const std::uint32_t number = connection.number_there != Connection::kUnknown ? connection.number_there : state_.rank;
-  Connector::free_lock_of(*connection.port, visit_of(state_.book.uid(connection.rank), number));
+  Connector::free_lock_of(*connection.port, incarnation_of(state_.book.uid(connection.rank), number));
   connection.direct = {};
   connection.held_back = false;
   if (connection.absent) std::erase(absent_, &connection);

@@ -49,7 +49,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void set_contacts(std::vector<Contact> contacts, Uid first = 1);
 
   // An open world (peers.cpp): peers come and go. Whoever asks for a connection is given a rank.
-  void accept_strangers() { open_ = true; }
+  void enter_open_world() { open_ = true; }
   // A rank for that process, or the one that it has. Fails where it cannot be reached.
   Result<std::uint32_t> add_peer(Uid uid, const Contact& contact);
   // What is under way with it ends with `cancelled`; the rank is never given again.
@@ -461,7 +461,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   Result<std::uint32_t> admit(Uid uid, const Contact& contact);
   void forget_or_remove(std::uint32_t rank);
   // The process, which knew this one by that number, no longer reaches it.
-  void visitor_gone(Uid uid, std::uint32_t number, End how);
+  void process_gone(Uid uid, std::uint32_t number, End how);
   // Of a peer that is removed: nothing more is written to it. It is let go of when it no longer writes here.
   void part_with(Connection& connection);
   void let_go(Connection& connection, End how = End::left);

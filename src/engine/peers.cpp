@@ -193,9 +193,9 @@ Connection* Engine::connection_of_command(std::uint32_t rank) {
   return found == parting_.end() ? &removed_ : *found;
 }
 
-void Engine::visitor_gone(Uid uid, std::uint32_t number, End how) {
-  for (const auto& port : ports_) Connector::free_lock_of(*port, visit_of(uid, number));
-  // Its last words may still stand in a slot, and with them the number that tells its stays apart.
+void Engine::process_gone(Uid uid, std::uint32_t number, End how) {
+  for (const auto& port : ports_) Connector::free_lock_of(*port, incarnation_of(uid, number));
+  // Its last words may still stand in a slot, and with them the number that tells its incarnations apart.
   const auto was = [&](Connection& connection) {
     if (connection.number_there == Connection::kUnknown) connector_.look_at(connection);
     return connection.number_there == number || how == End::died;

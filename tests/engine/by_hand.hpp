@@ -174,7 +174,7 @@ class ByHand : public testing::Test {
     progress();
   }
   void request(std::uint32_t initiator, std::uint32_t slot) {
-    area_->common.lock.store(engine::visit_of(uid_of(initiator), kSelf));
+    area_->common.lock.store(engine::incarnation_of(uid_of(initiator), kSelf));
     area_->common.initiator.uid = uid_of(initiator);
     area_->common.initiator.number = kSelf;
     area_->common.request.store(engine::pack_request(slot));

@@ -14,7 +14,7 @@ TEST_F(ByHand, InitiatorGoesThroughItsFiveSteps) {
   EXPECT_EQ(lock.command.remote.key, ir::MemoryKey{kPeerArea});
   EXPECT_EQ(lock.command.remote.offset, BootstrapArea::lock_offset());
   EXPECT_EQ(lock.command.expected, 0U);
-  EXPECT_EQ(lock.command.operand, engine::visit_of(uid_of(kSelf), kPeer));
+  EXPECT_EQ(lock.command.operand, engine::incarnation_of(uid_of(kSelf), kPeer));
   progress(50);
   EXPECT_TRUE(translator_.commands_.empty()) << "one lock is asked for at a time";
   answer(lock.command, 3); // somebody else holds it

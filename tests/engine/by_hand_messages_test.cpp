@@ -165,7 +165,7 @@ TEST_F(ByHand, TheDeathOrDepartureOfAPeerThatWasCutOffIsStillTold) {
 }
 
 TEST_F(ByHand, DeathIsToldOnceAndGivesTheCommonSlotFree) {
-  area_->common.lock.store(engine::visit_of(uid_of(kPeer), kSelf));
+  area_->common.lock.store(engine::incarnation_of(uid_of(kPeer), kSelf));
   engine_->peer_failed(kPeer);
   EXPECT_EQ(area_->common.lock.load(), 0U);
   engine_->peer_failed(kPeer);

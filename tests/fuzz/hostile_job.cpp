@@ -180,7 +180,7 @@ void HostileJob::connect(std::uint32_t with) {
     }
     return;
   }
-  area().common.lock.store(engine::visit_of(uid_of(with), kSelf));
+  area().common.lock.store(engine::incarnation_of(uid_of(with), kSelf));
   area().common.initiator.number = kSelf;
   area().common.initiator.uid = uid_of(with);
   area().common.request.store(engine::pack_request(9));

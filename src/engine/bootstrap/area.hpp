@@ -68,7 +68,7 @@ struct Initiator {
 static_assert(std::is_trivially_copyable_v<Initiator>);
 
 struct alignas(64) CommonSlot {
-  std::atomic<std::uint64_t> lock;                // 0, or visit_of the initiator that holds it
+  std::atomic<std::uint64_t> lock;                // 0, or incarnation_of the initiator that holds it
   alignas(64) std::atomic<std::uint64_t> request; // 0, or pack_request
   Initiator initiator;
 };

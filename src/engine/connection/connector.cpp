@@ -43,8 +43,8 @@ void Connector::end(Connection& connection) {
   Introduction::free_slot(port, connection.abandoned_slot);
 }
 
-void Connector::free_lock_of(Port& port, std::uint64_t visit) {
-  if (port.area->common.lock.load(std::memory_order_relaxed) == visit) free_common_slot(port.area->common);
+void Connector::free_lock_of(Port& port, std::uint64_t incarnation) {
+  if (port.area->common.lock.load(std::memory_order_relaxed) == incarnation) free_common_slot(port.area->common);
 }
 
 std::size_t Connector::look_at(Connection& connection) {
@@ -114,7 +114,7 @@ void Connector::lock(Connection& connection) {
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
     connection.slot = Introduction::take_slot(*connection.port);
   }
-  ir::Command command = lock_command(visit_of(engine_.book.uid(engine_.rank), connection.rank));
+  ir::Command command = lock_command(incarnation_of(engine_.book.uid(engine_.rank), connection.rank));
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{connection.rank};
   command.cookie = make_cookie(CookieKind::lock, connection.rank);

@@ -46,7 +46,7 @@ class Connector {
   // The engine has ended it: frees what the transaction held.
   void end(Connection& connection);
   // That process is gone, and may have locked the common slot.
-  static void free_lock_of(Port& port, std::uint64_t visit);
+  static void free_lock_of(Port& port, std::uint64_t incarnation);
   // What the peer has said last. Returns how much was done.
   std::size_t look_at(Connection& connection);
   // Nothing here points to it any more.

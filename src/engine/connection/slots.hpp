@@ -82,11 +82,11 @@ inline ir::Command slot_put(SlotVerb verb, Uid sender, SlotBody* body) {
   return command;
 }
 // Takes the lock of the common slot if it is free.
-inline ir::Command lock_command(std::uint64_t visit) {
+inline ir::Command lock_command(std::uint64_t incarnation) {
   ir::Command command;
   command.operation = ir::Operation::compare_and_swap;
   command.expected = 0;
-  command.operand = visit;
+  command.operand = incarnation;
   return command;
 }
 

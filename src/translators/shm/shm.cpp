@@ -122,7 +122,7 @@ Shm::Shm(const Config& config, Segment segment)
                    .atomics_with_processor = true,
                    .reads_any_memory = wish_ != CrossMemory::off && read_refusal_ == 0,
                    .processor_copies = true,
-                   .admits_strangers = true,
+                   .open_world = true,
                    .engines = 1,
                    .inline_bytes = std::numeric_limits<std::uint32_t>::max(),
                    .largest_transfer = std::numeric_limits<std::uint32_t>::max()};
