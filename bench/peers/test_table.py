@@ -136,11 +136,11 @@ class Reading(unittest.TestCase):
         text = "bytes   #sent   #ack     total       time     MB/sec\n8 100k =100k 1.5m 0.07s 20.00 0.40 2.50\n"
         self.assertAlmostEqual(contenders.Libfabric.parse(text, 8), 0.4)
 
-    def test_rubbish_is_a_failure_with_its_text(self):
+    def test_garbage_is_a_failure_with_its_text(self):
         for read in (lambda text: contenders.Ucx.parse(text, "rate", 8), lambda text: contenders.Libfabric.parse(text, 8),
                      lambda text: contenders.parse_result(text, "rate")):
-            with self.assertRaisesRegex(process.Failed, "rubbish"):
-                read("rubbish")
+            with self.assertRaisesRegex(process.Failed, "garbage"):
+                read("garbage")
 
 
 if __name__ == "__main__":

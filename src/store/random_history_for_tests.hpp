@@ -31,7 +31,7 @@ class RandomHistory {
     } else if (chance == 1) {
       ledger_.declare(below(4), below(2) == 0 ? Presence::left : Presence::failed, answers);
     } else if (chance == 2) {
-      request(client, rubbish(), Manner::any, answers);
+      request(client, garbage(), Manner::any, answers);
     } else if (!waits_.contains(client)) {
       request(client, sound_request(client), Manner::sound, answers);
     } else if (chance < 10) { // it waits, and may only withdraw
@@ -77,7 +77,7 @@ class RandomHistory {
       default: return FrameWriter(below(8) == 0 ? Kind::goodbye : Kind::withdraw, sequence).u8(1).finish();
     }
   }
-  Bytes rubbish() {
+  Bytes garbage() {
     FrameWriter writer(static_cast<Kind>(1 + below(14)), ++sequence_);
     for (std::uint32_t left = below(24); left > 0; --left) writer.u8(static_cast<std::uint8_t>(below(4)));
     return writer.finish();

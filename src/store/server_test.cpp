@@ -295,17 +295,17 @@ TEST_F(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {
   EXPECT_TRUE(a->put(std::string(kLargestKey, 'k'), Bytes(kLargestValue), soon()));
 }
 
-TEST_F(ServerTest, ClosesTalkersOfRubbishAndServesTheOthers) {
+TEST_F(ServerTest, DropsClientsThatSendGarbageAndServesTheOthers) {
   start(1);
   const std::uint64_t seed = 7;
   RecordProperty("seed", static_cast<int>(seed));
   std::mt19937_64 random(seed);
   for (int i = 0; i < 100; ++i) {
     const base::Descriptor socket = raw();
-    Bytes rubbish(64);
-    for (std::byte& byte : rubbish) byte = static_cast<std::byte>(random());
-    rubbish[3] = std::byte{0xff}; // a length beyond every bound, so that the server need not wait for more
-    ASSERT_EQ(::send(socket.number(), rubbish.data(), rubbish.size(), MSG_NOSIGNAL), 64);
+    Bytes garbage(64);
+    for (std::byte& byte : garbage) byte = static_cast<std::byte>(random());
+    garbage[3] = std::byte{0xff}; // a length beyond every bound, so that the server need not wait for more
+    ASSERT_EQ(::send(socket.number(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 64);
     char byte = 0;
     EXPECT_LE(::recv(socket.number(), &byte, 1, 0), 0);
   }

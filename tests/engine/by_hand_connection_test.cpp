@@ -127,18 +127,18 @@ TEST_F(ByHand, RefusedByThePeerEndsTheSend) {
   expect_connection_lost();
 }
 
-TEST_F(ByHand, RubbishInTheCommonSlotIsClearedAway) {
-  struct Rubbish {
+TEST_F(ByHand, GarbageInTheCommonSlotIsClearedAway) {
+  struct Garbage {
     std::uint64_t word;
     engine::Uid initiator;
   };
-  for (const Rubbish& rubbish :
-       {Rubbish{1, uid_of(kPeer)}, Rubbish{~std::uint64_t{0}, uid_of(kPeer)},
-        Rubbish{engine::pack_request(0xfff0), uid_of(kPeer)}, Rubbish{engine::pack_request(0), uid_of(kSelf)},
-        Rubbish{engine::pack_request(0), uid_of(4)}, Rubbish{engine::pack_request(0), 0}}) {
+  for (const Garbage& garbage :
+       {Garbage{1, uid_of(kPeer)}, Garbage{~std::uint64_t{0}, uid_of(kPeer)},
+        Garbage{engine::pack_request(0xfff0), uid_of(kPeer)}, Garbage{engine::pack_request(0), uid_of(kSelf)},
+        Garbage{engine::pack_request(0), uid_of(4)}, Garbage{engine::pack_request(0), 0}}) {
     area_->common.lock.store(1);
-    area_->common.initiator.uid = rubbish.initiator;
-    area_->common.request.store(rubbish.word);
+    area_->common.initiator.uid = garbage.initiator;
+    area_->common.request.store(garbage.word);
     progress();
     EXPECT_EQ(area_->common.request.load(), 0U);
     EXPECT_EQ(area_->common.lock.load(), 0U);
@@ -146,21 +146,21 @@ TEST_F(ByHand, RubbishInTheCommonSlotIsClearedAway) {
   connect_as_responder();
 }
 
-TEST_F(ByHand, RubbishInACommandSlotLosesTheConnection) {
-  for (const std::uint64_t rubbish :
+TEST_F(ByHand, GarbageInACommandSlotLosesTheConnection) {
+  for (const std::uint64_t garbage :
        {std::uint64_t{6}, ~std::uint64_t{0}, static_cast<std::uint64_t>(SlotVerb::information),
         static_cast<std::uint64_t>(SlotVerb::acknowledge)}) {
-    SCOPED_TRACE(testing::Message() << "word " << rubbish);
+    SCOPED_TRACE(testing::Message() << "word " << garbage);
     make(kSelf);
     translator_.commands_.clear();
     const std::uint32_t slot = start_to_request();
-    say(slot, static_cast<SlotVerb>(rubbish), {});
+    say(slot, static_cast<SlotVerb>(garbage), {});
     expect_connection_lost();
     translator_.commands_.clear();
   }
 }
 
-TEST_F(ByHand, RubbishGrantsLoseTheConnection) {
+TEST_F(ByHand, MalformedGrantsLoseTheConnection) {
   std::vector<SlotBody> bodies(9, peer_body(7));
   bodies[0].sender = uid_of(3);
   bodies[1].slot = engine::kCommandSlots;

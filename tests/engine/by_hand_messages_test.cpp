@@ -4,7 +4,7 @@
 namespace heddle::tests {
 namespace {
 
-TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
+TEST_F(ByHand, GarbageInTheRingLosesTheConnection) {
   using Lay = void (*)(std::byte*);
   const std::vector<std::pair<const char*, Lay>> cases = {
       {"no lead word", [](std::byte* ring) { std::memset(ring, 0x5a, 64); }},
@@ -42,7 +42,7 @@ TEST_F(ByHand, RubbishInTheRingLosesTheConnection) {
   }
 }
 
-TEST_F(ByHand, ADeathIsToldThoughTheLastWordsAreRubbish) {
+TEST_F(ByHand, ADeathIsReportedThoughTheLastWordsAreGarbage) {
   std::byte* ring = connect_as_responder();
   lay(ring, 0, RecordKind::finish, 0, engine::Finish{}, 8);
   engine_->peer_failed(kPeer); // reads the ring first, which loses the connection

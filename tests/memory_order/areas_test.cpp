@@ -101,15 +101,15 @@ class TableProgram {
                           if (offset == 0) return;
                           check(offset == kOffset, "a table where none is");
                           AreaContent found;
-                          check(!read_entry<ModelMemory>(entry_, kRubbish, found), "an area that nobody has opened");
+                          check(!read_entry<ModelMemory>(entry_, kGarbage, found), "an area that nobody has opened");
                         }}};
   }
 
  private:
   static constexpr std::uint64_t kOffset = 64;
-  static constexpr std::uint64_t kRubbish = 77;
+  static constexpr std::uint64_t kGarbage = 77;
   SegmentHeader header_{};
-  AreaEntry entry_{.key = kRubbish, .words = {}};
+  AreaEntry entry_{.key = kGarbage, .words = {}};
 };
 
 TEST(EveryOrder, OfAnAreaLetsNobodyStayInsideOrFindAnother) {

@@ -88,7 +88,7 @@ class RingProgram {
     for (std::uint64_t record = 0; record < sizes_.size();) {
       const std::uint64_t found = reader_->peek();
       assume(found != 0);
-      check(Lead::plausible(found), "the reader finds rubbish where a lead word should be");
+      check(Lead::plausible(found), "the reader finds garbage where a lead word should be");
       const Lead lead = Lead::unpack(found);
       if (lead.kind == RecordKind::wrap) {
         reader_->wrap();

@@ -32,8 +32,8 @@ class CutOff : public testing::Test {
       const auto found = std::ranges::search(memory, bytes);
       if (found.empty()) continue;
       const std::byte* record = found.data() - engine::kRecordHeadBytes;
-      const std::uint64_t rubbish = ~std::uint64_t{0};
-      std::memcpy(const_cast<std::byte*>(record) + engine::record_span(sizeof secret), &rubbish, sizeof rubbish);
+      const std::uint64_t garbage = ~std::uint64_t{0};
+      std::memcpy(const_cast<std::byte*>(record) + engine::record_span(sizeof secret), &garbage, sizeof garbage);
       return;
     }
     FAIL() << "the ring was not found";

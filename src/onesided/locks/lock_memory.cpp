@@ -31,7 +31,7 @@ LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::u
   const std::uint32_t serving = now.state().serving;
   if (serving == ticket) return {.kind = LockVerdict::Kind::mine};
   if (ticket - serving > now.layout.slots())
-    return {.kind = LockVerdict::Kind::stay_alert}; // read while it changed, or rubbish
+    return {.kind = LockVerdict::Kind::stay_alert}; // read while it changed, or garbage
   const Whose served = owner_of(serving, before, now, is_dead);
   if (served == Whose::dead || served == Whose::dead_holder)
     return {.kind = LockVerdict::Kind::pass_over,

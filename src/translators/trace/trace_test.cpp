@@ -148,7 +148,7 @@ TEST(TraceText, ThatIsWrongIsRefusedWithItsLine) {
   const std::string good = "0 @0 < completed peer=1 status=ok cookie=0x0 value=0x0 vendor=0\n";
   EXPECT_EQ(fact_of(""), "accepted");
   EXPECT_EQ(fact_of(good), "accepted");
-  EXPECT_EQ(fact_of(good + "rubbish"), "line 2 of the trace: 'rubbish' does not begin with 'NUMBER @POLL > ' or '< '");
+  EXPECT_EQ(fact_of(good + "garbage"), "line 2 of the trace: 'garbage' does not begin with 'NUMBER @POLL > ' or '< '");
   EXPECT_EQ(fact_of(good + good), "line 2 of the trace: number 0 stands where 1 belongs");
   EXPECT_EQ(fact_of("0 @5" + good.substr(4) + "1 @4" + good.substr(4)),
             "line 2 of the trace: poll 4 comes after poll 5");

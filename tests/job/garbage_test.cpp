@@ -1,14 +1,14 @@
-// A member that writes rubbish into another's memory: that one survives, and goes on with the others.
+// A member that writes garbage into another's memory: that one survives, and goes on with the others.
 #include "tests/job/job.hpp"
 
 namespace heddle::tests {
 namespace {
 
-TEST(Rubbish, FromOnePeerHarmsNothingButTheTrafficWithIt) {
+TEST(Garbage, FromOnePeerHarmsNothingButTheTrafficWithIt) {
   for (const std::uint64_t seed : new_seeds(30 / kSlowdown)) {
     SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     Command command(job_command({.processes = 3,
-                                 .program = "rubbish_program",
+                                 .program = "garbage_program",
                                  .arguments = {std::to_string(seed)},
                                  .options = {},
                                  .run_options = {"--survive"}}),
