@@ -53,14 +53,14 @@ std::span<std::byte> SharedRegion::part(std::vector<std::byte>& of, std::size_t 
 }
 
 ErrorCode SharedRegion::release() {
-  Tracker status;
+  Tracker tracker;
   for (std::size_t page = 0; page < pages(); ++page) {
     const auto now = part(copy_, page);
     const auto before = part(twin_, page);
     if (std::memcmp(now.data(), before.data(), now.size()) == 0) continue;
-    context_->one_sided().push(home_of(page), now, status, Selection::changed(before));
+    context_->one_sided().push(home_of(page), now, tracker, Selection::changed(before));
   }
-  if (const ErrorCode code = context_->one_sided().wait(status); code != ErrorCode::ok) return code;
+  if (const ErrorCode code = context_->one_sided().wait(tracker); code != ErrorCode::ok) return code;
   constexpr std::size_t kWord = 4; // of Selection::changed
   for (std::size_t at = 0; at < copy_.size(); at += kWord) {
     const std::size_t bytes = std::min(kWord, copy_.size() - at);
@@ -73,10 +73,10 @@ ErrorCode SharedRegion::release() {
 
 ErrorCode SharedRegion::acquire() {
   if (const ErrorCode code = release(); code != ErrorCode::ok) return code;
-  Tracker status;
+  Tracker tracker;
   for (std::size_t page = 0; page < pages(); ++page)
-    context_->one_sided().pull(home_of(page), part(copy_, page), status, {}, part(twin_, page));
-  const ErrorCode code = context_->one_sided().wait(status);
+    context_->one_sided().pull(home_of(page), part(copy_, page), tracker, {}, part(twin_, page));
+  const ErrorCode code = context_->one_sided().wait(tracker);
   if (code == ErrorCode::ok) traffic_.pulled += copy_.size();
   return code;
 }

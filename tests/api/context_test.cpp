@@ -168,10 +168,10 @@ void expect_moved_from(Context& context) {
   EXPECT_EQ(context.why(Rank{0}, 8).error().code, kRefused);
   EXPECT_EQ(context.waiting_for(), "");
   EXPECT_TRUE(context.figures().empty());
-  Tracker status;
+  Tracker tracker;
   EXPECT_EQ(context.one_sided().allocate(AreaId{1}, 8).error().code, kRefused);
   EXPECT_EQ(context.one_sided().push({}, word), kRefused);
-  EXPECT_EQ(context.one_sided().lock(Rank{0}, AreaId{1}, status, 1min), kRefused);
+  EXPECT_EQ(context.one_sided().lock(Rank{0}, AreaId{1}, tracker, 1min), kRefused);
   EXPECT_EQ(context.one_sided().wait_change(word, 0), 0U);
   EXPECT_EQ(Pattern::create(context).error().code, kRefused);
   EXPECT_EQ(Pattern::neighbour_alltoall(context, {}, {}).error().fact, "the context was moved to another object");

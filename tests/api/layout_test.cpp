@@ -24,13 +24,13 @@ template <typename Source>
 concept CanBeReceivedInto =
     requires(Context& context, Source&& source) { context.receive({}, std::forward<Source>(source)); };
 template <typename Source>
-concept CanBePushed = requires(OneSided& calls, Tracker& status, Source&& source) {
-  calls.push(Place{}, std::forward<Source>(source), status);
+concept CanBePushed = requires(OneSided& calls, Tracker& tracker, Source&& source) {
+  calls.push(Place{}, std::forward<Source>(source), tracker);
   { calls.push(Place{}, std::forward<Source>(source)) } -> std::same_as<ErrorCode>;
 };
 template <typename Source>
-concept CanBePulledInto = requires(OneSided& calls, Tracker& status, Source&& source) {
-  calls.pull(Place{}, std::forward<Source>(source), status);
+concept CanBePulledInto = requires(OneSided& calls, Tracker& tracker, Source&& source) {
+  calls.pull(Place{}, std::forward<Source>(source), tracker);
   { calls.pull(Place{}, std::forward<Source>(source)) } -> std::same_as<ErrorCode>;
 };
 template <typename Source>

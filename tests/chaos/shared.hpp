@@ -57,14 +57,15 @@ class Shared {
 
   // True: done. False: the home is gone.
   template <typename Collect>
-  bool settle(const Tracker& status, std::uint32_t home, const char* what, Collect& collect) {
-    while (!one_sided_.test(status)) {
+  bool settle(const Tracker& tracker, std::uint32_t home, const char* what, Collect& collect) {
+    while (!one_sided_.test(tracker)) {
       collect();
       fate_.watch_time();
     }
-    if (status.code() == ErrorCode::ok || status.code() == ErrorCode::holder_died) return true;
-    fate_.demand(fate_.may_end(status.code(), home, true), std::string(what) + " at rank " + std::to_string(home) +
-                                                               " ended with " + std::string(to_string(status.code())));
+    if (tracker.code() == ErrorCode::ok || tracker.code() == ErrorCode::holder_died) return true;
+    fate_.demand(fate_.may_end(tracker.code(), home, true), std::string(what) + " at rank " + std::to_string(home) +
+                                                                " ended with " +
+                                                                std::string(to_string(tracker.code())));
     gone_[home] = true; // it may be dead, and its lock this process's for ever
     return false;
   }
@@ -87,11 +88,11 @@ class Shared {
 
   template <typename Collect>
   void count(std::uint32_t home, Collect& collect) {
-    Tracker status;
-    one_sided_.atomic({Rank{home}, kArea, 0}, Atomic::add(1), status);
-    if (!settle(status, home, "an addition", collect)) return;
-    fate_.demand(status.value() >= last_[home], "a counter went back");
-    last_[home] = status.value() + 1;
+    Tracker tracker;
+    one_sided_.atomic({Rank{home}, kArea, 0}, Atomic::add(1), tracker);
+    if (!settle(tracker, home, "an addition", collect)) return;
+    fate_.demand(tracker.value() >= last_[home], "a counter went back");
+    last_[home] = tracker.value() + 1;
     ++added_[home];
   }
 
@@ -123,12 +124,12 @@ class Shared {
   template <typename Collect>
   bool move(std::uint32_t home, Guarded& guarded, bool there, Collect& collect) {
     const Place place{Rank{home}, kArea, kGuarded};
-    Tracker status;
+    Tracker tracker;
     if (there)
-      one_sided_.push(place, std::as_bytes(std::span(&guarded, 1)), status);
+      one_sided_.push(place, std::as_bytes(std::span(&guarded, 1)), tracker);
     else
-      one_sided_.pull(place, std::as_writable_bytes(std::span(&guarded, 1)), status);
-    return settle(status, home, "words under a lock", collect);
+      one_sided_.pull(place, std::as_writable_bytes(std::span(&guarded, 1)), tracker);
+    return settle(tracker, home, "words under a lock", collect);
   }
 
   Context& context_;

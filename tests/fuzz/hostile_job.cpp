@@ -505,7 +505,7 @@ void HostileJob::collect() {
       std::uint64_t sum = 0; // all of it is there
       for (std::uint64_t at = 0; at < event.unsolicited.bytes; ++at)
         sum += static_cast<std::uint64_t>(event.unsolicited.data[at]);
-      demand(sum <= 255 * event.unsolicited.bytes, "an arrival can be read");
+      demand(sum <= 255 * event.unsolicited.bytes, "an unsolicited message can be read");
       engine_->release(event.unsolicited.handle);
     } else if (event.kind != Event::Kind::peer_failed && event.kind != Event::Kind::pushed) {
       busy_.erase(event.cookie);
@@ -514,7 +514,7 @@ void HostileJob::collect() {
   std::erase_if(busy_, [this](const auto& each) {
     return each.second.request != 0 && engine_->take_completion(Request{each.second.request}).has_value();
   });
-  std::erase_if(one_sided_, [](const OneSided& each) { return each.status.ended(); });
+  std::erase_if(one_sided_, [](const OneSided& each) { return each.tracker.ended(); });
 }
 
 void HostileJob::own_area() {
@@ -556,21 +556,21 @@ void HostileJob::one_sided() {
     case 1:
       if (move.selection.kind == Selection::Kind::all && !move.signal.wanted && primitives.push_now(place, mine.memory))
         return;
-      return primitives.push(move, mine.status);
+      return primitives.push(move, mine.tracker);
     case 2:
       move.signal = {};
       if (move.selection.kind == Selection::Kind::all && primitives.pull_now(place, mine.memory)) return;
-      return primitives.pull(move, mine.status);
+      return primitives.pull(move, mine.tracker);
     case 3:
     case 4: {
       const std::array peers{Rank{0}, Rank{2}, Rank{3}, Rank{kSelf}};
       mine.target = kSelf; // some of them
-      return primitives.mcast(std::span(peers).first(kind % 5U), move, mine.status);
+      return primitives.mcast(std::span(peers).first(kind % 5U), move, mine.tracker);
     }
     default: {
       const Atomic atomic{static_cast<Atomic::Kind>(choice % 6U), 3, 0, (kind & 1U) != 0 ? 4U : 8U};
       if (primitives.atomic_now(place, atomic)) return;
-      return primitives.atomic(place, atomic, mine.status);
+      return primitives.atomic(place, atomic, mine.tracker);
     }
   }
 }
@@ -585,11 +585,11 @@ void HostileJob::lock() {
   onesided::OneSidedEngine& primitives = *one_sided_engine_;
   switch ((choice >> 4U) & 3U) {
     case 0:
-      if (!primitives.lock_now(home, id)) primitives.lock(home, id, mine.status);
+      if (!primitives.lock_now(home, id)) primitives.lock(home, id, mine.tracker);
       return;
-    case 1: return primitives.try_lock(home, id, mine.status);
+    case 1: return primitives.try_lock(home, id, mine.tracker);
     default:
-      if (!primitives.unlock_now(home, id)) primitives.unlock(home, id, mine.status);
+      if (!primitives.unlock_now(home, id)) primitives.unlock(home, id, mine.tracker);
   }
 }
 

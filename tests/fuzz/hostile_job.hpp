@@ -38,7 +38,7 @@ enum class Move : std::uint8_t {
   receive,
   probe,
   cancel,
-  collect, // looks for ends, releases arrivals
+  collect, // looks for ends, releases unsolicited messages
   own_area,
   one_sided,
   lock,
@@ -86,7 +86,7 @@ class HostileJob {
     std::uint64_t request = 0; // 0: an event will tell
   };
   struct OneSided {
-    Tracker status;
+    Tracker tracker;
     std::vector<std::byte> memory;
     std::vector<std::uint64_t> bits;
     std::uint32_t target = 0;

@@ -113,9 +113,9 @@ void call_in_child(Context& context, Request pending, const Tracker& locked) {
   refused(code_of(one_sided.atomic({Rank{1}, AreaId{1}, 0}, Atomic::add(1))), "atomic");
   refused(one_sided.unlock(Rank{1}, AreaId{2}), "unlock");
   refused(one_sided.wait(locked), "wait for a lock");
-  Tracker status;
-  one_sided.lock(Rank{1}, AreaId{3}, status);
-  refused(status.code(), "lock");
+  Tracker tracker;
+  one_sided.lock(Rank{1}, AreaId{3}, tracker);
+  refused(tracker.code(), "lock");
   refused(code_of(one_sided.allocate(AreaId{9}, 64)), "allocate");
   refused(code_of(Pattern::create(context)), "a pattern");
   const auto error = context.barrier();

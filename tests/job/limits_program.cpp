@@ -52,13 +52,14 @@ class Limits {
     demand(context_.barrier(), "barrier");
     if (!first_) demand(context_.one_sided().lock(Rank{0}, kLock) == ErrorCode::ok, "lock");
     demand(context_.barrier(), "barrier");
-    Tracker status;
+    Tracker tracker;
     if (first_) {
-      demand(context_.one_sided().lock(Rank{0}, kLock, status, kShort) == ErrorCode::timed_out, "a lock was had twice");
-      demand(context_.one_sided().wait(status, kShort) == ErrorCode::timed_out, "a lock was had twice");
+      demand(context_.one_sided().lock(Rank{0}, kLock, tracker, kShort) == ErrorCode::timed_out,
+             "a lock was had twice");
+      demand(context_.one_sided().wait(tracker, kShort) == ErrorCode::timed_out, "a lock was had twice");
     }
     hand_over();
-    if (first_) demand(context_.one_sided().wait(status, kLong) == ErrorCode::ok, "its turn never came");
+    if (first_) demand(context_.one_sided().wait(tracker, kLong) == ErrorCode::ok, "its turn never came");
     demand(context_.one_sided().unlock(Rank{0}, kLock) == ErrorCode::ok, "unlock");
   }
 

@@ -52,13 +52,13 @@ class Memory : public testing::Test {
       EXPECT_TRUE(std::ranges::equal(std::span(into_).first(bytes), std::span(large_).first(bytes)));
       const auto left = job.send_unsolicited(kSelf, Tag{98}, std::span(large_).first(bytes));
       ASSERT_TRUE(left);
-      EXPECT_EQ(arrivals(job, Tag{98}), 1U);
+      EXPECT_EQ(unsolicited(job, Tag{98}), 1U);
       EXPECT_EQ(job.wait(*left, 10s).code, ErrorCode::ok);
     }
     EXPECT_TRUE(job.barrier());
   }
-  // Arrivals of that label, once one is there; those of others are let go.
-  std::size_t arrivals(Context& job, Tag label) {
+  // Unsolicited messages of that label, once one is there; those of others are released.
+  std::size_t unsolicited(Context& job, Tag label) {
     std::size_t count = 0;
     std::array<Event, 8> events;
     for (int looks = 0; looks < 1000 && count == 0; ++looks)

@@ -217,7 +217,7 @@ class Hardship {
     std::vector<std::byte> in;
     Request request;
     Completion completion;
-    Tracker status;
+    Tracker tracker;
   };
   static bool take(Process& process, Held& held) {
     const auto completion = process.engine->take_completion(held.request);
@@ -324,13 +324,13 @@ class Hardship {
     return {.name = std::move(name),
             .begin =
                 [&held, begin] {
-                  held.status.reset();
+                  held.tracker.reset();
                   begin();
-                  if (!held.status.ended()) return ErrorCode::ok;
-                  return held.status.code();
+                  if (!held.tracker.ended()) return ErrorCode::ok;
+                  return held.tracker.code();
                 },
-            .ended = [&held] { return held.status.ended(); },
-            .check = [&held] { EXPECT_EQ(held.status.code(), ErrorCode::ok); }};
+            .ended = [&held] { return held.tracker.ended(); },
+            .check = [&held] { EXPECT_EQ(held.tracker.code(), ErrorCode::ok); }};
   }
   Errand push(Process& process, std::uint64_t i) {
     Held& held = hold();
@@ -339,18 +339,18 @@ class Hardship {
     const bool signal = i % 2 == 0;
     return one_sided("push", held, [&process, &held, to, signal] {
       process.one_sided->push({.place = to, .local = held.out, .signal = signal ? Signal::event(Tag{4}) : Signal{}},
-                              held.status);
+                              held.tracker);
     });
   }
   Errand add_one(Process& process) {
     Held& held = hold();
     Errand errand = one_sided("atomic", held, [&process, &held] {
-      process.one_sided->atomic({Rank{0}, kOpenArea, kAreaBytes - 8}, Atomic::add(1), held.status);
+      process.one_sided->atomic({Rank{0}, kOpenArea, kAreaBytes - 8}, Atomic::add(1), held.tracker);
     });
     errand.check = [this, &held] {
-      EXPECT_EQ(held.status.code(), ErrorCode::ok);
+      EXPECT_EQ(held.tracker.code(), ErrorCode::ok);
       ++added_;
-      counter_ = std::max(counter_, held.status.value() + 1);
+      counter_ = std::max(counter_, held.tracker.value() + 1);
     };
     return errand;
   }
@@ -358,27 +358,27 @@ class Hardship {
     Held& held = hold();
     held.out.assign(i % 2 == 0 ? 64 : 9000, static_cast<std::byte>(process.rank + 1));
     static constexpr std::array kAll{Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{4}};
-    Errand errand{.name = "mcast",
-                  .begin =
-                      [&process, &held] {
-                        held.status.reset();
-                        process.one_sided->mcast(kAll, {.place = {{}, kOpenArea, 20'480}, .local = held.out},
-                                                 held.status);
-                        return ErrorCode::ok;
-                      },
-                  .ended = [&held] { return held.status.ended(); },
-                  .check = [&held] { // some receivers may have been left out for lack of memory
-                    EXPECT_TRUE(held.status.code() == ErrorCode::ok || held.status.code() == ErrorCode::out_of_memory);
-                  }};
+    Errand errand{
+        .name = "mcast",
+        .begin =
+            [&process, &held] {
+              held.tracker.reset();
+              process.one_sided->mcast(kAll, {.place = {{}, kOpenArea, 20'480}, .local = held.out}, held.tracker);
+              return ErrorCode::ok;
+            },
+        .ended = [&held] { return held.tracker.ended(); },
+        .check = [&held] { // some receivers may have been left out for lack of memory
+          EXPECT_TRUE(held.tracker.code() == ErrorCode::ok || held.tracker.code() == ErrorCode::out_of_memory);
+        }};
     return errand;
   }
   Errand lock(Process& process, bool take) {
     Held& held = hold();
     return one_sided(take ? "lock" : "unlock", held, [&process, &held, take] {
       if (take)
-        process.one_sided->lock(Rank{0}, kHomeLock, held.status);
+        process.one_sided->lock(Rank{0}, kHomeLock, held.tracker);
       else
-        process.one_sided->unlock(Rank{0}, kHomeLock, held.status);
+        process.one_sided->unlock(Rank{0}, kHomeLock, held.tracker);
     });
   }
   Errand barrier(Process& process) {

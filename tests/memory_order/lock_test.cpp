@@ -118,29 +118,29 @@ class Member final : public engine::ProtocolHost {
   // As OneSided::lock and unlock; returns how the lock was got.
   ErrorCode lock(bool at_once) {
     if (at_once && locks_->lock_now(area_)) return ErrorCode::ok;
-    status_.emplace();
-    status_->begin();
-    locks_->lock(area_, *status_);
-    while (!status_->ended()) wait();
-    return status_->code();
+    tracker_.emplace();
+    tracker_->begin();
+    locks_->lock(area_, *tracker_);
+    while (!tracker_->ended()) wait();
+    return tracker_->code();
   }
   // True: got.
   bool try_lock() {
-    status_.emplace();
-    status_->begin();
-    locks_->try_lock(area_, *status_);
-    while (by_commands_ && !status_->ended()) wait();
-    check(status_->ended(), "trying waits");
-    check(status_->code() == ErrorCode::ok || status_->code() == ErrorCode::lock_busy, "trying fails");
-    return status_->code() == ErrorCode::ok;
+    tracker_.emplace();
+    tracker_->begin();
+    locks_->try_lock(area_, *tracker_);
+    while (by_commands_ && !tracker_->ended()) wait();
+    check(tracker_->ended(), "trying waits");
+    check(tracker_->code() == ErrorCode::ok || tracker_->code() == ErrorCode::lock_busy, "trying fails");
+    return tracker_->code() == ErrorCode::ok;
   }
   void unlock(bool at_once) {
     if (at_once && locks_->unlock_now(area_)) return;
-    status_.emplace();
-    status_->begin();
-    locks_->unlock(area_, *status_);
-    while (by_commands_ && !status_->ended()) wait();
-    check(status_->ended(), "unlocking waits");
+    tracker_.emplace();
+    tracker_->begin();
+    locks_->unlock(area_, *tracker_);
+    while (by_commands_ && !tracker_->ended()) wait();
+    check(tracker_->ended(), "unlocking waits");
   }
 
   // Whoever is told hears of it by a record, which wakes it.
@@ -188,7 +188,7 @@ class Member final : public engine::ProtocolHost {
   onesided::KnownArea& area_;
   std::atomic<std::uint64_t> live_{1};
   std::atomic<std::uint64_t> inside_{0};
-  std::optional<Tracker> status_;
+  std::optional<Tracker> tracker_;
   std::uint32_t dead_ = 0;
   std::uint32_t heard_ = 0;
   int rounds_ = 0;

@@ -15,19 +15,19 @@ namespace {
 class OneSidedEngine : public Engines {
  protected:
   ErrorCode lock(std::uint32_t by, Rank home = Rank{0}) {
-    Tracker status;
-    at(by).lock(home, kLock, status);
-    return finish(status);
+    Tracker tracker;
+    at(by).lock(home, kLock, tracker);
+    return finish(tracker);
   }
   ErrorCode try_lock(std::uint32_t by, Rank home = Rank{0}) {
-    Tracker status;
-    at(by).try_lock(home, kLock, status);
-    return finish(status);
+    Tracker tracker;
+    at(by).try_lock(home, kLock, tracker);
+    return finish(tracker);
   }
   ErrorCode unlock(std::uint32_t by, Rank home = Rank{0}) {
-    Tracker status;
-    at(by).unlock(home, kLock, status);
-    return finish(status);
+    Tracker tracker;
+    at(by).unlock(home, kLock, tracker);
+    return finish(tracker);
   }
 };
 
@@ -64,9 +64,9 @@ TEST_P(OneSidedEngine, WorksThroughSharedRings) {
   const auto data = pattern(2000, 3);
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < kSize; ++rank) all.push_back(Rank{rank});
-  Tracker status;
-  at(0).mcast(all, {.place = {.peer = {}, .area = kArea, .offset = 8}, .local = unconst(data)}, status);
-  EXPECT_EQ(finish(status), ErrorCode::ok);
+  Tracker tracker;
+  at(0).mcast(all, {.place = {.peer = {}, .area = kArea, .offset = 8}, .local = unconst(data)}, tracker);
+  EXPECT_EQ(finish(tracker), ErrorCode::ok);
   EXPECT_GT(cluster->node(0).figure("peers that share a ring"), 0U);
   for (std::uint32_t rank = 1; rank < kSize; ++rank) {
     EXPECT_EQ(std::memcmp(memories[rank].data() + 8, data.data(), data.size()), 0) << rank;
@@ -131,10 +131,10 @@ TEST_P(OneSidedEngine, RefusesBytesBehindANullPointer) {
       EXPECT_EQ(pull(by, {Rank{1}, kArea, 0}, into, {}, nothing), ErrorCode::bad_argument);
       EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, data, Selection::changed(nothing)), ErrorCode::bad_argument);
       EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, data, Selection::bitmap(no_bits, 8)), ErrorCode::bad_argument);
-      Tracker status;
+      Tracker tracker;
       const std::array peers{Rank{1}, Rank{0}};
-      at(by).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = nothing}, status);
-      EXPECT_NE(finish(status), ErrorCode::ok);
+      at(by).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = nothing}, tracker);
+      EXPECT_NE(finish(tracker), ErrorCode::ok);
       EXPECT_EQ(push(by, {Rank{1}, kArea, 0}, {}), ErrorCode::ok); // no bytes need no memory
     }
   }
@@ -159,12 +159,12 @@ TEST_P(OneSidedEngine, RefusesAListOfPeersBehindANullPointer) {
   build(2);
   static_cast<void>(*at(1).allocate(kArea, 128, Access::all()));
   const auto data = pattern(64, 1);
-  Tracker status;
+  Tracker tracker;
   at(0).mcast(
       {static_cast<const Rank*>(nullptr), 2},
       {.place = {.peer = {}, .area = kArea, .offset = 0}, .local = {const_cast<std::byte*>(data.data()), data.size()}},
-      status);
-  EXPECT_EQ(finish(status), ErrorCode::bad_argument);
+      tracker);
+  EXPECT_EQ(finish(tracker), ErrorCode::bad_argument);
 }
 
 TEST_P(OneSidedEngine, RefusesMoreMemoryThanThereIs) {
@@ -187,13 +187,13 @@ TEST_P(OneSidedEngine, ClosesWithOperationsUnderWay) {
     if (round % 2 == 0) {
       ASSERT_EQ(push(0, {Rank{1}, kArea, 0}, data), ErrorCode::ok);
     }
-    Tracker status;
+    Tracker tracker;
     for (std::uint64_t i = 0; i < 50; ++i)
-      at(0).push({.place = {Rank{1}, kArea, i * 64}, .local = unconst(data)}, status);
+      at(0).push({.place = {Rank{1}, kArea, i * 64}, .local = unconst(data)}, tracker);
     for (int i = 0; i < round; ++i) cluster->progress(0);
     ASSERT_TRUE(at(1).close(kArea));
     const std::vector<std::byte> as_closed = *memory;
-    const ErrorCode code = finish(status);
+    const ErrorCode code = finish(tracker);
     EXPECT_TRUE(code == ErrorCode::ok || code == ErrorCode::revoked_area || code == ErrorCode::unknown_area)
         << to_string(code);
     EXPECT_EQ(*memory, as_closed) << "written after it was closed";
@@ -269,10 +269,10 @@ TEST_P(OneSidedEngine, PushesToManyAtOnce) {
   for (std::uint32_t rank = 0; rank < 6; ++rank)
     if (rank != 4) memories.push_back(*at(rank).allocate(kArea, 256, Access::all()));
   const auto data = pattern(200, 8);
-  Tracker status;
+  Tracker tracker;
   const std::vector<Rank> peers{Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{5}};
-  at(2).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 56}, .local = unconst(data)}, status);
-  EXPECT_EQ(finish(status), ErrorCode::ok);
+  at(2).mcast(peers, {.place = {.peer = {}, .area = kArea, .offset = 56}, .local = unconst(data)}, tracker);
+  EXPECT_EQ(finish(tracker), ErrorCode::ok);
   for (const auto memory : memories) EXPECT_EQ(std::memcmp(memory.data() + 56, data.data(), 200), 0);
   // One of them has no such area: the others have their data all the same.
   const auto other = pattern(200, 9);
@@ -293,10 +293,10 @@ TEST_P(OneSidedEngine, DoesAtomics) {
     return value;
   };
   const auto atomic = [this](std::uint32_t by, std::uint64_t offset, const Atomic& operation) {
-    Tracker status;
-    at(by).atomic({Rank{1}, kArea, offset}, operation, status);
-    EXPECT_EQ(finish(status), ErrorCode::ok);
-    return status.value();
+    Tracker tracker;
+    at(by).atomic({Rank{1}, kArea, offset}, operation, tracker);
+    EXPECT_EQ(finish(tracker), ErrorCode::ok);
+    return tracker.value();
   };
   for (const std::uint32_t by : {0U, 1U})
     for (const std::uint32_t bytes : {4U, 8U})
@@ -385,11 +385,11 @@ TEST_P(OneSidedEngine, LocksInTheOrderOfComing) {
   build(5);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(1), ErrorCode::ok);
-  std::array<Tracker, 5> statuses;
+  std::array<Tracker, 5> trackers;
   for (const std::uint32_t rank : {3U, 0U, 4U, 2U}) {
-    at(rank).lock(Rank{0}, kLock, statuses[rank]);
+    at(rank).lock(Rank{0}, kLock, trackers[rank]);
     for (int i = 0; i < 2000; ++i) cluster->progress();
-    EXPECT_FALSE(statuses[rank].ended());
+    EXPECT_FALSE(trackers[rank].ended());
   }
   Tracker again;
   at(1).lock(Rank{0}, kLock, again);
@@ -400,9 +400,9 @@ TEST_P(OneSidedEngine, LocksInTheOrderOfComing) {
   std::uint32_t holder = 1;
   for (const std::uint32_t rank : {3U, 0U, 4U, 2U}) {
     ASSERT_EQ(unlock(holder), ErrorCode::ok);
-    ASSERT_EQ(finish(statuses[rank]), ErrorCode::ok);
+    ASSERT_EQ(finish(trackers[rank]), ErrorCode::ok);
     for (std::uint32_t other = 0; other < 5; ++other)
-      if (statuses[other].ended() && other != rank && other != 1) holder = other;
+      if (trackers[other].ended() && other != rank && other != 1) holder = other;
     holder = rank;
   }
   ASSERT_EQ(unlock(holder), ErrorCode::ok);
@@ -427,16 +427,16 @@ TEST_P(OneSidedEngine, ADeadHolderIsReportedAndTheLockGoesOn) {
   build(4);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(1), ErrorCode::ok);
-  std::array<Tracker, 4> statuses;
+  std::array<Tracker, 4> trackers;
   for (const std::uint32_t rank : {2U, 3U}) {
-    at(rank).lock(Rank{0}, kLock, statuses[rank]);
+    at(rank).lock(Rank{0}, kLock, trackers[rank]);
     for (int i = 0; i < 2000; ++i) cluster->progress();
   }
   kill(1);
-  EXPECT_EQ(finish(statuses[2]), ErrorCode::holder_died);
-  EXPECT_FALSE(statuses[3].ended());
+  EXPECT_EQ(finish(trackers[2]), ErrorCode::holder_died);
+  EXPECT_FALSE(trackers[3].ended());
   ASSERT_EQ(unlock(2), ErrorCode::ok);
-  EXPECT_EQ(finish(statuses[3]), ErrorCode::holder_died) << "it waited too";
+  EXPECT_EQ(finish(trackers[3]), ErrorCode::holder_died) << "it waited too";
   ASSERT_EQ(unlock(3), ErrorCode::ok);
   EXPECT_EQ(lock(2), ErrorCode::ok) << "it came later";
 }
@@ -476,9 +476,9 @@ TEST_P(OneSidedEngine, OneWhoTriesPassesOverADeadQueue) {
       build(6);
       ASSERT_TRUE(at(0).create_lock(kLock));
       ASSERT_EQ(lock(1), ErrorCode::ok);
-      std::array<Tracker, 6> statuses;
+      std::array<Tracker, 6> trackers;
       for (const std::uint32_t rank : {2U, 3U}) {
-        at(rank).lock(Rank{0}, kLock, statuses[rank]);
+        at(rank).lock(Rank{0}, kLock, trackers[rank]);
         for (int i = 0; i < 2000; ++i) cluster->progress();
       }
       kill(2);
@@ -493,7 +493,7 @@ TEST_P(OneSidedEngine, OneWhoTriesPassesOverADeadQueue) {
       EXPECT_EQ(try_lock(5), ErrorCode::lock_busy);
       ASSERT_EQ(unlock(by), ErrorCode::ok);
       EXPECT_EQ(lock(5), ErrorCode::ok);
-      cluster.reset(); // before the statuses
+      cluster.reset(); // before the trackers
     }
 }
 
@@ -519,15 +519,15 @@ TEST_P(OneSidedEngine, ADeadWaiterIsPassedOver) {
   build(5);
   ASSERT_TRUE(at(0).create_lock(kLock));
   ASSERT_EQ(lock(4), ErrorCode::ok);
-  std::array<Tracker, 5> statuses;
+  std::array<Tracker, 5> trackers;
   for (const std::uint32_t rank : {1U, 2U, 3U}) {
-    at(rank).lock(Rank{0}, kLock, statuses[rank]);
+    at(rank).lock(Rank{0}, kLock, trackers[rank]);
     for (int i = 0; i < 2000; ++i) cluster->progress();
   }
   kill(1);
   kill(2);
   ASSERT_EQ(unlock(4), ErrorCode::ok);
-  EXPECT_EQ(finish(statuses[3]), ErrorCode::ok) << "no holder died";
+  EXPECT_EQ(finish(trackers[3]), ErrorCode::ok) << "no holder died";
 }
 
 TEST_P(OneSidedEngine, ADeadHomeEndsEveryWait) {
@@ -567,7 +567,7 @@ class LocksUnderDeaths : public OneSidedEngine {
     ASSERT_TRUE(at(0).create_lock(kLock));
     struct Process {
       enum { wants, waits, holds, leaves } state = wants;
-      std::unique_ptr<Tracker> status;
+      std::unique_ptr<Tracker> tracker;
       int entered = 0;
     };
     std::array<Process, kSize> processes;
@@ -589,14 +589,14 @@ class LocksUnderDeaths : public OneSidedEngine {
         if (!cluster->alive(dead) && random() % 20 == 0) (*cluster)[rank].peer_failed(dead);
       Process& process = processes[rank];
       if (process.state == Process::wants) {
-        process.status = std::make_unique<Tracker>();
+        process.tracker = std::make_unique<Tracker>();
         if (random() % 10 < tries_of_ten)
-          at(rank).try_lock(Rank{0}, kLock, *process.status);
+          at(rank).try_lock(Rank{0}, kLock, *process.tracker);
         else
-          at(rank).lock(Rank{0}, kLock, *process.status);
+          at(rank).lock(Rank{0}, kLock, *process.tracker);
         process.state = Process::waits;
-      } else if (process.state == Process::waits && process.status->ended()) {
-        const ErrorCode code = process.status->code();
+      } else if (process.state == Process::waits && process.tracker->ended()) {
+        const ErrorCode code = process.tracker->code();
         if (code == ErrorCode::lock_busy && tries_of_ten > 0) {
           process.state = Process::wants;
           continue;
@@ -610,11 +610,11 @@ class LocksUnderDeaths : public OneSidedEngine {
         process.state = Process::holds;
       } else if (process.state == Process::holds && random() % 10 == 0) {
         inside = -1;
-        process.status = std::make_unique<Tracker>();
-        at(rank).unlock(Rank{0}, kLock, *process.status);
+        process.tracker = std::make_unique<Tracker>();
+        at(rank).unlock(Rank{0}, kLock, *process.tracker);
         process.state = Process::leaves;
-      } else if (process.state == Process::leaves && process.status->ended()) {
-        ASSERT_EQ(process.status->code(), ErrorCode::ok);
+      } else if (process.state == Process::leaves && process.tracker->ended()) {
+        ASSERT_EQ(process.tracker->code(), ErrorCode::ok);
         process.state = Process::wants;
       }
     }
@@ -629,7 +629,7 @@ class LocksUnderDeaths : public OneSidedEngine {
     if (tries_of_ten == 0) {
       EXPECT_LT(most, 3 * fewest);
     }
-    cluster.reset(); // before the statuses
+    cluster.reset(); // before the trackers
   }
 };
 INSTANTIATE_TEST_SUITE_P(Manners, LocksUnderDeaths, testing::ValuesIn(kManners),

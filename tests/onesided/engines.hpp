@@ -41,22 +41,22 @@ class Engines : public testing::TestWithParam<Manner> {
     cluster = std::make_unique<Cluster>(size, usual_limits(), GetParam().shape, seed);
   }
   onesided::OneSidedEngine& at(std::uint32_t rank) { return *cluster->node(rank).one_sided; }
-  ErrorCode finish(const Tracker& status) {
-    for (int i = 0; i < 200'000 && !status.ended(); ++i) cluster->progress();
-    EXPECT_TRUE(status.ended()) << (*cluster)[0].waiting_for();
-    return status.ended() ? status.code() : ErrorCode::timed_out;
+  ErrorCode finish(const Tracker& tracker) {
+    for (int i = 0; i < 200'000 && !tracker.ended(); ++i) cluster->progress();
+    EXPECT_TRUE(tracker.ended()) << (*cluster)[0].waiting_for();
+    return tracker.ended() ? tracker.code() : ErrorCode::timed_out;
   }
   ErrorCode push(std::uint32_t from, const Place& to, std::span<const std::byte> data, const Selection& selection = {},
                  Signal signal = {}) {
-    Tracker status;
-    at(from).push({.place = to, .local = unconst(data), .selection = selection, .signal = signal}, status);
-    return finish(status);
+    Tracker tracker;
+    at(from).push({.place = to, .local = unconst(data), .selection = selection, .signal = signal}, tracker);
+    return finish(tracker);
   }
   ErrorCode pull(std::uint32_t by, const Place& from, std::span<std::byte> into, const Selection& selection = {},
                  std::span<std::byte> twin = {}) {
-    Tracker status;
-    at(by).pull({.place = from, .local = into, .selection = selection, .twin = twin}, status);
-    return finish(status);
+    Tracker tracker;
+    at(by).pull({.place = from, .local = into, .selection = selection, .twin = twin}, tracker);
+    return finish(tracker);
   }
   void kill(std::uint32_t rank) {
     cluster->kill(rank);

@@ -14,15 +14,15 @@ constexpr AreaId kLock{2};
 
 // Whether all of it went well. Says nothing, since saying allocates.
 bool round(OneSided& one_sided, Rank peer, std::array<std::byte, 256>& data) {
-  Tracker status;
+  Tracker tracker;
   bool well = one_sided.push({peer, kArea, 0}, std::span(data).first(8)) == ErrorCode::ok;
-  for (std::uint64_t i = 0; i < 8; ++i) one_sided.push({peer, kArea, i * 256}, data, status);
-  one_sided.pull({peer, kArea, 512}, data, status);
-  one_sided.push({peer, kArea, 0}, data, status, Selection::strided(8, 8, 16, 32));
-  one_sided.mcast(std::span(&peer, 1), kArea, 1024, data, status);
-  one_sided.atomic({peer, kArea, 2048}, Atomic::add(1), status);
-  one_sided.atomic({peer, kArea, 2056}, Atomic::bit_xor(3, 4), status);
-  well = one_sided.wait(status) == ErrorCode::ok && well;
+  for (std::uint64_t i = 0; i < 8; ++i) one_sided.push({peer, kArea, i * 256}, data, tracker);
+  one_sided.pull({peer, kArea, 512}, data, tracker);
+  one_sided.push({peer, kArea, 0}, data, tracker, Selection::strided(8, 8, 16, 32));
+  one_sided.mcast(std::span(&peer, 1), kArea, 1024, data, tracker);
+  one_sided.atomic({peer, kArea, 2048}, Atomic::add(1), tracker);
+  one_sided.atomic({peer, kArea, 2056}, Atomic::bit_xor(3, 4), tracker);
+  well = one_sided.wait(tracker) == ErrorCode::ok && well;
   well = one_sided.lock(peer, kLock) == ErrorCode::ok && well;
   return one_sided.unlock(peer, kLock) == ErrorCode::ok && well;
 }

@@ -33,20 +33,20 @@ class McastEngine : public Engines {
       peers.push_back(Rank{rank});
     }
   }
-  void start(std::span<const std::byte> data, Tracker& status, const Selection& selection = {}, Signal signal = {},
+  void start(std::span<const std::byte> data, Tracker& tracker, const Selection& selection = {}, Signal signal = {},
              std::uint64_t offset = 0) {
     at(0).mcast(peers,
                 {.place = {.peer = {}, .area = kArea, .offset = offset},
                  .local = unconst(data),
                  .selection = selection,
                  .signal = signal},
-                status);
+                tracker);
   }
   ErrorCode mcast(std::span<const std::byte> data, const Selection& selection = {}, Signal signal = {},
                   std::uint64_t offset = 0) {
-    Tracker status;
-    start(data, status, selection, signal, offset);
-    return finish(status);
+    Tracker tracker;
+    start(data, tracker, selection, signal, offset);
+    return finish(tracker);
   }
   [[nodiscard]] bool has(std::uint32_t rank, std::span<const std::byte> data, std::uint64_t offset = 0) const {
     return std::ranges::equal(memories[rank].subspan(offset, data.size()), data);
@@ -182,8 +182,8 @@ TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
     const std::size_t bytes = random() % 2 == 0 ? 3000 : 100'000;
     open(16, bytes, seed);
     const auto data = pattern(bytes, static_cast<unsigned>(seed));
-    Tracker status;
-    start(data, status, {}, Signal::event(Tag{1}));
+    Tracker tracker;
+    start(data, tracker, {}, Signal::event(Tag{1}));
     std::vector<int> told(16, 0);
     std::set<std::pair<std::uint32_t, std::uint32_t>> knows; // who of whose death
     std::uint32_t deaths = 0;
@@ -196,7 +196,7 @@ TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
         memories[rank][0] ^= std::byte{0xff};
       }
     };
-    for (int step = 0; step < 400'000 && !status.ended(); ++step) {
+    for (int step = 0; step < 400'000 && !tracker.ended(); ++step) {
       const auto rank = static_cast<std::uint32_t>(random() % 16);
       if (!cluster->alive(rank)) continue;
       cluster->progress(rank);
@@ -210,9 +210,9 @@ TEST_P(McastEngine, OutlivesTheDeadInTheMiddle) {
         if (!cluster->alive(dead) && random() % 50 == 0 && knows.emplace(rank, dead).second)
           (*cluster)[rank].peer_failed(dead);
     }
-    ASSERT_TRUE(status.ended()) << (*cluster)[0].waiting_for();
-    EXPECT_TRUE(status.code() == ErrorCode::ok || (deaths > 0 && status.code() == ErrorCode::peer_failed))
-        << to_string(status.code());
+    ASSERT_TRUE(tracker.ended()) << (*cluster)[0].waiting_for();
+    EXPECT_TRUE(tracker.code() == ErrorCode::ok || (deaths > 0 && tracker.code() == ErrorCode::peer_failed))
+        << to_string(tracker.code());
     cluster->settle();
     for (std::uint32_t rank = 1; rank < 16; ++rank) {
       if (!cluster->alive(rank)) continue;
@@ -242,13 +242,13 @@ TEST_P(McastEngine, LeavesAClosedAreaAlone) {
       ASSERT_EQ(mcast(pattern(50'000, 1)), ErrorCode::ok); // keys are known
     }
     const auto data = pattern(50'000, 2);
-    Tracker status;
-    start(data, status);
+    Tracker tracker;
+    start(data, tracker);
     for (std::uint64_t i = random() % 60; i > 0; --i) cluster->progress();
     const auto closer = static_cast<std::uint32_t>(1 + random() % 9);
     ASSERT_TRUE(at(closer).close(kArea));
     const std::vector<std::byte> as_closed = buffers[closer];
-    const ErrorCode code = finish(status);
+    const ErrorCode code = finish(tracker);
     EXPECT_TRUE(code == ErrorCode::ok || code == ErrorCode::revoked_area || code == ErrorCode::unknown_area)
         << to_string(code);
     EXPECT_EQ(buffers[closer], as_closed) << "written after it was closed";

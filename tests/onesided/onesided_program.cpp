@@ -43,8 +43,8 @@ class Member {
   void run(std::uint64_t rounds) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
       for (int i = 0; i < 20; ++i) act();
-      demand(one_sided_.wait(status_) == ErrorCode::ok,
-             "an operation failed: " + std::string(to_string(status_.code())));
+      demand(one_sided_.wait(tracker_) == ErrorCode::ok,
+             "an operation failed: " + std::string(to_string(tracker_.code())));
       check_pulls();
       kept_.clear();
       demand(context_.barrier(), "barrier");
@@ -87,7 +87,7 @@ class Member {
       case 6: mcast(place, which, offset, bytes); break;
       default: {
         const std::uint64_t value = below(1000);
-        one_sided_.atomic({Rank{0}, kAllocated, size_ * kStripe}, Atomic::add(value), status_);
+        one_sided_.atomic({Rank{0}, kAllocated, size_ * kStripe}, Atomic::add(value), tracker_);
         added_ += value;
       }
     }
@@ -100,13 +100,13 @@ class Member {
     return kept;
   }
   // Everything that this process has started on its stripe has to be done before the next that touches the same bytes
-  // through another kind of memory access; one status for all keeps that simple.
-  void settle() { demand(one_sided_.wait(status_) == ErrorCode::ok, "an operation failed"); }
+  // through another kind of memory access; one tracker for all keeps that simple.
+  void settle() { demand(one_sided_.wait(tracker_) == ErrorCode::ok, "an operation failed"); }
 
   void push(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     Kept& kept = keep(bytes);
     std::memcpy(model.data() + offset, kept.data.data(), bytes);
-    one_sided_.push(place, kept.data, status_);
+    one_sided_.push(place, kept.data, tracker_);
   }
   // To all processes, each of which has a stripe of this process's.
   void mcast(const Place& place, unsigned which, std::uint64_t offset, std::uint64_t bytes) {
@@ -117,7 +117,7 @@ class Member {
       all.push_back(Rank{rank});
       std::memcpy(models_[which][rank].data() + offset, kept.data.data(), bytes);
     }
-    one_sided_.mcast(all, place.area, place.offset, kept.data, status_);
+    one_sided_.mcast(all, place.area, place.offset, kept.data, tracker_);
     settle();
   }
   void push_bitmap(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
@@ -128,7 +128,7 @@ class Member {
     for (std::uint64_t i = 0; i < bytes / 8; ++i)
       if ((kept.bits[i / 64] >> (i % 64) & 1U) != 0)
         std::memcpy(model.data() + offset + i * 8, kept.data.data() + i * 8, 8);
-    one_sided_.push(place, kept.data, status_, Selection::bitmap(kept.bits, 8));
+    one_sided_.push(place, kept.data, tracker_, Selection::bitmap(kept.bits, 8));
   }
   void push_stride(const Place& place, std::vector<std::byte>& model, std::uint64_t offset) {
     const std::uint64_t block = 1 + below(40);
@@ -138,13 +138,13 @@ class Member {
     Kept& kept = keep(count * local_step + block);
     for (std::uint64_t i = 0; i < count; ++i)
       std::memcpy(model.data() + offset + i * remote_step, kept.data.data() + i * local_step, block);
-    one_sided_.push(place, kept.data, status_, Selection::strided(block, count, local_step, remote_step));
+    one_sided_.push(place, kept.data, tracker_, Selection::strided(block, count, local_step, remote_step));
   }
   void push_diff(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     settle();
     Kept& kept = keep(bytes);
     kept.twin.resize(bytes);
-    one_sided_.pull(place, kept.data, status_, {}, kept.twin);
+    one_sided_.pull(place, kept.data, tracker_, {}, kept.twin);
     settle();
     demand(std::memcmp(kept.data.data(), model.data() + offset, bytes) == 0, "a pull brought something else");
     demand(kept.twin == kept.data, "the twin is something else");
@@ -153,14 +153,14 @@ class Member {
       kept.data[at] = static_cast<std::byte>(random_());
       model[offset + at] = kept.data[at];
     }
-    one_sided_.push(place, kept.data, status_, Selection::changed(kept.twin));
+    one_sided_.push(place, kept.data, tracker_, Selection::changed(kept.twin));
   }
   void pull(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     settle();
     Kept& kept = keep(bytes);
     kept.expected.assign(model.begin() + static_cast<std::ptrdiff_t>(offset),
                          model.begin() + static_cast<std::ptrdiff_t>(offset + bytes));
-    one_sided_.pull(place, kept.data, status_);
+    one_sided_.pull(place, kept.data, tracker_);
     settle();
     demand(kept.data == kept.expected, "a pull brought something else");
   }
@@ -209,7 +209,7 @@ class Member {
   std::vector<std::byte> exposed_;
   std::array<std::vector<std::vector<std::byte>>, 2> models_; // of this process's stripe: by area, by target
   std::vector<std::unique_ptr<Kept>> kept_;
-  Tracker status_;
+  Tracker tracker_;
   std::uint64_t added_ = 0;
 };
 

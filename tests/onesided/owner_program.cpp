@@ -38,16 +38,16 @@ void outlive(Context& context) {
                  .code == ErrorCode::ok,
          "no word of rank 1");
   std::array<std::byte, 8> word{};
-  std::vector<Tracker> statuses(kAreas);
-  for (std::uint64_t i = 0; i < kAreas; i += 2) one_sided.push({Rank{1}, AreaId{i}, 0}, word, statuses[i]);
-  for (std::uint64_t i = 1; i < kAreas; i += 2) one_sided.pull({Rank{1}, AreaId{i}, 0}, word, statuses[i]);
+  std::vector<Tracker> trackers(kAreas);
+  for (std::uint64_t i = 0; i < kAreas; i += 2) one_sided.push({Rank{1}, AreaId{i}, 0}, word, trackers[i]);
+  for (std::uint64_t i = 1; i < kAreas; i += 2) one_sided.pull({Rank{1}, AreaId{i}, 0}, word, trackers[i]);
   static_cast<void>(demand(context.send(Rank{1}, kAsked, word, SendMode::standard, Notify::event(0)), "send"));
   static_cast<void>(context.poll({})); // whatever is still to be written leaves
   ::kill(static_cast<pid_t>(process), SIGUSR1);
   while (pages_of(process) > 0) {
   }
-  for (const Tracker& status : statuses) // the first may have been answered before the owner stopped calling
-    demand_code(one_sided.wait(status), {ErrorCode::ok, ErrorCode::peer_failed}, "an operation");
+  for (const Tracker& tracker : trackers) // the first may have been answered before the owner stopped calling
+    demand_code(one_sided.wait(tracker), {ErrorCode::ok, ErrorCode::peer_failed}, "an operation");
   const auto added = one_sided.atomic({Rank{1}, AreaId{kAreas}, 0}, Atomic::add(1));
   demand(!added, "an atomic operation on what is dead succeeded");
   demand_code(added.error().code, {ErrorCode::peer_failed}, "atomic");

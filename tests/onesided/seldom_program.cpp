@@ -18,18 +18,18 @@ constexpr Place kPlace{Rank{1}, kArea, 0};
 
 ErrorCode call(OneSided& one_sided, const std::string& what) {
   std::array<std::byte, 8> word{};
-  Tracker status;
+  Tracker tracker;
   if (what == "push")
-    one_sided.push(kPlace, word, status);
+    one_sided.push(kPlace, word, tracker);
   else if (what == "pull")
-    one_sided.pull(kPlace, word, status);
+    one_sided.pull(kPlace, word, tracker);
   else if (what == "atomic")
-    one_sided.atomic(kPlace, Atomic::add(1), status);
+    one_sided.atomic(kPlace, Atomic::add(1), tracker);
   else if (what == "try")
-    one_sided.try_lock(Rank{0}, kLock, status);
+    one_sided.try_lock(Rank{0}, kLock, tracker);
   else
     give_up("arguments: push, pull, atomic or try");
-  return one_sided.wait(status); // has ended already where all goes in direct memory
+  return one_sided.wait(tracker); // has ended already where all goes in direct memory
 }
 
 } // namespace

@@ -31,7 +31,7 @@ Task chatter(Peer& peer) {
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
   std::vector<std::byte> data(kMany);
-  Tracker status;
+  Tracker tracker;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     std::uint64_t number = round * 100 + std::to_underlying(peer.rank());
     std::uint64_t heard = 0;
@@ -39,12 +39,12 @@ Task chatter(Peer& peer) {
         *peer.context().receive({.source = before, .tag = Tag{1}}, std::as_writable_bytes(std::span(&heard, 1))),
         *peer.context().send(opposite, Tag{1}, std::as_bytes(std::span(&number, 1)))};
     std::memset(data.data(), static_cast<int>(round + 1), data.size());
-    one_sided.push({next, kArea, 64}, data, status);
-    for (const Rank rank : all) one_sided.atomic({rank, kArea, 0}, Atomic::add(1), status);
-    if (peer.rank() == Rank{0}) one_sided.mcast(all, kArea, 8, std::as_bytes(std::span(&number, 1)), status);
+    one_sided.push({next, kArea, 64}, data, tracker);
+    for (const Rank rank : all) one_sided.atomic({rank, kArea, 0}, Atomic::add(1), tracker);
+    if (peer.rank() == Rank{0}) one_sided.mcast(all, kArea, 8, std::as_bytes(std::span(&number, 1)), tracker);
     demand(co_await peer.wait_all(requests) == ErrorCode::ok, "a message");
     demand(heard == round * 100 + static_cast<std::uint64_t>(before), "a message is lost, doubled or out of order");
-    demand(co_await peer.wait(status) == ErrorCode::ok, "a one-sided operation");
+    demand(co_await peer.wait(tracker) == ErrorCode::ok, "a one-sided operation");
     co_await peer.sleep(std::chrono::microseconds(20));
   }
   co_await peer.barrier();

@@ -37,9 +37,9 @@ Task everything(Peer& peer) {
   const Rank next{(std::to_underlying(peer.rank()) + 1) % peer.size()};
   std::vector<std::byte> data(kBytes);
   for (std::size_t i = 0; i < kBytes; ++i) data[i] = static_cast<std::byte>(i * 7 + std::to_underlying(peer.rank()));
-  Tracker status;
-  one_sided.push({next, kArea, 16}, data, status, {}, Signal::event(Tag{5}));
-  demand(co_await peer.wait(status) == ErrorCode::ok, "push");
+  Tracker tracker;
+  one_sided.push({next, kArea, 16}, data, tracker, {}, Signal::event(Tag{5}));
+  demand(co_await peer.wait(tracker) == ErrorCode::ok, "push");
   std::array<Event, 2> events;
   demand(co_await peer.wait_events(events) == 1 && events[0].kind == Event::Kind::pushed, "no event");
   const auto before = static_cast<std::uint32_t>(events[0].completion.peer);
@@ -48,24 +48,24 @@ Task everything(Peer& peer) {
     demand(memory[16 + i] == static_cast<std::byte>(i * 7 + before), "the event came before the data");
 
   std::vector<std::byte> back(kBytes);
-  one_sided.pull({next, kArea, 16}, back, status);
-  demand(co_await peer.wait(status) == ErrorCode::ok && back == data, "pull");
-  one_sided.push({next, kArea, 3 * kBytes - 1}, data, status);
-  demand(co_await peer.wait(status) == ErrorCode::out_of_range, "a push past the end");
-  status.reset();
-  one_sided.push({next, AreaId{8}, 0}, data, status);
-  demand(co_await peer.wait(status) == ErrorCode::unknown_area, "a push to nowhere");
-  status.reset();
+  one_sided.pull({next, kArea, 16}, back, tracker);
+  demand(co_await peer.wait(tracker) == ErrorCode::ok && back == data, "pull");
+  one_sided.push({next, kArea, 3 * kBytes - 1}, data, tracker);
+  demand(co_await peer.wait(tracker) == ErrorCode::out_of_range, "a push past the end");
+  tracker.reset();
+  one_sided.push({next, AreaId{8}, 0}, data, tracker);
+  demand(co_await peer.wait(tracker) == ErrorCode::unknown_area, "a push to nowhere");
+  tracker.reset();
   demand(one_sided.push({next, kArea, 0}, data) == ErrorCode::would_block, "a simulated process has waited");
 
   // Everybody adds to a word of rank 0's, in two widths, and sets bits.
   const std::uint64_t counter = 2 * kBytes;
   for (int i = 0; i < 5; ++i) {
-    one_sided.atomic({Rank{0}, kArea, counter}, Atomic::add(3), status);
-    one_sided.atomic({Rank{0}, kArea, counter + 8}, Atomic::add(1, 4), status);
+    one_sided.atomic({Rank{0}, kArea, counter}, Atomic::add(3), tracker);
+    one_sided.atomic({Rank{0}, kArea, counter + 8}, Atomic::add(1, 4), tracker);
     one_sided.atomic({Rank{0}, kArea, counter + 12}, Atomic::bit_or(1ULL << std::to_underlying(peer.rank()), 4),
-                     status);
-    demand(co_await peer.wait(status) == ErrorCode::ok, "atomic");
+                     tracker);
+    demand(co_await peer.wait(tracker) == ErrorCode::ok, "atomic");
   }
   co_await peer.barrier();
   if (peer.rank() == Rank{0}) {
@@ -77,8 +77,8 @@ Task everything(Peer& peer) {
   if (peer.rank() == Rank{1}) {
     std::vector<Rank> all;
     for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
-    one_sided.mcast(all, kArea, kBytes + 64, std::span(data).first(1000), status);
-    demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
+    one_sided.mcast(all, kArea, kBytes + 64, std::span(data).first(1000), tracker);
+    demand(co_await peer.wait(tracker) == ErrorCode::ok, "mcast");
   }
   co_await peer.barrier();
   demand(memory[kBytes + 64 + 999] == static_cast<std::byte>((999 * 7 + 1) & 0xff), "mcast did not arrive");
@@ -86,8 +86,8 @@ Task everything(Peer& peer) {
   if (peer.rank() == Rank{2}) demand(one_sided.close(kArea).has_value(), "close");
   co_await peer.barrier();
   if (peer.rank() != Rank{2}) {
-    one_sided.push({Rank{2}, kArea, 0}, data, status);
-    const ErrorCode code = co_await peer.wait(status);
+    one_sided.push({Rank{2}, kArea, 0}, data, tracker);
+    const ErrorCode code = co_await peer.wait(tracker);
     demand(code == ErrorCode::revoked_area || code == ErrorCode::unknown_area, "a push to a closed area");
   }
   co_await peer.barrier();
@@ -112,16 +112,16 @@ TEST_P(OneSidedFabric, LocksExcludeAndAreFair) {
     OneSided& one_sided = peer.context().one_sided();
     if (peer.rank() == Rank{2}) demand(one_sided.create_lock(kLock).has_value(), "create");
     co_await peer.barrier();
-    Tracker status;
+    Tracker tracker;
     for (int round = 0; round < 10; ++round) {
-      one_sided.lock(Rank{2}, kLock, status);
-      demand(co_await peer.wait(status) == ErrorCode::ok, "lock");
+      one_sided.lock(Rank{2}, kLock, tracker);
+      demand(co_await peer.wait(tracker) == ErrorCode::ok, "lock");
       demand(++inside == 1, "two hold it");
       order.push_back(static_cast<int>(peer.rank()));
       co_await peer.sleep(std::chrono::microseconds(300));
       --inside;
-      one_sided.unlock(Rank{2}, kLock, status);
-      demand(co_await peer.wait(status) == ErrorCode::ok, "unlock");
+      one_sided.unlock(Rank{2}, kLock, tracker);
+      demand(co_await peer.wait(tracker) == ErrorCode::ok, "unlock");
     }
   });
   ASSERT_EQ(order.size(), 60U);
@@ -147,16 +147,16 @@ void outlive_the_dead(const char* fabric, bool by_trying) {
                 OneSided& one_sided = peer.context().one_sided();
                 if (peer.rank() == Rank{0}) demand(one_sided.create_lock(kLock).has_value(), "create");
                 co_await peer.barrier();
-                Tracker status;
+                Tracker tracker;
                 for (int round = 0; round < 30; ++round) {
                   ErrorCode code = ErrorCode::lock_busy;
                   while (code == ErrorCode::lock_busy) {
                     if (by_trying)
-                      one_sided.try_lock(Rank{0}, kLock, status);
+                      one_sided.try_lock(Rank{0}, kLock, tracker);
                     else
-                      one_sided.lock(Rank{0}, kLock, status);
-                    code = co_await peer.wait(status);
-                    status.reset();
+                      one_sided.lock(Rank{0}, kLock, tracker);
+                    code = co_await peer.wait(tracker);
+                    tracker.reset();
                     if (code == ErrorCode::lock_busy)
                       co_await peer.sleep(std::chrono::microseconds(1 + std::to_underlying(peer.rank())));
                   }
@@ -169,8 +169,8 @@ void outlive_the_dead(const char* fabric, bool by_trying) {
                   ++rounds[std::to_underlying(peer.rank())];
                   co_await peer.sleep(std::chrono::microseconds(30));
                   --inside;
-                  one_sided.unlock(Rank{0}, kLock, status);
-                  demand(co_await peer.wait(status) == ErrorCode::ok, "unlock");
+                  one_sided.unlock(Rank{0}, kLock, tracker);
+                  demand(co_await peer.wait(tracker) == ErrorCode::ok, "unlock");
                 }
               });
   for (const std::size_t rank : {0U, 2U, 4U}) EXPECT_EQ(rounds[rank], 30);
@@ -195,15 +195,15 @@ Time time_of_push(std::size_t bytes, bool diff, std::uint64_t& moved) {
     if (peer.rank() == Rank{0}) {
       std::vector<std::byte> copy(bytes);
       std::vector<std::byte> twin(bytes);
-      Tracker status;
-      one_sided.pull({Rank{1}, kArea, 0}, copy, status, {}, twin);
-      demand(co_await peer.wait(status) == ErrorCode::ok, "pull");
+      Tracker tracker;
+      one_sided.pull({Rank{1}, kArea, 0}, copy, tracker, {}, twin);
+      demand(co_await peer.wait(tracker) == ErrorCode::ok, "pull");
       std::mt19937 random(1);
       for (std::size_t i = 0; i < bytes / 400; ++i) copy[random() % bytes] ^= std::byte{1}; // 1% of the 4-byte words
       const Time start = peer.now();
-      one_sided.push({Rank{1}, kArea, 0}, copy, status, diff ? Selection::changed(twin) : Selection{},
+      one_sided.push({Rank{1}, kArea, 0}, copy, tracker, diff ? Selection::changed(twin) : Selection{},
                      Signal::event(Tag{}));
-      demand(co_await peer.wait(status) == ErrorCode::ok, "push");
+      demand(co_await peer.wait(tracker) == ErrorCode::ok, "push");
       time = peer.now() - start;
       co_await peer.barrier();
     } else {

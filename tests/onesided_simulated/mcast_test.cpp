@@ -36,7 +36,7 @@ Times time_of_mcast(const char* fabric, std::uint32_t peers, std::uint32_t recei
     const auto data = content(bytes, 3);
     std::vector<Rank> to;
     for (std::uint32_t rank = 1; rank <= receivers; ++rank) to.push_back(Rank{rank});
-    Tracker status;
+    Tracker tracker;
     for (const bool measured : {false, true}) {
       std::memset(memory.data(), 0, bytes);
       co_await peer.barrier();
@@ -44,8 +44,8 @@ Times time_of_mcast(const char* fabric, std::uint32_t peers, std::uint32_t recei
         co_await peer.sleep(
             std::chrono::milliseconds(1)); // nothing of the barrier is left on the network, and all wait
         start = peer.now();
-        one_sided.mcast(to, kArea, 0, data, status);
-        demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
+        one_sided.mcast(to, kArea, 0, data, tracker);
+        demand(co_await peer.wait(tracker) == ErrorCode::ok, "mcast");
         if (measured) times.ended = peer.now() - start;
       } else if (std::to_underlying(peer.rank()) <= receivers) {
         co_await peer.wait_change(*reinterpret_cast<const std::uint64_t*>(memory.data() + bytes - 8), 0);
@@ -102,10 +102,10 @@ Task tell_all(Peer& peer) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{64}, std::size_t{3000}, kBytes})
     for (std::uint32_t root = 0; root < peer.size(); root += 5) {
       const auto data = content(bytes, root);
-      Tracker status;
+      Tracker tracker;
       if (std::to_underlying(peer.rank()) == root) {
-        one_sided.mcast(all, kArea, 0, data, status, {}, Signal::event(Tag{bytes}));
-        demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
+        one_sided.mcast(all, kArea, 0, data, tracker, {}, Signal::event(Tag{bytes}));
+        demand(co_await peer.wait(tracker) == ErrorCode::ok, "mcast");
       }
       std::array<Event, 2> events;
       demand(co_await peer.wait_events(events) == 1 && events[0].completion.tag == Tag{bytes}, "no event, or more");
@@ -117,12 +117,12 @@ Task tell_all(Peer& peer) {
   std::vector<std::byte> twin = content(kBytes, 10);
   std::vector<std::byte> copy = twin;
   for (std::size_t i = 0; i < kBytes; i += 100) copy[i] ^= std::byte{0x80};
-  Tracker status;
+  Tracker tracker;
   if (peer.rank() == Rank{2}) {
-    one_sided.mcast(all, kArea, 0, twin, status);
-    demand(co_await peer.wait(status) == ErrorCode::ok, "mcast");
-    one_sided.mcast(all, kArea, 0, copy, status, Selection::changed(twin));
-    demand(co_await peer.wait(status) == ErrorCode::ok, "mcast of a diff");
+    one_sided.mcast(all, kArea, 0, twin, tracker);
+    demand(co_await peer.wait(tracker) == ErrorCode::ok, "mcast");
+    one_sided.mcast(all, kArea, 0, copy, tracker, Selection::changed(twin));
+    demand(co_await peer.wait(tracker) == ErrorCode::ok, "mcast of a diff");
   }
   co_await peer.barrier();
   demand(std::memcmp(memory.data(), copy.data(), kBytes) == 0, "a diff is lost");
@@ -152,17 +152,17 @@ TEST_P(McastFabric, SaysWhenAnAreaIsClosedOrUnknown) {
     std::vector<Rank> others;
     for (std::uint32_t rank = 1; rank < peer.size(); ++rank) others.push_back(Rank{rank});
     const auto data = content(kBytes, 1);
-    Tracker status;
+    Tracker tracker;
     if (peer.rank() == Rank{0}) {
-      one_sided.mcast(others, kArea, 0, data, status);
-      const ErrorCode code = co_await peer.wait(status);
+      one_sided.mcast(others, kArea, 0, data, tracker);
+      const ErrorCode code = co_await peer.wait(tracker);
       demand(code == ErrorCode::unknown_area || code == ErrorCode::closed_area, "the refused are not reported");
-      status.reset();
+      tracker.reset();
       std::erase(others, Rank{4});
       std::erase(others, Rank{6});
-      one_sided.mcast(others, kArea, 1, data, status);
-      demand(co_await peer.wait(status) == ErrorCode::out_of_range, "past the end");
-      status.reset();
+      one_sided.mcast(others, kArea, 1, data, tracker);
+      demand(co_await peer.wait(tracker) == ErrorCode::out_of_range, "past the end");
+      tracker.reset();
     }
     co_await peer.barrier();
     if (peer.rank() == Rank{6}) demand(memory[0] == std::byte{0}, "a closed area was written to");
@@ -171,8 +171,8 @@ TEST_P(McastFabric, SaysWhenAnAreaIsClosedOrUnknown) {
     co_await peer.barrier();
     if (peer.rank() == Rank{3}) demand(one_sided.close(kArea).has_value(), "close");
     if (peer.rank() == Rank{0}) {
-      one_sided.mcast(others, kArea, 0, data, status);
-      const ErrorCode code = co_await peer.wait(status);
+      one_sided.mcast(others, kArea, 0, data, tracker);
+      const ErrorCode code = co_await peer.wait(tracker);
       demand(code == ErrorCode::revoked_area || code == ErrorCode::unknown_area || code == ErrorCode::ok, "revoked");
     }
     co_await peer.barrier();
@@ -195,10 +195,10 @@ TEST_P(McastFabric, OutlivesTheDead) {
                   for (std::uint32_t rank = 0; rank < peer.size(); ++rank) all.push_back(Rank{rank});
                   if (peer.rank() == Rank{0}) {
                     for (unsigned round = 1; round <= 4; ++round) {
-                      Tracker status;
+                      Tracker tracker;
                       const auto data = content(kBytes, round);
-                      one_sided.mcast(all, kArea, 0, data, status);
-                      const ErrorCode code = co_await peer.wait(status);
+                      one_sided.mcast(all, kArea, 0, data, tracker);
+                      const ErrorCode code = co_await peer.wait(tracker);
                       demand(code == ErrorCode::ok || code == ErrorCode::peer_failed, "another error");
                     }
                   } else {

@@ -204,9 +204,9 @@ void Memory::push(const Action& action) {
                          .offset = to.offset,
                          .content = kind == 0 ? std::vector<std::byte>() : std::vector(into, into + 2 * bytes)});
   if (kind == 0 && !signal)
-    calls().push(to, transfer.data, transfer.status);
+    calls().push(to, transfer.data, transfer.tracker);
   else
-    calls().push(to, transfer.data, transfer.status, selection, signal ? Signal::event(Tag{action.tag}) : Signal{});
+    calls().push(to, transfer.data, transfer.tracker, selection, signal ? Signal::event(Tag{action.tag}) : Signal{});
 }
 
 void Memory::pull(const Action& action) {
@@ -219,7 +219,7 @@ void Memory::pull(const Action& action) {
   transfer.action.offset = action.offset % (area_bytes - bytes + 1);
   role_.note([&] { return "pulls " + std::to_string(bytes) + " bytes from rank " + std::to_string(action.peer); });
   calls().pull({Rank{action.peer}, closing ? kClosing : kReadable, transfer.action.offset}, transfer.data,
-               transfer.status, Selection{}, transfer.twin);
+               transfer.tracker, Selection{}, transfer.twin);
 }
 
 void Memory::mcast(const Action& action) {
@@ -248,7 +248,7 @@ void Memory::mcast(const Action& action) {
                            .content = transfer.data});
   }
   role_.note([&] { return "multicasts " + std::to_string(bytes) + " bytes to " + std::to_string(peers.size()); });
-  calls().mcast(ranks, kShared, part_of(role_.rank) + offset, transfer.data, transfer.status, Selection{},
+  calls().mcast(ranks, kShared, part_of(role_.rank) + offset, transfer.data, transfer.tracker, Selection{},
                 signal ? Signal::event(Tag{7}) : Signal{});
 }
 
@@ -299,7 +299,7 @@ void Memory::atomic(const Action& action) {
     return std::string("does an atomic ") + kKinds[static_cast<std::size_t>(operation.kind)] + " of " +
            std::to_string(operation.bytes) + " bytes at rank " + std::to_string(peer);
   });
-  calls().atomic({Rank{peer}, kShared, at}, operation, transfer.status);
+  calls().atomic({Rank{peer}, kShared, at}, operation, transfer.tracker);
 }
 
 void Memory::close() {
@@ -335,7 +335,7 @@ void Memory::signalled(const Event& event) {
 
 void Memory::collect() {
   for (auto transfer = transfers_.begin(); transfer != transfers_.end();) {
-    if (transfer->status.ended()) {
+    if (transfer->tracker.ended()) {
       end(*transfer);
       transfer = transfers_.erase(transfer);
     } else {
@@ -346,7 +346,7 @@ void Memory::collect() {
 }
 
 void Memory::end(Transfer& transfer) {
-  const ErrorCode code = transfer.status.code();
+  const ErrorCode code = transfer.tracker.code();
   const Action& action = transfer.action;
   role_.note([&] {
     return "sees a one-sided operation on rank " + std::to_string(transfer.peers.front()) + " end: " + text_of(code);
@@ -380,10 +380,10 @@ void Memory::end_atomic(const Transfer& transfer) {
   const std::uint64_t word = transfer.action.form % kWords;
   const Atomic& operation = transfer.atomic;
   atomic_under_way_[peer] &= ~(std::uint64_t{1} << word);
-  if (transfer.status.code() != ErrorCode::ok) return;
+  if (transfer.tracker.code() != ErrorCode::ok) return;
   ++role_.witness.happened.atomics;
   Account& account = own_[peer];
-  const std::uint64_t old = transfer.status.value();
+  const std::uint64_t old = transfer.tracker.value();
   const auto wrong = [&] {
     return "an atomic operation at rank " + std::to_string(peer) + " saw another value: " + std::to_string(old);
   };
@@ -414,7 +414,7 @@ void Memory::lock(const Action& action) {
   lock_.step = LockStep::locking;
   lock_.home = action.peer;
   lock_.repairs = false;
-  lock_.status.reset();
+  lock_.tracker.reset();
   Witness::Lock& others = book();
   others.uses.resize(role_.scenario.peers());
   others.death_told.resize(role_.scenario.peers());
@@ -424,15 +424,15 @@ void Memory::lock(const Action& action) {
   others.uses[role_.rank] = Witness::Lock::Use::wants;
   role_.note([&] { return "wants the lock of rank " + std::to_string(action.peer); });
   if (lock_.tries)
-    calls().try_lock(Rank{action.peer}, kLock, lock_.status);
+    calls().try_lock(Rank{action.peer}, kLock, lock_.tracker);
   else
-    calls().lock(Rank{action.peer}, kLock, lock_.status);
+    calls().lock(Rank{action.peer}, kLock, lock_.tracker);
 }
 
 void Memory::release_lock() {
   lock_.step = LockStep::unlocking;
   book().uses[role_.rank] = Witness::Lock::Use::had;
-  calls().unlock(Rank{lock_.home}, kLock, lock_.status);
+  calls().unlock(Rank{lock_.home}, kLock, lock_.tracker);
 }
 
 void Memory::finish_lock(const char* how) {
@@ -475,9 +475,9 @@ void Memory::acquired(bool holder_died) {
 }
 
 void Memory::step_lock() {
-  while (lock_.step != LockStep::idle && lock_.status.ended()) {
-    const ErrorCode code = lock_.status.code();
-    lock_.status.reset();
+  while (lock_.step != LockStep::idle && lock_.tracker.ended()) {
+    const ErrorCode code = lock_.tracker.code();
+    lock_.tracker.reset();
     if (code == ErrorCode::lock_busy && lock_.step == LockStep::locking) return busy();
     const bool died = code == ErrorCode::holder_died && lock_.step == LockStep::locking;
     if (code != ErrorCode::ok && !died) {
@@ -503,17 +503,17 @@ void Memory::step_lock() {
             [&] { return "has the lock of rank " + std::to_string(lock_.home) + (died ? ", a holder died" : ""); });
         acquired(died);
         lock_.step = LockStep::reading;
-        calls().pull(pair, bytes, lock_.status);
+        calls().pull(pair, bytes, lock_.tracker);
         break;
       case LockStep::reading:
         role_.demand(lock_.repairs || lock_.words[0] == lock_.words[1], "words under a lock are torn");
         lock_.words[0] = lock_.words[1] = std::max(lock_.words[0], lock_.words[1]) + 1;
         lock_.step = LockStep::writing_first;
-        calls().push(pair, bytes.first(8), lock_.status);
+        calls().push(pair, bytes.first(8), lock_.tracker);
         break;
       case LockStep::writing_first:
         lock_.step = LockStep::writing_second;
-        calls().push({pair.peer, kShared, kPair + 8}, bytes.last(8), lock_.status);
+        calls().push({pair.peer, kShared, kPair + 8}, bytes.last(8), lock_.tracker);
         break;
       case LockStep::writing_second:
         ++own_[lock_.home].locked;

@@ -52,7 +52,7 @@ class Memory {
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   struct Transfer {
-    Tracker status;
+    Tracker tracker;
     Action action;
     std::vector<std::uint32_t> peers;
     std::vector<std::byte> data;
@@ -70,7 +70,7 @@ class Memory {
     bool alone = false;      // nobody else used it when this began
     std::uint64_t begun = 0; // uses of it until then, this one included
     std::uint64_t words[2] = {};
-    Tracker status;
+    Tracker tracker;
   };
 
   void push(const Action& action);

@@ -135,9 +135,9 @@ class Process {
     if (!complaint_.empty()) return;
     expect(engine_->take_completion(request)->code == ErrorCode::ok, "an operation fails");
   }
-  void finish(const Tracker& status) {
-    wait([&status] { return status.ended(); });
-    expect(status.ended() && status.code() == ErrorCode::ok, "a one-sided operation fails");
+  void finish(const Tracker& tracker) {
+    wait([&tracker] { return tracker.ended(); });
+    expect(tracker.ended() && tracker.code() == ErrorCode::ok, "a one-sided operation fails");
   }
 
   // Some messages each way. What this process has read before, the other may write afterwards.
@@ -208,37 +208,37 @@ class Process {
   void push(std::uint32_t to, std::uint64_t at, std::span<std::byte> data) {
     const Place place{.peer = Rank{to}, .area = kArea, .offset = at};
     if (one_sided_->push_now(place, data)) return;
-    Tracker status;
-    one_sided_->push({.place = place, .local = data}, status);
-    finish(status);
+    Tracker tracker;
+    one_sided_->push({.place = place, .local = data}, tracker);
+    finish(tracker);
   }
 
   // Counters at rank 0: one that the lock guards, one that is added to.
   void count() {
     onesided::OneSidedEngine& primitives = *one_sided_;
     if (!primitives.lock_now(Rank{0}, kLock)) {
-      Tracker status;
-      primitives.lock(Rank{0}, kLock, status);
-      finish(status);
+      Tracker tracker;
+      primitives.lock(Rank{0}, kLock, tracker);
+      finish(tracker);
     }
     const Place guarded{.peer = Rank{0}, .area = kArea, .offset = kGuarded};
     std::uint64_t count = 0;
     const auto bytes = std::as_writable_bytes(std::span(&count, 1));
     if (!primitives.pull_now(guarded, bytes)) {
-      Tracker status;
-      primitives.pull({.place = guarded, .local = bytes}, status);
-      finish(status);
+      Tracker tracker;
+      primitives.pull({.place = guarded, .local = bytes}, tracker);
+      finish(tracker);
     }
     ++count;
     push(0, kGuarded, bytes);
     if (!primitives.unlock_now(Rank{0}, kLock)) {
-      Tracker status;
-      primitives.unlock(Rank{0}, kLock, status);
-      finish(status);
+      Tracker tracker;
+      primitives.unlock(Rank{0}, kLock, tracker);
+      finish(tracker);
     }
-    Tracker status;
-    primitives.atomic({.peer = Rank{0}, .area = kArea, .offset = kCounter}, Atomic::add(1), status);
-    finish(status);
+    Tracker tracker;
+    primitives.atomic({.peer = Rank{0}, .area = kArea, .offset = kCounter}, Atomic::add(1), tracker);
+    finish(tracker);
   }
   void check_counters(std::uint64_t rounds) {
     expect(base::load_watched(base::word_at(area_ + kGuarded)) == 2 * rounds, "the lock lets both in");

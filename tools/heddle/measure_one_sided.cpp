@@ -47,10 +47,10 @@ class OneSidedPair {
   }
   // Windows of pushes, each window waited for.
   ErrorCode stream(std::uint64_t windows, std::uint64_t window) {
-    Tracker status;
+    Tracker tracker;
     for (std::uint64_t w = 0; w < windows; ++w) {
-      for (std::uint64_t i = 0; i < window; ++i) one_sided().push({peer_, kArea, kData}, data_, status);
-      if (const ErrorCode code = one_sided().wait(status); code != ErrorCode::ok) return code;
+      for (std::uint64_t i = 0; i < window; ++i) one_sided().push({peer_, kArea, kData}, data_, tracker);
+      if (const ErrorCode code = one_sided().wait(tracker); code != ErrorCode::ok) return code;
     }
     return ErrorCode::ok;
   }
@@ -60,10 +60,10 @@ class OneSidedPair {
     return ErrorCode::ok;
   }
   ErrorCode additions(std::uint64_t count) {
-    Tracker status;
+    Tracker tracker;
     for (std::uint64_t i = 0; i < count; ++i) {
-      one_sided().atomic({peer_, kArea, kData}, Atomic::add(1), status);
-      if (const ErrorCode code = one_sided().wait(status); code != ErrorCode::ok) return code;
+      one_sided().atomic({peer_, kArea, kData}, Atomic::add(1), tracker);
+      if (const ErrorCode code = one_sided().wait(tracker); code != ErrorCode::ok) return code;
     }
     return ErrorCode::ok;
   }

@@ -37,9 +37,9 @@ Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
       co_await peer.sleep(std::chrono::milliseconds(1)); // nothing of the barrier is left on the network, and all wait
       const Time start = peer.now();
       const std::vector<std::uint64_t> data(kWords, round);
-      Tracker status;
-      peer.context().one_sided().mcast(to, kTargets, 0, std::as_bytes(std::span(data)), status);
-      if (co_await peer.wait(status) != ErrorCode::ok) throw std::runtime_error("mcast failed");
+      Tracker tracker;
+      peer.context().one_sided().mcast(to, kTargets, 0, std::as_bytes(std::span(data)), tracker);
+      if (co_await peer.wait(tracker) != ErrorCode::ok) throw std::runtime_error("mcast failed");
       last -= start; // all have it by now
     } else if (std::to_underlying(peer.rank()) <= receivers) {
       co_await peer.wait_change(word, round - 1);
