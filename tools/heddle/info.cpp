@@ -65,10 +65,10 @@ std::vector<std::string> in_words(const TranslatorReport& report) {
   return lines;
 }
 
-std::string addressee(const PeersAlike& way, const Inspection& found) {
-  if (way.peers.empty()) return "to another process";
-  if (way.peers == std::vector{found.rank}) return "to itself";
-  return fmt::format("to rank{} {}", way.peers.size() == 1 ? "" : "s", base::print_ranks(way.peers));
+std::string addressee(const PeersAlike& group, const Inspection& found) {
+  if (group.peers.empty()) return "to another process";
+  if (group.peers == std::vector{found.rank}) return "to itself";
+  return fmt::format("to rank{} {}", group.peers.size() == 1 ? "" : "s", base::print_ranks(group.peers));
 }
 
 void print_translators(const Inspection& found) {
@@ -99,7 +99,7 @@ void print_options(const Inspection& found) {
                option.origin, origin, option.meaning, option.unit.empty() ? "" : fmt::format(" ({})", option.unit));
 }
 
-void print_text(const Inspection& found, const std::vector<PeersAlike>& ways, std::uint64_t bytes) {
+void print_text(const Inspection& found, const std::vector<PeersAlike>& groups, std::uint64_t bytes) {
   fmt::print("heddle {}\n", HEDDLE_VERSION);
   if (found.in_job)
     fmt::print("job: rank {} of {}\n", found.rank, found.size);
@@ -107,10 +107,10 @@ void print_text(const Inspection& found, const std::vector<PeersAlike>& ways, st
     fmt::print("job: none{}{}\n", found.no_job.fact.empty() ? "" : ": ", found.no_job.fact);
   print_translators(found);
   print_options(found);
-  if (!ways.empty()) fmt::print("\na message of {} bytes\n", bytes);
-  for (const PeersAlike& way : ways)
-    fmt::print("  {}: {} over {}: {}\n", addressee(way, found), way.protocol.name, way.protocol.translator,
-               way.protocol.reason);
+  if (!groups.empty()) fmt::print("\na message of {} bytes\n", bytes);
+  for (const PeersAlike& group : groups)
+    fmt::print("  {}: {} over {}: {}\n", addressee(group, found), group.protocol.name, group.protocol.translator,
+               group.protocol.reason);
 }
 
 // --- for machines ---
@@ -129,7 +129,7 @@ Json as_json(const TranslatorReport& report) {
           {"largest_transfer", can.largest_transfer}};
 }
 
-void print_json(const Inspection& found, const std::vector<PeersAlike>& ways, std::uint64_t bytes) {
+void print_json(const Inspection& found, const std::vector<PeersAlike>& groups, std::uint64_t bytes) {
   Json translators = Json::array();
   for (const TranslatorReport& report : found.translators)
     translators.push_back({{"name", report.name},
@@ -149,13 +149,13 @@ void print_json(const Inspection& found, const std::vector<PeersAlike>& ways, st
              {"job", found.in_job ? Json{{"rank", found.rank}, {"size", found.size}} : Json()},
              {"translators", std::move(translators)},
              {"options", std::move(options)}};
-  if (!ways.empty()) {
+  if (!groups.empty()) {
     Json list = Json::array();
-    for (const PeersAlike& way : ways)
-      list.push_back({{"peers", way.peers},
-                      {"protocol", way.protocol.name},
-                      {"translator", way.protocol.translator},
-                      {"reason", way.protocol.reason}});
+    for (const PeersAlike& group : groups)
+      list.push_back({{"peers", group.peers},
+                      {"protocol", group.protocol.name},
+                      {"translator", group.protocol.translator},
+                      {"reason", group.protocol.reason}});
     whole["why"] = {{"bytes", bytes}, {"protocols", std::move(list)}};
   }
   fmt::print("{}\n", whole.dump());
@@ -163,39 +163,38 @@ void print_json(const Inspection& found, const std::vector<PeersAlike>& ways, st
 
 // --- asking ---
 
-void add_way(std::vector<PeersAlike>& ways, std::uint32_t peer, const Protocol& protocol) {
-  for (PeersAlike& way : ways)
-    if (way.protocol.name == protocol.name && way.protocol.translator == protocol.translator &&
-        way.protocol.reason == protocol.reason) {
-      way.peers.push_back(peer);
+void add_peer(std::vector<PeersAlike>& groups, std::uint32_t peer, const Protocol& protocol) {
+  for (PeersAlike& group : groups)
+    if (group.protocol.name == protocol.name && group.protocol.translator == protocol.translator &&
+        group.protocol.reason == protocol.reason) {
+      group.peers.push_back(peer);
       return;
     }
-  ways.push_back({.peers = {peer}, .protocol = protocol});
+  groups.push_back({.peers = {peer}, .protocol = protocol});
 }
 
-Result<std::vector<PeersAlike>> ways_from(const Context& context, const Inspection& found, std::uint64_t bytes) {
-  std::vector<PeersAlike> ways;
+Result<std::vector<PeersAlike>> protocols_from(const Context& context, const Inspection& found, std::uint64_t bytes) {
+  std::vector<PeersAlike> groups;
   for (std::uint32_t peer = 0; peer < context.size(); ++peer) {
     const auto protocol = context.why(Rank{peer}, bytes);
     if (!protocol) return std::unexpected(protocol.error());
-    add_way(ways, peer, *protocol);
+    add_peer(groups, peer, *protocol);
   }
-  if (found.in_job) return ways;
+  if (found.in_job) return groups;
   // Outside a job there is nobody else; what would be, with each translator that is used.
   for (const TranslatorReport& report : found.translators) {
     if (report.standing != TranslatorReport::Standing::used) continue;
-    ways.push_back({.peers = {}, .protocol = job::expected_protocol(report, found.options.settings, bytes)});
+    groups.push_back({.peers = {}, .protocol = job::expected_protocol(report, found.options.settings, bytes)});
   }
-  return ways;
+  return groups;
 }
 
-// One line on stderr and the exit status for it: 2 where the input is wrong, 1 where this machine or job cannot do it.
-void print(const InfoArguments& arguments, const Inspection& found, const std::vector<PeersAlike>& ways,
+void print(const InfoArguments& arguments, const Inspection& found, const std::vector<PeersAlike>& groups,
            std::uint64_t bytes) {
   if (arguments.json)
-    print_json(found, ways, bytes);
+    print_json(found, groups, bytes);
   else
-    print_text(found, ways, bytes);
+    print_text(found, groups, bytes);
 }
 
 int run_info(const InfoArguments& arguments) {
@@ -215,13 +214,13 @@ int run_info(const InfoArguments& arguments) {
     if (found->rank == 0) print(arguments, *found, {}, 0);
     return failed("info", context.error());
   }
-  std::vector<PeersAlike> ways;
+  std::vector<PeersAlike> groups;
   if (bytes) {
-    auto asked = ways_from(*context, *found, *bytes);
+    auto asked = protocols_from(*context, *found, *bytes);
     if (!asked) return failed("info", asked.error());
-    ways = std::move(*asked);
+    groups = std::move(*asked);
   }
-  if (context->rank() == Rank{0}) print(arguments, *found, ways, bytes.value_or(0));
+  if (context->rank() == Rank{0}) print(arguments, *found, groups, bytes.value_or(0));
   return 0;
 }
 
