@@ -125,8 +125,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   Result<std::optional<Message>> matched_probe(const Match& match);
   Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify);
   bool cancel(Request request);
-  void release(std::uint64_t arrival) {
-    state_.release(arrival);
+  void release(std::uint64_t unsolicited) {
+    state_.release(unsolicited);
     fetch_waiting();
   }
 

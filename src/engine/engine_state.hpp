@@ -181,7 +181,7 @@ class EngineState {
   std::deque<UnexpectedMessage> unexpected_;
   UnexpectedMessage* free_unexpected_ = nullptr; // chained by in_order.next
   OperationList undelivered_;                    // ended, with an event that there was no memory for
-  std::size_t promised_ = 0;                     // arrivals
+  std::size_t promised_ = 0;                     // slots, to unsolicited messages that are not there yet
   std::vector<UnsolicitedSlot> slots_;
   std::vector<std::uint32_t> free_slots_;
   base::Log log_{LogLevel::silent}; // of what happens seldom: connections and their ends

@@ -1,4 +1,4 @@
-// The pools and queues that keep the hot path free of allocation: operations, events, buffers, arrivals.
+// The pools and queues that keep the hot path free of allocation: operations, events, buffers, unsolicited messages.
 #include "engine/engine_state.hpp"
 
 #include <gtest/gtest.h>

@@ -4,11 +4,11 @@
 //   idle --start--> awaiting_answer                                  I1  reads its entry of the responder's directory, which
 //                                                                        says that no ring is allocated; waits
 //                                                 told of the read   R1  allocates a ring, puts it into the initiator's
-//                                                                        command slot with a notice, and starts I1 itself if
+//                                                                        command slot, announced, and starts I1 itself if
 //                                                                        it has not: control records go the other way
 //   awaiting_answer --grant--> connected                             I2  initialises its producer and consumer pointers
 //
-// The number of the command slot travels as the notice of both commands. The grant may come before the answer to the read.
+// Both commands are announced with the number of the command slot. The grant may come before the answer to the read.
 #pragma once
 
 #include "base/reserve.hpp"
