@@ -19,7 +19,7 @@ std::string what_is_wrong(const Place& at, const Atomic& operation, std::uint32_
   if (operation.bytes != 4 && operation.bytes != 8)
     return "words have 4 or 8 bytes, not " + std::to_string(operation.bytes);
   if (at.offset % operation.bytes != 0)
-    return "the offset is no multiple of the word's " + std::to_string(operation.bytes) + " bytes";
+    return "the offset is not a multiple of the word's " + std::to_string(operation.bytes) + " bytes";
   return "the area is a lock";
 }
 
@@ -28,7 +28,7 @@ std::string reason(const Place& at, const Atomic& operation, ErrorCode code, std
   constexpr std::array<std::pair<ErrorCode, const char*>, 10> kReasons{
       {{ErrorCode::unknown_area, "its owner has no such area"},
        {ErrorCode::closed_area, "the area is not opened to this process"},
-       {ErrorCode::out_of_range, "the area ends before it"},
+       {ErrorCode::out_of_range, "it is beyond the end of the area"},
        {ErrorCode::revoked_area, "the area was closed"},
        {ErrorCode::unsupported, "that memory cannot be reached by atomic operations"},
        {ErrorCode::peer_failed, "its owner has died"},

@@ -36,8 +36,8 @@ Result<void> wait_together(State& state, const api::Unfinished& call, const std:
   api::Unfinished& last = state.unfinished(call.kind);
   if (last.under_way() && !last.same_call(call))
     return unless_out_of_memory([&]() -> Result<void> {
-      return refuse("an all-to-all whose time was over is under way, with other memory",
-                    "wait for it, by a call with the same memory");
+      return refuse("an all-to-all that timed out is still under way, with other memory",
+                    "wait for it by a call with the same memory");
     });
   if (!last.under_way()) {
     auto request = start();
@@ -51,8 +51,8 @@ Result<void> wait_together(State& state, const api::Unfinished& call, const std:
   return unless_out_of_memory([&]() -> Result<void> {
     if (code == ErrorCode::timed_out)
       return std::unexpected(Error{.code = code,
-                                   .fact = std::string(what) + " has not ended in time",
-                                   .remedy = "it is under way: call again to wait for it"});
+                                   .fact = std::string(what) + " did not complete in time",
+                                   .remedy = "it is still under way: call again to wait for it"});
     return std::unexpected(given_up(what, code));
   });
 }

@@ -29,7 +29,7 @@ Result<std::unique_ptr<Context::State>> Context::State::open(const Options& opti
   std::erase_if(*networks, [](const auto& network) { return !network->capabilities().open_world; });
   if (networks->empty())
     return std::unexpected(Error{.code = ErrorCode::unsupported,
-                                 .fact = "no network of option translators is one on which processes find each other",
+                                 .fact = "none of the networks in option translators supports an open world",
                                  .remedy = "allow shm"});
   entrance.owned_networks = std::move(*networks);
   entrance.options = std::move(*resolved);

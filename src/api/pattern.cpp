@@ -141,9 +141,10 @@ Result<void> Pattern::Handle::outcome(ErrorCode code) const {
   if (code == ErrorCode::ok) return {};
   return unless_out_of_memory([&]() -> Result<void> {
     if (code == ErrorCode::stale_request || code == ErrorCode::would_block)
-      return std::unexpected(Error{.code = code, .fact = "no start of the pattern can be waited for here"});
+      return std::unexpected(Error{.code = code, .fact = "there is no start of the pattern to wait for"});
     if (code == ErrorCode::timed_out)
-      return std::unexpected(Error{.code = code, .fact = "the pattern has not ended in time", .remedy = "wait again"});
+      return std::unexpected(
+          Error{.code = code, .fact = "the pattern did not complete in time", .remedy = "wait again"});
     return std::unexpected(one_->error().value_or(Error{.code = code, .fact = "the pattern failed"}));
   });
 }

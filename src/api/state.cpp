@@ -153,8 +153,7 @@ std::unexpected<Error> Context::State::refuse_in_child() const {
         .code = ErrorCode::bad_argument, .fact = "the context was moved to another object", .remedy = "use that one"});
   return std::unexpected(Error{
       .code = ErrorCode::bad_argument,
-      .fact =
-          "this process is a child of fork of rank " + std::to_string(engine_->rank()) + " and no member of the job",
+      .fact = "this process was forked by rank " + std::to_string(engine_->rank()) + " and is not a member of the job",
       .remedy = "make all calls in the process that joined; the child may start another program"});
 }
 

@@ -34,10 +34,10 @@ Result<std::string> read_text_file(const std::string& path, const TextFile& file
   const Descriptor opened(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!opened.open()) return refused("cannot be opened", errno);
   struct stat status{};
-  if (::fstat(opened.number(), &status) != 0) return refused("cannot be looked at", errno);
+  if (::fstat(opened.number(), &status) != 0) return refused("cannot be inspected", errno);
   if (S_ISDIR(status.st_mode)) return refused("is a folder: expected a file");
   const bool pipe = S_ISFIFO(status.st_mode);
-  if (!S_ISREG(status.st_mode) && !(pipe && file.pipes)) return refused("is no regular file");
+  if (!S_ISREG(status.st_mode) && !(pipe && file.pipes)) return refused("is not a regular file");
 
   std::string text;
   std::size_t filled = 0;
@@ -51,7 +51,8 @@ Result<std::string> read_text_file(const std::string& path, const TextFile& file
     }
     if (count < 0) return refused("cannot be read", errno);
     filled += static_cast<std::size_t>(count);
-    if (filled > file.most) return refused("is larger than " + print_size(file.most) + ", more than any such file is");
+    if (filled > file.most)
+      return refused("is larger than " + print_size(file.most) + ", more than any such file needs");
     if (count == 0) break;
   }
   text.resize(filled);

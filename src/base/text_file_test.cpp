@@ -32,13 +32,14 @@ TEST_F(TextFiles, ReadsAWholeFileUpToTheLimit) {
   ASSERT_TRUE(text) << text.error().message();
   EXPECT_EQ(*text, content);
   EXPECT_EQ(fact_of(path_, {.what = "list", .most = 65536}),
-            "list '" + path_ + "' is larger than 64KiB, more than any such file is");
+            "list '" + path_ + "' is larger than 64KiB, more than any such file needs");
 }
 
 TEST_F(TextFiles, RefusesWhatIsNoFile) {
-  EXPECT_EQ(fact_of("/dev/zero", {.what = "list", .most = 1000}), "list '/dev/zero' is no regular file");
+  EXPECT_EQ(fact_of("/dev/zero", {.what = "list", .most = 1000}), "list '/dev/zero' is not a regular file");
   EXPECT_EQ(fact_of("/", {.what = "list", .most = 1000}), "list '/' is a folder: expected a file");
-  EXPECT_EQ(fact_of("/dev/zero", {.what = "list", .most = 1000, .pipes = true}), "list '/dev/zero' is no regular file");
+  EXPECT_EQ(fact_of("/dev/zero", {.what = "list", .most = 1000, .pipes = true}),
+            "list '/dev/zero' is not a regular file");
   EXPECT_EQ(fact_of(std::string("a\0b", 3), {.what = "list", .most = 1000}),
             std::string("list 'a\0b' has a zero character in its name", 43));
   const auto missing = read_text_file(path_, {.what = "list", .most = 1000});
@@ -48,7 +49,7 @@ TEST_F(TextFiles, RefusesWhatIsNoFile) {
 
 TEST_F(TextFiles, DoesNotWaitForAPipeThatNobodyWritesTo) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(fact_of(path_, {.what = "list", .most = 1000}), "list '" + path_ + "' is no regular file");
+  EXPECT_EQ(fact_of(path_, {.what = "list", .most = 1000}), "list '" + path_ + "' is not a regular file");
   const auto nothing = read_text_file(path_, {.what = "list", .most = 1000, .pipes = true});
   ASSERT_TRUE(nothing) << nothing.error().message();
   EXPECT_EQ(*nothing, "");

@@ -17,17 +17,17 @@ bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) {
 }
 
 Error overlapping() {
-  return bad_argument("the memory to send from and the memory to receive into overlap", "use memory apart");
+  return bad_argument("the memory to send from and the memory to receive into overlap", "use separate memory");
 }
 
 // `which` is "send from" or "receive into".
 template <typename Byte>
 Result<void> check(std::span<Byte> memory, const std::string& which) {
   if (base::can_exist(memory)) return {};
-  return refuse(
-      "the memory to " + which + " has " + std::to_string(memory.size()) + " bytes " +
-          (memory.data() == nullptr ? "behind a null pointer" : "from its address on, more than there can be"),
-      "give memory that exists, or no bytes");
+  return refuse("the memory to " + which + " has " + std::to_string(memory.size()) + " bytes " +
+                    (memory.data() == nullptr ? "behind a null pointer"
+                                              : "from its address on, past the end of the address space"),
+                "give valid memory, or no bytes");
 }
 
 // `which` is "send" or "receive".
@@ -65,7 +65,7 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
   if (out.size() != in.size() || out.size() % size != 0)
     return refuse("alltoall was given " + std::to_string(out.size()) + " bytes to send and " +
                       std::to_string(in.size()) + " to receive for a job of " + std::to_string(size) + " processes",
-                  "give as much of each, a multiple of the number of processes");
+                  "give equal sizes, a multiple of the number of processes");
   if (auto good = check(out, "send from"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(in, "receive into"); !good) return std::unexpected(std::move(good.error()));
   if (overlap(out, in)) return std::unexpected(overlapping());

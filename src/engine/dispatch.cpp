@@ -64,8 +64,8 @@ std::size_t Engine::read_ring(Connection& connection) {
       hold_back(connection);
       break;
     }
-    if (taken == Taken::senseless) {
-      lost(connection, "it sent a record that makes no sense");
+    if (taken == Taken::malformed) {
+      lost(connection, "it sent a malformed record");
       return done + 1;
     }
     if (connection.failed()) [[unlikely]]
@@ -86,7 +86,7 @@ Taken Engine::take_slot(Connection& connection, const SharedRingReader& reader) 
   const Lead lead = Lead::unpack(word);
   const bool sound =
       Lead::plausible(word) && lead.kind != RecordKind::wrap && kRecordHeadBytes + lead.bytes <= reader.record_bytes();
-  return sound ? handlers_.take(connection, lead, reader.record()) : Taken::senseless;
+  return sound ? handlers_.take(connection, lead, reader.record()) : Taken::malformed;
 }
 
 void Engine::read_ahead(Connection& connection) {
@@ -99,7 +99,7 @@ void Engine::read_ahead(Connection& connection) {
     if (!claim.ready) return; // what it wrote later is out of order
     const Taken taken = take_slot(connection, ahead);
     if (taken == Taken::later) return hold_back(connection);
-    if (taken == Taken::senseless) return lost(connection, "it sent a record that makes no sense");
+    if (taken == Taken::malformed) return lost(connection, "it sent a malformed record");
     ahead.disown();
   }
 }
@@ -146,7 +146,7 @@ std::size_t Engine::read_shared_ring(Port& port) {
       hold_back(*connection);
       break;
     }
-    if (taken == Taken::senseless) lost(*connection, "it sent a record that makes no sense");
+    if (taken == Taken::malformed) lost(*connection, "it sent a malformed record");
     reader.advance();
     pump_later(*connection);
     ++done;
@@ -173,7 +173,7 @@ void Engine::enter_record_rows() {
   set(RecordKind::request_to_send_unsolicited, Begins::no, taken.operator()<&Receiver::asked_to_send_unsolicited>());
   set(RecordKind::fragment, Begins::no,
       [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
-        return receiver.fragment(connection, lead, tag, content) ? Taken::yes : Taken::senseless;
+        return receiver.fragment(connection, lead, tag, content) ? Taken::yes : Taken::malformed;
       });
   handlers_.set(RecordKind::finish,
                 body_row<Finish>(sender_, Begins::no, [](Sender& sender, Connection& connection, const Finish& body) {
@@ -199,7 +199,7 @@ void Engine::enter_record_rows() {
   handlers_.set(
       RecordKind::broken_off,
       record_row(*this, Begins::no, [](Engine& engine, Connection& connection, Lead, std::uint64_t, const std::byte*) {
-        engine.lost(connection, "it has given it up");
+        engine.lost(connection, "it has given up the connection");
         return Taken::yes;
       }));
 }

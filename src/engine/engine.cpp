@@ -284,9 +284,8 @@ Error Engine::failed_error(std::uint32_t rank) const {
   Error error{.code = connection.fate, .fact = name + " has died", .peer = rank};
   if (connection.fate == ErrorCode::peer_left) {
     error.fact = name + (open_ ? " has left" : " has left the job");
-    error.remedy =
-        open_ ? "remove it, and add it again if it comes back"
-              : "let it stay until all that it takes part in has ended: a barrier before it leaves, for instance";
+    error.remedy = open_ ? "remove it, and add it again if it comes back"
+                         : "let it leave only when all that it takes part in has ended, such as after a barrier";
   } else if (const auto found = unreachable_.find(rank);
              connection.fate == ErrorCode::connection_lost && found != unreachable_.end()) {
     error.fact = name + " cannot be reached: " + found->second.fact;
@@ -297,7 +296,7 @@ Error Engine::failed_error(std::uint32_t rank) const {
         "the connection to " + name + " is lost: " + (connection.why == nullptr ? "it broke off" : connection.why);
     error.remedy = "let both go on without each other, or end the job";
   } else {
-    error.remedy = "take ranks of peer_failed events out of further communication";
+    error.remedy = "stop communicating with the ranks of peer_failed events";
   }
   return error;
 }
@@ -326,7 +325,7 @@ Error Engine::complaint(const Match& match) const {
 Error Engine::unusable_layout() {
   return {.code = ErrorCode::bad_argument,
           .fact = "the layout has bytes behind a null pointer, or more than 2^62 of them",
-          .remedy = "give memory that exists, or no bytes"};
+          .remedy = "give valid memory, or no bytes"};
 }
 
 // --- receiving ---

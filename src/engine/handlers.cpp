@@ -17,7 +17,7 @@ void Handlers::remove(const void* owner) {
 // Where memory is short the record stays in its ring: what it does, it does after it has all that it needs.
 Taken Handlers::take(Connection& connection, Lead lead, const std::byte* record) const try {
   const RecordRow& row = records_[static_cast<std::size_t>(lead.kind)];
-  if (row.take == nullptr) return Taken::senseless;
+  if (row.take == nullptr) return Taken::malformed;
   if (row.begins == Begins::yes && !base::Reserve::may_begin()) return Taken::later;
   return row.take(row.owner, connection, lead, load_tag(record), record + kRecordHeadBytes);
 } catch (const std::bad_alloc&) {

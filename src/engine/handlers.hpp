@@ -21,7 +21,7 @@ namespace heddle::engine {
 enum class Taken : std::uint8_t {
   yes,
   later,     // there is no memory for it now: it stays where it is, and is tried again
-  senseless, // the peer broke the protocol
+  malformed, // the peer broke the protocol
 };
 
 // Whether more comes of a record than an end. It then stays in its ring while memory is short.
@@ -72,9 +72,9 @@ RecordRow body_row(Owner& owner, Begins begins, Take /*take*/) {
   return record_row(owner, begins,
                     [](Owner& self, Connection& connection, Lead lead, std::uint64_t, const std::byte* content) {
                       Body body;
-                      if (lead.bytes != sizeof body) return Taken::senseless;
+                      if (lead.bytes != sizeof body) return Taken::malformed;
                       std::memcpy(&body, content, sizeof body);
-                      return Take{}(self, connection, body) ? Taken::yes : Taken::senseless;
+                      return Take{}(self, connection, body) ? Taken::yes : Taken::malformed;
                     });
 }
 template <typename Owner, typename Ended>

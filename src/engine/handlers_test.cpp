@@ -53,13 +53,13 @@ TEST(Handlers, ARecordThatNobodyTakesMakesNoSense) {
   Connection connection;
   for (unsigned kind = 0; kind < kRecordKinds; ++kind) {
     const Written record(static_cast<RecordKind>(kind));
-    EXPECT_EQ(handlers.take(connection, record.lead, record.bytes.data()), Taken::senseless);
+    EXPECT_EQ(handlers.take(connection, record.lead, record.bytes.data()), Taken::malformed);
   }
   Taker taker;
   handlers.set(RecordKind::finish, record_row(taker, Begins::no, kTake));
   handlers.remove(&taker);
   const Written record(RecordKind::finish);
-  EXPECT_EQ(handlers.take(connection, record.lead, record.bytes.data()), Taken::senseless);
+  EXPECT_EQ(handlers.take(connection, record.lead, record.bytes.data()), Taken::malformed);
 }
 
 TEST(Handlers, ABodyOfAnotherSizeMakesNoSense) {
@@ -75,9 +75,9 @@ TEST(Handlers, ABodyOfAnotherSizeMakesNoSense) {
   EXPECT_EQ(handlers.take(connection, good.lead, good.bytes.data()), Taken::yes);
   EXPECT_EQ(taker.seen, 12U);
   const Written refused(RecordKind::finish, 0, 13);
-  EXPECT_EQ(handlers.take(connection, refused.lead, refused.bytes.data()), Taken::senseless);
+  EXPECT_EQ(handlers.take(connection, refused.lead, refused.bytes.data()), Taken::malformed);
   const Written shorter(RecordKind::finish, 0, 14, sizeof(Finish) - 1);
-  EXPECT_EQ(handlers.take(connection, shorter.lead, shorter.bytes.data()), Taken::senseless);
+  EXPECT_EQ(handlers.take(connection, shorter.lead, shorter.bytes.data()), Taken::malformed);
   EXPECT_EQ(taker.seen, 13U);
 }
 

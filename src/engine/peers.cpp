@@ -102,7 +102,7 @@ Connection* Engine::connection_from(const Initiator& initiator, const Port& port
   const auto number = std::ranges::find(ports_, &port, [](const auto& each) { return each.get(); }) - ports_.begin();
   const auto rank = admit(initiator.uid, {.address = initiator.address, .port = static_cast<std::uint8_t>(number)});
   if (!rank) {
-    state_.say(LogLevel::info, [&] { return "a process cannot be answered: " + rank.error().message(); });
+    state_.say(LogLevel::info, [&] { return "a request to connect cannot be answered: " + rank.error().message(); });
     return nullptr; // the network has turned it away
   }
   state_.say(LogLevel::info,

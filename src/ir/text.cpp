@@ -170,7 +170,7 @@ Result<Command> parse_command(std::string_view line) {
   Command command;
   command.head.fill(std::byte{0});
   const auto operation = value_of<Operation>(kOperations, fields.first_word());
-  if (!operation) return std::unexpected(fields.complaint("is no command's name", fields.first_word()));
+  if (!operation) return std::unexpected(fields.complaint("is not the name of a command", fields.first_word()));
   command.operation = *operation;
   fields.peer("peer", command.peer);
   fields.other("remote", [&](std::string_view value) { return parse_place(value, command.remote); });
@@ -191,7 +191,7 @@ Result<Event> parse_event(std::string_view line) {
   text::FieldReader fields(line);
   Event event;
   const auto kind = value_of<EventKind>(kEventKinds, fields.first_word());
-  if (!kind) return std::unexpected(fields.complaint("is no event's name", fields.first_word()));
+  if (!kind) return std::unexpected(fields.complaint("is not the name of an event", fields.first_word()));
   event.kind = *kind;
   fields.peer("peer", event.peer);
   fields.other("status", [&](std::string_view value) {

@@ -95,7 +95,7 @@ void FieldReader::peer(std::string_view name, Peer& peer) {
 }
 
 Result<void> FieldReader::end() {
-  if (!error_ && !rest_.empty()) complain(rest_, "is more than belongs there");
+  if (!error_ && !rest_.empty()) complain(rest_, "is unexpected");
   if (error_) return std::unexpected(*error_);
   return {};
 }

@@ -123,8 +123,8 @@ std::string fact_of(std::string_view text) {
 }
 
 TEST(Text, ThatIsWrongIsRefusedWithItsWrongPart) {
-  EXPECT_EQ(fact_of(""), "'' is no command's name");
-  EXPECT_EQ(fact_of("push peer=1"), "'push' is no command's name");
+  EXPECT_EQ(fact_of(""), "'' is not the name of a command");
+  EXPECT_EQ(fact_of("push peer=1"), "'push' is not the name of a command");
   EXPECT_EQ(fact_of("get remote=1+0"), "'remote=1+0' stands where peer= belongs");
   EXPECT_EQ(fact_of("get peer=4294967296 remote=1+0"), "'peer=4294967296' cannot be read");
   EXPECT_EQ(fact_of("get peer=-1 remote=1+0"), "'peer=-1' cannot be read");
@@ -138,7 +138,7 @@ TEST(Text, ThatIsWrongIsRefusedWithItsWrongPart) {
   EXPECT_EQ(fact_of(start + "flags=none engines=1/2 path=4294967295"), "'path=4294967295' cannot be read");
   EXPECT_EQ(fact_of(start + "flags=none engines=any/any path=any bytes=99999999999999999999"),
             "'bytes=99999999999999999999' cannot be read");
-  EXPECT_EQ(fact_of(start + "flags=none engines=any/any path=any bytes=1 more"), "'more' is more than belongs there");
+  EXPECT_EQ(fact_of(start + "flags=none engines=any/any path=any bytes=1 more"), "'more' is unexpected");
   const std::string put = "put peer=1 remote=1+0 cookie=1 flags=none engines=any/any path=any bytes=1 head=";
   EXPECT_EQ(fact_of(put + "0"), "'head=0' cannot be read");
   EXPECT_EQ(fact_of(put + "0g"), "'head=0g' cannot be read");

@@ -104,7 +104,7 @@ Result<Card> Card::decode(std::span<const std::byte> bytes) {
   }
   if (sound && reader.at_end()) return card;
   return std::unexpected(Error{.code = ErrorCode::store_failed,
-                               .fact = "what it published is no card of this version",
+                               .fact = "its card is not of this version",
                                .remedy = "use one version of Heddle in a job"});
 }
 

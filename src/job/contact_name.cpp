@@ -48,7 +48,7 @@ Result<Name> Name::from_bytes(std::span<const std::byte> bytes) {
   std::copy_n(bytes.begin(), kBytes, all.begin());
   std::uint32_t check = 0;
   std::memcpy(&check, all.data() + kCheckAt, sizeof check);
-  if (check != check_of(all)) return no_name("the bytes are no name, or damaged");
+  if (check != check_of(all)) return no_name("the bytes are not a name, or are damaged");
   if (all[kVersionAt] != kVersion)
     return no_name("the name is of version " + std::to_string(static_cast<int>(all[kVersionAt])) + ", not " +
                    std::to_string(static_cast<int>(kVersion)));

@@ -47,7 +47,7 @@ TEST(Name, IsRefusedWithWhatWasExpected) {
   EXPECT_THAT(Name::from_text("").error().fact, HasSubstr("128 digits, not 0"));
   EXPECT_THAT(Name::from_text(text.substr(1)).error().fact, HasSubstr("128 digits, not 127"));
   EXPECT_THAT(Name::from_text("G" + text.substr(1)).error().fact, HasSubstr("digits 0-9 and a-f"));
-  EXPECT_THAT(Name::from_text(std::string(128, '0')).error().fact, HasSubstr("no name, or damaged"));
+  EXPECT_THAT(Name::from_text(std::string(128, '0')).error().fact, HasSubstr("not a name, or are damaged"));
 }
 
 TEST(Uid, IsNeverTheSame) {

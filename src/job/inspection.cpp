@@ -88,7 +88,7 @@ Result<std::vector<const translators::Entry*>> wanted_translators(const base::Se
     const auto known = registry();
     const auto entry = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
     if (entry == known.end())
-      return std::unexpected(wrong_translators("option translators names '" + name + "', which is no translator"));
+      return std::unexpected(wrong_translators("option translators names '" + name + "', which is not a translator"));
     if (std::find(wanted.begin(), wanted.end(), &*entry) != wanted.end())
       return std::unexpected(Error{.code = ErrorCode::bad_option,
                                    .fact = "option translators names '" + name + "' twice",

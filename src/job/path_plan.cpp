@@ -30,7 +30,7 @@ Result<routing::Fabric> open_fabric(const std::string& topology) {
   }
   const auto text = base::read_text_file(topology, {.what = "topology", .most = routing::kLargestFile});
   if (!text)
-    return std::unexpected(Error{.fact = text.error().fact + ", and it is no tree",
+    return std::unexpected(Error{.fact = text.error().fact + ", and it is not a tree",
                                  .remedy = "give a tree such as 6-ary-2-tree:30, or what ibnetdiscover printed"});
   return routing::parse_ibnetdiscover(*text);
 }

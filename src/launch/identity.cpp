@@ -45,7 +45,7 @@ Result<JobIdentity> without_launcher(const base::Environment& environment, const
     if (const auto value = environment.lookup(trace.variable)) {
       return no_launcher("started by " + std::string(trace.launcher) + " (" + std::string(trace.variable) + "=" +
                          std::string(value->substr(0, 40)) +
-                         "), but no store of Heddle is there (HEDDLE_RANK and HEDDLE_STORE are not set)");
+                         "), but there is no Heddle store (HEDDLE_RANK and HEDDLE_STORE are not set)");
     }
   }
   return no_launcher("not started by a launcher (HEDDLE_RANK is not set)");
@@ -61,17 +61,18 @@ Result<JobIdentity> detect(const base::Environment& environment, const base::Set
 
   constexpr std::string_view kIncomplete =
       "HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_JOB and HEDDLE_STORE are set by heddle run";
-  if (!rank_text) return no_launcher("HEDDLE_RANK is not set, other variables of the launcher are", kIncomplete);
-  if (!size_text) return no_launcher("HEDDLE_SIZE is not set, other variables of the launcher are", kIncomplete);
-  if (!job) return no_launcher("HEDDLE_JOB is not set, other variables of the launcher are", kIncomplete);
+  if (!rank_text) return no_launcher("HEDDLE_RANK is not set, though other variables of the launcher are", kIncomplete);
+  if (!size_text) return no_launcher("HEDDLE_SIZE is not set, though other variables of the launcher are", kIncomplete);
+  if (!job) return no_launcher("HEDDLE_JOB is not set, though other variables of the launcher are", kIncomplete);
   if (settings.store.empty()) {
-    return no_launcher("HEDDLE_STORE is not set, other variables of the launcher are", kIncomplete);
+    return no_launcher("HEDDLE_STORE is not set, though other variables of the launcher are", kIncomplete);
   }
   const auto rank = as_number(*rank_text);
   const auto size = as_number(*size_text);
   if (!rank || !size || *rank >= *size) {
-    return no_launcher("HEDDLE_RANK=" + std::string(rank_text->substr(0, 40)) + " and HEDDLE_SIZE=" +
-                           std::string(size_text->substr(0, 40)) + " are no rank and size: expected 0 <= rank < size",
+    return no_launcher("HEDDLE_RANK=" + std::string(rank_text->substr(0, 40)) +
+                           " and HEDDLE_SIZE=" + std::string(size_text->substr(0, 40)) +
+                           " are not a rank and a size: expected 0 <= rank < size",
                        kIncomplete);
   }
   return JobIdentity{.rank = *rank, .size = *size, .job = std::string(*job), .store = settings.store};

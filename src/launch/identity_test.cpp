@@ -49,7 +49,7 @@ TEST(Identity, NamesTheLauncherItCannotServe) {
   ASSERT_FALSE(identity);
   EXPECT_EQ(identity.error().code, ErrorCode::no_launcher);
   EXPECT_EQ(identity.error().fact,
-            "started by Slurm (SLURM_PROCID=3), but no store of Heddle is there (HEDDLE_RANK and HEDDLE_STORE are not "
+            "started by Slurm (SLURM_PROCID=3), but there is no Heddle store (HEDDLE_RANK and HEDDLE_STORE are not "
             "set)");
   for (const char* variable : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"}) {
     const auto other = detect(Environment::of({{variable, "0"}}), Settings{});

@@ -110,7 +110,7 @@ ProcessPlan Run::plan_for(std::uint32_t rank, int failure_pipe) const {
 
 Result<void> Run::start_all() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(system_error("a pipe cannot be made", errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(system_error("cannot create a pipe", errno));
   const base::Descriptor failures(ends[0]);
   base::Descriptor report(ends[1]);
   running_.assign(job_.processes, 0);
@@ -256,7 +256,7 @@ Result<int> run(const JobDescription& job, const base::Log& log) {
               .fact = "a job needs a program and 1 to 65536 processes, got " + std::to_string(job.processes)});
   }
   const Signals signals;
-  if (signals.descriptor() < 0) return std::unexpected(system_error("signals cannot be read", errno));
+  if (signals.descriptor() < 0) return std::unexpected(system_error("cannot receive signals", errno));
   make_room_for_descriptors(job.processes);
   std::string job_id = store::new_job_id();
   auto server = store::Server::start({.size = job.processes, .job = job_id, .log = log});

@@ -28,7 +28,7 @@ void OneSidedEngine::on_bytes(RecordKind kind, Begins begins, Take /*take*/) {
   const auto take = [](Self& self, Connection& from, Lead lead, std::uint64_t, const std::byte* content) {
     const bool sound = Take{}(self, from, std::span(content, lead.bytes));
     self.settle();
-    return sound ? engine::Taken::yes : engine::Taken::senseless;
+    return sound ? engine::Taken::yes : engine::Taken::malformed;
   };
   handlers_.set(kind, engine::record_row(*this, begins, take));
 }

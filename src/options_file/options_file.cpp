@@ -60,7 +60,7 @@ class Line {
     auto name = name_here();
     if (!name) return Complaint(name.error());
     skip_blanks();
-    if (!*name || !rest_.starts_with(']')) return Complaint("no section: expected [name], such as [shm]");
+    if (!*name || !rest_.starts_with(']')) return Complaint("not a section: expected [name], such as [shm]");
     cut(1);
     return **name;
   }
@@ -94,7 +94,7 @@ class Line {
       return Complaint("option '" + name + "' has a size without quotes: expected \"" + std::string(word) + "\"");
     if (word.find_first_of("0123456789") != std::string_view::npos || word.ends_with("inf") || word.ends_with("nan"))
       return wrong_kind(name, "list, date or fraction");
-    return Complaint("option '" + name + "' is no TOML: expected a string in quotes, an integer, true or false");
+    return Complaint("option '" + name + "' is not TOML: expected a string in quotes, an integer, true or false");
   }
 
  private:
@@ -225,7 +225,7 @@ Result<std::vector<base::FileEntry>> parse(std::string_view text, const std::str
       const auto [before, fresh] = lines.try_emplace({section, (*entry)->name}, number);
       if (!fresh)
         complaint = ((*entry)->name.empty() ? "section [" + section + "]" : "option '" + (*entry)->name + "'") +
-                    " is there twice, first on line " + std::to_string(before->second);
+                    " appears twice, first on line " + std::to_string(before->second);
       entries.push_back(std::move(**entry));
     }
     if (!complaint.empty())

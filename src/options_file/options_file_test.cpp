@@ -64,15 +64,15 @@ TEST(OptionsFile, ReadsIntegersInAnyBaseAsDecimalOnes) {
 }
 
 TEST(OptionsFile, NamesTheLineOfWhateverIsNoOption) {
-  EXPECT_EQ(value_of("\n\n[/"), "a.toml:3: no section: expected [name], such as [shm]"); // toml++ aborted here
+  EXPECT_EQ(value_of("\n\n[/"), "a.toml:3: not a section: expected [name], such as [shm]"); // toml++ aborted here
   for (const char* wrong : {"[]", "[\"\"]", "[shm", "[[shm]]", "[shm.more]", "[shm more]"})
-    EXPECT_EQ(value_of(wrong), "a.toml:1: no section: expected [name], such as [shm]") << wrong;
+    EXPECT_EQ(value_of(wrong), "a.toml:1: not a section: expected [name], such as [shm]") << wrong;
   EXPECT_EQ(value_of("[shm] a = 1"), "a.toml:1: more than a name in brackets in the line of a section");
-  EXPECT_EQ(value_of("[shm]\n[tcp]\n[shm]"), "a.toml:3: section [shm] is there twice, first on line 1");
-  EXPECT_EQ(value_of("[shm]\na = 1\na = 2"), "a.toml:3: option 'a' is there twice, first on line 2");
+  EXPECT_EQ(value_of("[shm]\n[tcp]\n[shm]"), "a.toml:3: section [shm] appears twice, first on line 1");
+  EXPECT_EQ(value_of("[shm]\na = 1\na = 2"), "a.toml:3: option 'a' appears twice, first on line 2");
   EXPECT_EQ(value_of("\"\" = 1"), "a.toml:1: expected name = value");
   EXPECT_EQ(value_of("a=-['\xc6\xa3"),
-            "a.toml:1: option 'a' is no TOML: expected a string in quotes, an integer, true or false");
+            "a.toml:1: option 'a' is not TOML: expected a string in quotes, an integer, true or false");
   EXPECT_EQ(value_of("\xc6\xa3 = 1"), "a.toml:1: expected name = value");
   EXPECT_EQ(value_of("a.b = 1"), "a.toml:1: 'a' has no parts here: write it as a section, [a]");
   EXPECT_EQ(value_of("a = 64KiB"), "a.toml:1: option 'a' has a size without quotes: expected \"64KiB\"");
@@ -80,8 +80,8 @@ TEST(OptionsFile, NamesTheLineOfWhateverIsNoOption) {
   EXPECT_EQ(value_of("a = \"x"), "a.toml:1: a string does not end on its line");
   EXPECT_EQ(value_of("a = \"\"\"x\"\"\""), "a.toml:1: option 'a' cannot be a string over several lines");
   EXPECT_EQ(value_of("a = yes"),
-            "a.toml:1: option 'a' is no TOML: expected a string in quotes, an integer, true or false");
-  EXPECT_EQ(value_of("a = 1\nb = 2\n a = 3"), "a.toml:3: option 'a' is there twice, first on line 1");
+            "a.toml:1: option 'a' is not TOML: expected a string in quotes, an integer, true or false");
+  EXPECT_EQ(value_of("a = 1\nb = 2\n a = 3"), "a.toml:3: option 'a' appears twice, first on line 1");
   for (const char* escape : {"\\x", "\\ud800", "\\u0000", "\\U00110000", "\\u12"})
     EXPECT_TRUE(value_of("a = \"" + std::string(escape) + "\"").starts_with("a.toml:1: no such escape")) << escape;
 }

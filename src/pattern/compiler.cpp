@@ -46,7 +46,7 @@ void Compiler::begin() {
     error_.note([&] {
       return Error{.code = engine_.gravest_fate(),
                    .fact = "a process of the job has died or lost its connection to this one",
-                   .remedy = "compile patterns before, or start a job without it"};
+                   .remedy = "compile patterns earlier, or start a job without it"};
     });
   if (engine_.deaths() != 0) { // all are told of it, and give up likewise
     give_up();
@@ -107,7 +107,7 @@ void Compiler::take_header() {
   while (const auto heard = mail_.hear()) {
     const bool again = std::ranges::find(mail_.wants, heard->rank, &Incoming::rank) != mail_.wants.end();
     if (again || !heard->header || heard->header->count > kMostItems) {
-      error_.note([&] { return senseless(heard->rank); });
+      error_.note([&] { return malformed(heard->rank); });
       continue;
     }
     plan_.partners[partner_with(heard->rank)].remote_line = heard->header->line;
@@ -230,12 +230,12 @@ bool Compiler::progress() {
   if (agreement_.state() == Meeting::State::failed)
     error_.note([&] {
       return Error{.code = engine_.gravest_fate() != ErrorCode::ok ? engine_.gravest_fate() : ErrorCode::bad_argument,
-                   .fact = "the pattern does not fit together at another process, which says why"};
+                   .fact = "another process found that the pattern does not fit together, and says why"};
     });
   else if (!CommonOptions::are_one(agreement_.news()))
     error_.note([&] {
       return Error{.code = ErrorCode::bad_argument,
-                   .fact = "processes have made the pattern with different options, this one " + text_of(options_),
+                   .fact = "processes created the pattern with different options, this one " + text_of(options_),
                    .remedy = "give it the same options everywhere"};
     });
   agreed_ = true;

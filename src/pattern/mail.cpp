@@ -87,10 +87,9 @@ bool Mail::take(Incoming& incoming) {
   const auto completion = engine_.take_completion(incoming.request);
   if (completion->code == ErrorCode::ok && completion->bytes == incoming.bytes.size()) return true;
   error_.note([&] {
-    return Error{
-        .code = completion->code == ErrorCode::ok ? ErrorCode::connection_lost : completion->code,
-        .fact = "rank " + std::to_string(incoming.rank) + " did not say how its part of the pattern is to be done",
-        .peer = incoming.rank};
+    return Error{.code = completion->code == ErrorCode::ok ? ErrorCode::connection_lost : completion->code,
+                 .fact = "rank " + std::to_string(incoming.rank) + " did not send its part of the pattern",
+                 .peer = incoming.rank};
   });
   return false;
 }

@@ -22,7 +22,7 @@ void adopt(Plan& plan, const Partner& partner, std::uint32_t item, const Answer&
            FirstError& error) {
   const Declared& declared = plan.items[item];
   if (answer.way == Delivery::refused) return error.note([&] { return refusal(declared, answer.verdict); });
-  if (!plausible(answer, declared, barriers)) return error.note([&] { return senseless(partner.rank); });
+  if (!plausible(answer, declared, barriers)) return error.note([&] { return malformed(partner.rank); });
   Out& out = plan.outs.emplace_back();
   out.item = item;
   out.partner = static_cast<std::uint32_t>(&partner - plan.partners.data());

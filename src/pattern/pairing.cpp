@@ -81,7 +81,7 @@ Answer Pairing::answer_put(Partner& partner, std::uint32_t index, const Want& wa
   return {.way = Delivery::put, .place = place->at(want.offset)};
 }
 
-// Records for what the processor copies anyway and for what has no memory in one piece; otherwise straight into place.
+// Records for what the processor copies anyway and for what has no contiguous memory; otherwise straight into place.
 Answer Pairing::land(Partner& partner, std::uint32_t index, In in, const Declared& item) {
   const ir::Capabilities& can = partner.queue->capabilities();
   ir::Translator& translator = partner.queue->translator();

@@ -16,7 +16,7 @@ namespace {
 std::string what_became_of_it(ErrorCode code) {
   if (code == ErrorCode::peer_failed) return "has died";
   if (code == ErrorCode::peer_left) return "has left the job";
-  return code == ErrorCode::connection_lost ? "has lost its connection to another" : "has let go of it";
+  return code == ErrorCode::connection_lost ? "has lost its connection to another" : "has freed it";
 }
 
 } // namespace
@@ -25,14 +25,15 @@ std::string what_became_of_it(ErrorCode code) {
 
 Result<Pattern::Item> PlannedPattern::declare(Declared item) try {
   if (stage_ != Stage::building)
-    return refuse("the pattern is changed after its compile", "declare all requests before, or make another pattern");
+    return refuse("the pattern was changed after it was compiled",
+                  "declare all requests before, or make another pattern");
   if (item.rank >= owner_.engine_.size())
     return refuse("rank " + std::to_string(item.rank) + " is outside the job of " +
                       std::to_string(owner_.engine_.size()) + " processes",
                   "use a rank from 0 to " + std::to_string(owner_.engine_.size() - 1));
   if (plan_.items.size() == kMostItems)
-    return refuse("a pattern has at most " + std::to_string(kMostItems) + " requests of a process",
-                  "make several patterns of it");
+    return refuse("a pattern has at most " + std::to_string(kMostItems) + " requests per process",
+                  "split it into several patterns");
   if (!item.source.usable() || !item.target.usable()) return std::unexpected(engine::Engine::unusable_layout());
   if (item.kind == Declared::Kind::expose)
     if (auto sound = check_exposure(item); !sound) return std::unexpected(std::move(sound.error()));
@@ -46,7 +47,7 @@ Result<void> PlannedPattern::check_exposure(const Declared& item) const {
   const std::string area = "area " + std::to_string(item.tag);
   const auto in_one_piece = [](const Layout& layout) { return layout.shape() == Layout::Shape::contiguous; };
   if (!in_one_piece(item.target) && !options_.barriers) // with them, its start says when it may be written
-    return refuse("exposed memory is in one piece, " + area + " is not", "use barriers, or sends and receives");
+    return refuse("exposed memory must be contiguous, " + area + " is not", "use barriers, or sends and receives");
   for (const Declared& other : plan_.items) {
     if (other.kind != Declared::Kind::expose) continue;
     if (other.tag == item.tag) return refuse("the pattern exposes " + area + " twice", "use another tag");
@@ -54,7 +55,7 @@ Result<void> PlannedPattern::check_exposure(const Declared& item) const {
                       other.target.data() == item.target.data() && other.target.bytes() == item.target.bytes();
     if (same && item.target.bytes() > 0)
       return refuse("the memory of " + area + " is exposed as area " + std::to_string(other.tag) + " already",
-                    "let puts name that one");
+                    "have puts name that one");
   }
   return {};
 }

@@ -5,9 +5,9 @@
 
 namespace heddle::pattern {
 
-Error senseless(std::uint32_t rank) {
+Error malformed(std::uint32_t rank) {
   return {.code = ErrorCode::connection_lost,
-          .fact = "rank " + std::to_string(rank) + " said something of the pattern that makes no sense",
+          .fact = "rank " + std::to_string(rank) + " sent a malformed message about the pattern",
           .peer = rank};
 }
 
@@ -33,17 +33,17 @@ Error refusal(const Declared& item, Verdict verdict) {
       return error("a put of " + bytes + " at offset " + std::to_string(item.offset) + " ends beyond area " + tag +
                    " of " + rank);
     case Verdict::unreachable:
-      return error("the memory of " + rank + " cannot be written to from outside", "use sends and receives",
+      return error("the memory of " + rank + " cannot be written by other processes", "use sends and receives",
                    ErrorCode::unreachable);
     case Verdict::out_of_memory:
-      return error(rank + " has no memory left for what is sent to it", "raise option ring_memory",
+      return error(rank + " has no memory left for incoming messages", "raise option ring_memory",
                    ErrorCode::out_of_memory);
     case Verdict::taken:
-      return error("area " + tag + " of " + rank + " is in several pieces, and another put writes it already",
-                   "expose it in one piece, or put to it once");
+      return error("area " + tag + " of " + rank + " is not contiguous, and another put already writes to it",
+                   "expose contiguous memory, or put to it once");
     case Verdict::fine: break;
   }
-  return senseless(item.rank);
+  return malformed(item.rank);
 }
 
 } // namespace heddle::pattern

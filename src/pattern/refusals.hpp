@@ -9,7 +9,7 @@ namespace heddle::pattern {
 
 // Of a send or put that its target has judged.
 Error refusal(const Declared& item, Verdict verdict);
-Error senseless(std::uint32_t rank);
+Error malformed(std::uint32_t rank);
 // Of a receive for which nothing is sent.
 Error sends_nothing(const Declared& receive);
 

@@ -32,7 +32,7 @@ enum class Verdict : std::uint64_t {
   beyond_end,
   unreachable,
   out_of_memory,
-  taken // memory in several pieces, which another put writes already
+  taken // memory that is not contiguous, and that another put already writes to
 };
 
 struct Answer {

@@ -13,8 +13,8 @@ namespace {
 
 std::unexpected<Error> refused() {
   return std::unexpected(Error{.code = ErrorCode::system_failed,
-                               .fact = "no descriptor can be made to sleep on",
-                               .remedy = "allow the process more open files (ulimit -n)",
+                               .fact = "cannot create a descriptor to sleep on",
+                               .remedy = "raise the limit on open files (ulimit -n)",
                                .system_code = errno});
 }
 

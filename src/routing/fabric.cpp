@@ -130,11 +130,11 @@ Result<void> set_levels(Fabric& graph) {
       const Switch& other = graph.switches[peer.index];
       up = up || other.level > one.level;
       if (other.level == one.level)
-        return refuse("no fat tree: switches '" + one.name + "' and '" + other.name + "' are both " +
+        return refuse("not a fat tree: switches '" + one.name + "' and '" + other.name + "' are both " +
                       std::to_string(one.level) + " above the leaves and linked");
     }
     if (!up && one.level + 1 < graph.levels)
-      return refuse("no fat tree: switch '" + one.name + "' has no link to a higher level, others " +
+      return refuse("not a fat tree: switch '" + one.name + "' has no link to a higher level, others " +
                     std::to_string(one.level) + " above the leaves have");
   }
   return {};

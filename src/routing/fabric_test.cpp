@@ -52,7 +52,7 @@ TEST(Fabric, RefusesGraphsThatAreNoTree) {
   connect_host(flat, 1, 1, 1);
   EXPECT_THAT(arrange(flat).error().fact, HasSubstr("in several parts: nothing links switch 'a' to switch 'b'"));
   connect(flat, 0, 2, 1, 2);
-  EXPECT_THAT(arrange(flat).error().fact, HasSubstr("no fat tree: switches 'a' and 'b'"));
+  EXPECT_THAT(arrange(flat).error().fact, HasSubstr("not a fat tree: switches 'a' and 'b'"));
   EXPECT_THAT(arrange(Fabric{}).error().fact, HasSubstr("no hosts"));
 }
 

@@ -124,7 +124,7 @@ class Parser {
       }
     if (line.starts_with("Switch") || line.starts_with("Ca")) return read_node(line);
     return std::unexpected(wrong(line_, "'" + std::string(line.substr(0, 40)) +
-                                            "' is nothing that ibnetdiscover prints for switches and hosts"));
+                                            "' is not a line that ibnetdiscover prints for switches and hosts"));
   }
 
   Result<void> read_node(std::string_view line) {
@@ -141,7 +141,7 @@ class Parser {
       return std::unexpected(
           wrong(line_, std::to_string(*ports) + " ports: expected 1 to " + std::to_string(kLargestPort)));
     if (!guid_)
-      return std::unexpected(wrong(line_, "no line with the GUID of '" + std::string(*id) + "' stands before it"));
+      return std::unexpected(wrong(line_, "no line with the GUID of '" + std::string(*id) + "' comes before it"));
     node.ports = *ports;
     node.id = *id;
     node.guid = *guid_;
@@ -152,7 +152,7 @@ class Parser {
   }
 
   Result<void> read_cable(std::string_view line) {
-    if (nodes_.empty()) return std::unexpected(wrong(line_, "a port stands before any switch or host"));
+    if (nodes_.empty()) return std::unexpected(wrong(line_, "a port comes before any switch or host"));
     Node& node = nodes_.back();
     Reader reader(line);
     Cable cable{.line = line_};
@@ -203,7 +203,7 @@ class Assembler {
   Result<void> index() {
     for (const Node& node : nodes_) {
       if (!by_id_.try_emplace(node.id, &node).second)
-        return std::unexpected(wrong(node.line, "'" + std::string(node.id) + "' is there twice"));
+        return std::unexpected(wrong(node.line, "'" + std::string(node.id) + "' appears twice"));
       ++descriptions_[node.description];
     }
     return {};
@@ -229,7 +229,7 @@ class Assembler {
     const auto other = far_end(node, cable);
     if (!other) return std::unexpected(other.error());
     if (!used_.insert({{&node, cable.port}, cable.line}).second)
-      return std::unexpected(wrong(cable.line, "port " + std::to_string(cable.port) + " is there twice"));
+      return std::unexpected(wrong(cable.line, "port " + std::to_string(cable.port) + " appears twice"));
     const Node& far = *by_id_.at(cable.far_id);
     if (!far.is_switch && !node.is_switch)
       return std::unexpected(wrong(cable.line, "two hosts are cabled to each other, without a switch"));

@@ -109,7 +109,7 @@ TEST(Ibnetdiscover, NamesTheLineThatIsWrong) {
   EXPECT_THAT(fact_after("\n[1](2c90000000011)", "\n[1]"), HasSubstr("needs its GUID"));
   EXPECT_THAT(parse_ibnetdiscover("").error().fact, HasSubstr("no hosts"));
   EXPECT_THAT(parse_ibnetdiscover("[1] \"S\"[1]").error().fact, HasSubstr("before any switch"));
-  EXPECT_THAT(parse_ibnetdiscover("<html>").error().fact, HasSubstr("line 1: '<html>' is nothing"));
+  EXPECT_THAT(parse_ibnetdiscover("<html>").error().fact, HasSubstr("line 1: '<html>' is not a line"));
 }
 
 } // namespace

@@ -33,7 +33,7 @@ Result<std::vector<HostIndex>> parse_node_list(std::string_view text) {
       end = second.ptr;
       status = second.ec;
     }
-    if (status != std::errc{} || end != last) return std::unexpected(not_a_part(part, "is no node and no range"));
+    if (status != std::errc{} || end != last) return std::unexpected(not_a_part(part, "is neither a node nor a range"));
     if (final < first) return std::unexpected(not_a_part(part, "runs backwards"));
     if (std::size_t{final} - first + nodes.size() >= kMostNodes)
       return std::unexpected(not_a_part(part, "makes more than " + std::to_string(kMostNodes) + " nodes"));

@@ -17,7 +17,7 @@ TEST(JobHosts, ReadsNodesAndRanges) {
 
 TEST(JobHosts, SaysWhichPartOfTheListIsWrong) {
   for (const char* bad : {"", "a", "1,", "1,,2", "1-", "-1", "1-2-3", "99999999999", "1 2"})
-    EXPECT_THAT(parse_node_list(bad).error().fact, HasSubstr("is no node and no range")) << bad;
+    EXPECT_THAT(parse_node_list(bad).error().fact, HasSubstr("is neither a node nor a range")) << bad;
   EXPECT_THAT(parse_node_list("3,5-4").error().fact, HasSubstr("'5-4' runs backwards"));
   EXPECT_THAT(parse_node_list("0-4294967295").error().fact, HasSubstr("more than 49151"));
 }

@@ -124,7 +124,7 @@ Result<std::vector<LftEntry>> parse_lfts(std::string_view text) {
     if (!entry || !guid)
       return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                    .fact = "line " + std::to_string(number) + ": '" + std::string(line.substr(0, 60)) +
-                                           (entry ? "' stands before any switch" : "' is no LID and port")});
+                                           (entry ? "' comes before any switch" : "' is not a LID and port")});
     entry->guid = *guid;
     entries.push_back(*entry);
   }

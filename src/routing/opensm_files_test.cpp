@@ -54,9 +54,9 @@ TEST(OpensmFiles, ReadsWhatDumpFtsPrints) {
   ASSERT_TRUE(entries) << entries.error().message();
   ASSERT_EQ(entries->size(), 1U);
   EXPECT_EQ(entries->front(), (LftEntry{0x2c90100000002, 2, 1}));
-  EXPECT_THAT(parse_lfts("0x0002 001").error().fact, HasSubstr("line 1: '0x0002 001' stands before any switch"));
+  EXPECT_THAT(parse_lfts("0x0002 001").error().fact, HasSubstr("line 1: '0x0002 001' comes before any switch"));
   EXPECT_THAT(parse_lfts("Unicast lids guid 0x1\n0xzz 1").error().fact,
-              HasSubstr("line 2: '0xzz 1' is no LID and port"));
+              HasSubstr("line 2: '0xzz 1' is not a LID and port"));
 }
 
 } // namespace

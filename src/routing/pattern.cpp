@@ -34,7 +34,7 @@ Result<Stage> parse_stage(std::string_view line, std::size_t number, std::uint32
     std::uint32_t to = 0;
     const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), to);
     if (status != std::errc{} || end != word.data() + word.size() || to >= nodes)
-      return std::unexpected(bad_stage(number, "'" + std::string(word.substr(0, 40)) + "' is no node from 0 to " +
+      return std::unexpected(bad_stage(number, "'" + std::string(word.substr(0, 40)) + "' is not a node from 0 to " +
                                                    std::to_string(nodes - 1) + " and not -"));
     if (receives[to])
       return std::unexpected(bad_stage(number, "two nodes send to node " + std::to_string(to) + " in one stage"));

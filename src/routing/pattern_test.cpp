@@ -54,8 +54,8 @@ TEST(Pattern, NamesTheLineThatIsWrong) {
   EXPECT_THAT(fact("1 0 2\n1 0"), HasSubstr("line 2: ends after 2 of the 3 nodes"));
   EXPECT_THAT(fact("1 0 2 -"), HasSubstr("line 1: more than the 3 nodes"));
   EXPECT_THAT(fact("#\n1 1 -"), HasSubstr("line 2: two nodes send to node 1"));
-  EXPECT_THAT(fact("1 3 -"), HasSubstr("line 1: '3' is no node from 0 to 2"));
-  EXPECT_THAT(fact("1 x -"), HasSubstr("'x' is no node"));
+  EXPECT_THAT(fact("1 3 -"), HasSubstr("line 1: '3' is not a node from 0 to 2"));
+  EXPECT_THAT(fact("1 x -"), HasSubstr("'x' is not a node"));
   EXPECT_THAT(fact("# nothing\n"), HasSubstr("no stage"));
 }
 

@@ -20,8 +20,8 @@ Result<Bell> Bell::create() {
   }
   if (!bell.reading_.open() || ::fstat(ends[1], &status) != 0)
     return std::unexpected(Error{.code = ErrorCode::system_failed,
-                                 .fact = "no pipe can be made to sleep on",
-                                 .remedy = "allow the process more open files (ulimit -n)",
+                                 .fact = "cannot create a pipe to sleep on",
+                                 .remedy = "raise the limit on open files (ulimit -n)",
                                  .system_code = errno});
   bell.name_ = {.descriptor = ends[1], .inode = status.st_ino};
   return bell;

@@ -32,7 +32,7 @@ Error failure(ErrorCode code, std::string fact, std::string remedy) {
 
 Error no_descriptor(std::string what) {
   return failure(ErrorCode::out_of_descriptors, "no file descriptor left for " + std::move(what),
-                 "raise the limit with ulimit -n");
+                 "raise the limit on open files (ulimit -n)");
 }
 
 Error no_memory(std::uint64_t bytes) {
@@ -101,7 +101,7 @@ Result<Segment> Segment::create(std::size_t bytes) {
         failure(ErrorCode::system_failed, "the shared segment cannot be sealed", "use a kernel with memfd seals"));
   struct stat status{};
   if (::fstat(segment.file_.number(), &status) != 0)
-    return std::unexpected(failure(ErrorCode::system_failed, "the shared segment cannot be looked at", ""));
+    return std::unexpected(failure(ErrorCode::system_failed, "the shared segment cannot be inspected", ""));
   segment.inode_ = status.st_ino;
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment.file_.number(), 0);
   if (data == MAP_FAILED) return std::unexpected(no_memory(bytes));
@@ -183,7 +183,7 @@ Result<Mapping> map_segment(const SegmentName& name) {
   Mapping mapping(static_cast<std::byte*>(data), bytes);
   if (mapping.header().mark != kSegmentMark)
     return std::unexpected(Error{.code = ErrorCode::unreachable,
-                                 .fact = "the peer's segment has another layout: it runs another version",
+                                 .fact = "the peer's segment has a different layout: it runs another version",
                                  .remedy = "use one version in a job"});
   return mapping;
 }

@@ -1,4 +1,4 @@
-// Packets that wait for each other in a circle. A buffer's head waits for room in one buffer only, the one at the end of the
+// Packets that wait for each other in a cycle. A buffer's head waits for room in one buffer only, the one at the end of the
 // link and lane it wants, so following these from any blocked buffer either ends or comes round.
 #include <algorithm>
 

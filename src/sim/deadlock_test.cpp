@@ -6,8 +6,8 @@
 namespace heddle::sim {
 namespace {
 
-// Four switches in a circle, one node each, every way two steps onward: the tables make a circle of buffers.
-Fabric circle(std::uint32_t lanes) {
+// Four switches in a ring, one node each, every way two steps onward: the tables make a cycle of buffers.
+Fabric cycle(std::uint32_t lanes) {
   RhinetParameters parameters{.lanes = lanes, .buffer_bytes = 4200};
   Fabric fabric = *rhinet(parameters, ring(4));
   for (std::uint32_t at = 0; at < 4; ++at) {
@@ -26,7 +26,7 @@ void send_all_two_steps(PacketNetwork& network, bool change_lane) {
 }
 
 TEST(Deadlock, IsFoundOnACircleWithOneLaneAndItsCircleIsNamed) {
-  PacketNetwork network = std::move(*PacketNetwork::make(circle(1)));
+  PacketNetwork network = std::move(*PacketNetwork::make(cycle(1)));
   send_all_two_steps(network, false);
   const auto done = network.run();
   ASSERT_FALSE(done);
@@ -40,9 +40,9 @@ TEST(Deadlock, IsFoundOnACircleWithOneLaneAndItsCircleIsNamed) {
   EXPECT_TRUE(fact.ends_with("waits for the first")) << fact;
 }
 
-// Two senders on a lane of their own leave a gap in each circle.
+// Two senders on a lane of their own leave a gap in each cycle.
 TEST(Deadlock, IsGoneWhenTheCircleIsCutByASecondLane) {
-  PacketNetwork network = std::move(*PacketNetwork::make(circle(2)));
+  PacketNetwork network = std::move(*PacketNetwork::make(cycle(2)));
   Diary diary(network);
   send_all_two_steps(network, true);
   EXPECT_TRUE(network.run());
@@ -65,7 +65,7 @@ TEST(Deadlock, CannotAriseFromWaysThatGoUpAndThenDown) {
 }
 
 TEST(Deadlock, IsNotSeenWherePacketsOnlyWait) {
-  PacketNetwork network = std::move(*PacketNetwork::make(circle(1)));
+  PacketNetwork network = std::move(*PacketNetwork::make(cycle(1)));
   ASSERT_TRUE(network.submit({.source = 0, .target = 2, .bytes = 64 << 10}));
   for (int i = 0; i < 200; ++i) {
     network.step();

@@ -207,7 +207,7 @@ Result<TofuParameters> tofu_generation(std::string& settings) {
 Result<std::uint32_t> number(std::string_view text, std::string_view what, std::uint64_t most) {
   const auto count = parse_count(text);
   if (!count || *count == 0 || *count > most) {
-    return refuse(in_quotes(text) + " is no " + std::string(what) + ": expected 1 to " + std::to_string(most));
+    return refuse(in_quotes(text) + " is not a valid " + std::string(what) + ": expected 1 to " + std::to_string(most));
   }
   return static_cast<std::uint32_t>(*count);
 }
@@ -218,7 +218,7 @@ Result<Fabric> parse_infiniband(std::string_view shape, std::string_view setting
   const Halves nodes = cut_at(shape, ':');
   const std::size_t middle = nodes.before.find("-ary-");
   if (middle == std::string_view::npos || !nodes.before.ends_with("-tree") || middle + 10 > nodes.before.size()) {
-    return refuse(in_quotes(shape) + " is no tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
+    return refuse(in_quotes(shape) + " is not a tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
   }
   const auto arity = number(nodes.before.substr(0, middle), "arity", 1024);
   if (!arity) return std::unexpected(arity.error());
@@ -243,7 +243,7 @@ Result<Fabric> parse_tofu(std::string_view shape, std::string settings) {
   std::string_view rest = shape;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Halves halves = cut_at(rest, 'x');
-    if (halves.cut != (i < 2)) return refuse(in_quotes(shape) + " is no torus: expected XxYxZ, such as 2x3x2");
+    if (halves.cut != (i < 2)) return refuse(in_quotes(shape) + " is not a torus: expected XxYxZ, such as 2x3x2");
     const auto size = number(halves.before, "size of a torus", 4096);
     if (!size) return std::unexpected(size.error());
     (*parameters).*axes[i] = *size;
@@ -292,7 +292,7 @@ Result<Fabric> parse_fabric(std::string_view text, ReadFile read) {
     if (kind.before == "infiniband") return parse_infiniband(shape.before, shape.after);
     if (kind.before == "tofu") return parse_tofu(shape.before, std::string(shape.after));
     if (kind.before == "rhinet") return parse_rhinet(shape.before, shape.after, read);
-    return refuse(in_quotes(kind.before) + " is no fabric: expected infiniband:, tofu: or rhinet:");
+    return refuse(in_quotes(kind.before) + " is not a fabric: expected infiniband:, tofu: or rhinet:");
   };
   auto fabric = build();
   if (!fabric) return fabric;

@@ -70,17 +70,18 @@ TEST(Description, ReadsATopologyFromAFile) {
 }
 
 TEST(Description, NamesWhatIsWrongInOneLine) {
-  EXPECT_EQ(fact_of("ethernet:4"), "'ethernet' is no fabric: expected infiniband:, tofu: or rhinet:");
-  EXPECT_EQ(fact_of("infiniband:6-ary-tree"), "'6-ary-tree' is no tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
-  EXPECT_EQ(fact_of("infiniband:0-ary-2-tree"), "'0' is no arity: expected 1 to 1024");
-  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree:0"), "'0' is no number of nodes: expected 1 to 49151");
+  EXPECT_EQ(fact_of("ethernet:4"), "'ethernet' is not a fabric: expected infiniband:, tofu: or rhinet:");
+  EXPECT_EQ(fact_of("infiniband:6-ary-tree"),
+            "'6-ary-tree' is not a tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
+  EXPECT_EQ(fact_of("infiniband:0-ary-2-tree"), "'0' is not a valid arity: expected 1 to 1024");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree:0"), "'0' is not a valid number of nodes: expected 1 to 49151");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,rate=0GB/s"), "parameter rate is a rate of zero");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,lanes=17"), "parameter lanes=17 is out of range: 1 to 16");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,mtu"), "parameter 'mtu' has no value: expected name=value");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,buffer=1KiB"), "a buffer of 1024 bytes holds no packet of 2078");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,speed=tdr"),
             "parameter speed cannot be 'tdr': expected one of sdr, ddr, qdr, fdr, edr, hdr");
-  EXPECT_EQ(fact_of("tofu:2x2"), "'2x2' is no torus: expected XxYxZ, such as 2x3x2");
+  EXPECT_EQ(fact_of("tofu:2x2"), "'2x2' is not a torus: expected XxYxZ, such as 2x3x2");
   EXPECT_EQ(fact_of("tofu:2x2x2,hop=5"), "parameter hop: '5' is not a time such as 80ns or 1.5us");
   EXPECT_EQ(fact_of("tofu:1x1x1,generation=q"), "parameter generation cannot be 'q': expected one of k, d");
   EXPECT_EQ(fact_of("rhinet:nowhere.txt"), "no nowhere.txt");
@@ -100,7 +101,7 @@ TEST(Description, NamesTheLineOfATopologyThatIsWrong) {
   EXPECT_EQ(fact("switch a\nnode x a:0\nnode y a:0\n"), "t line 3: port a:0 is used twice, first on line 2");
   EXPECT_EQ(fact("switch a\nnode x a:8\n"), "t line 2: 'a:8' names no port: switch a has 0 to 7");
   EXPECT_EQ(fact("switch a\n\nnode x b:0\n"), "t line 3: switch b is not there");
-  EXPECT_EQ(fact("switch a # comment\nswitch a\n"), "t line 2: switch a is there already");
+  EXPECT_EQ(fact("switch a # comment\nswitch a\n"), "t line 2: switch a exists already");
   EXPECT_EQ(fact("switch a\nnode x a:0 rate=0MB/s\n"), "t line 2: a rate of zero");
   EXPECT_EQ(fact("router a\n"), "t line 1: 'router' is unknown: expected switch, node or link");
   EXPECT_EQ(fact("switch a\nlink a:0\n"), "t line 2: a link needs two ends: link SWITCH:PORT SWITCH:PORT");

@@ -33,7 +33,7 @@ Result<void> place(const Fabric& fabric, const End& end, std::uint32_t link, std
                    const std::vector<std::uint32_t>& first_port) {
   const bool at_node = end.kind == End::Kind::node;
   if (end.index >= (at_node ? fabric.nodes : fabric.switches.size())) {
-    return refuse("a link ends at " + fabric.name_of(end) + ", which is not there");
+    return refuse("a link ends at " + fabric.name_of(end) + ", which does not exist");
   }
   const std::uint32_t ports = at_node ? fabric.interface.ports : fabric.switches[end.index].ports;
   if (end.port >= ports) {
@@ -205,7 +205,7 @@ Result<void> check_tables(const Fabric& fabric, const Wiring& wiring) {
       if (first.to.kind != End::Kind::switch_ || walk.reached(first.to.index)) continue;
       return std::unexpected(Error{.code = ErrorCode::unreachable,
                                    .fact = fabric.name_of_node(owner) + " cannot be reached from " +
-                                           fabric.name_of_node(first.from.index) + ": the tables know no way to LID " +
+                                           fabric.name_of_node(first.from.index) + ": the tables have no path to LID " +
                                            std::to_string(lid)});
     }
   }
@@ -243,15 +243,15 @@ Result<std::vector<std::uint32_t>> path(const Fabric& fabric, const Wiring& wiri
       hop.port = fabric.tables.port(at, heading.lid);
     }
     if (hop.port >= wiring.ports_of(at) || wiring.link_at(at, hop.port) == kNone) {
-      return std::unexpected(no_way(fabric, from, heading, fabric.name_of_switch(at) + " knows no way"));
+      return std::unexpected(no_way(fabric, from, heading, fabric.name_of_switch(at) + " knows no path"));
     }
-    if (links.size() > longest_way(fabric)) return std::unexpected(no_way(fabric, from, heading, "the way is a loop"));
+    if (links.size() > longest_way(fabric)) return std::unexpected(no_way(fabric, from, heading, "the path is a loop"));
     links.push_back(wiring.link_at(at, hop.port));
     heading.lane = static_cast<std::uint16_t>(hop.lane);
   }
   if (fabric.links[links.back()].to.index == heading.node) return links;
   const std::string end = fabric.name_of(fabric.links[links.back()].to);
-  return std::unexpected(no_way(fabric, from, heading, "the way ends at " + end));
+  return std::unexpected(no_way(fabric, from, heading, "the path ends at " + end));
 }
 
 Result<std::vector<std::uint32_t>> path_by_ports(const Fabric& fabric, const Wiring& wiring, End from,

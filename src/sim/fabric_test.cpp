@@ -36,7 +36,7 @@ TEST(Fabric, SaysWhichEndIsWrong) {
   EXPECT_EQ(fact_of(outside), "a link ends at switch 0 port 4, but there are only 4 ports");
   Fabric nowhere = pair();
   nowhere.connect(switch_end(0, 2), switch_end(1, 0), {1'000}, Picoseconds{0});
-  EXPECT_EQ(fact_of(nowhere), "a link ends at switch 1 port 0, which is not there");
+  EXPECT_EQ(fact_of(nowhere), "a link ends at switch 1 port 0, which does not exist");
   Fabric loose = pair();
   loose.nodes = 3;
   EXPECT_EQ(fact_of(loose), "node 2 has no link");
@@ -66,7 +66,7 @@ TEST(Fabric, SaysWhichTableEntryIsWrong) {
   EXPECT_EQ(fact_of(unconnected), "the table of switch 0 sends LID 2 to port 3, where no link is");
   Fabric unknown = pair();
   unknown.tables.ports[2] = kNoPort;
-  EXPECT_EQ(fact_of(unknown), "node 1 cannot be reached from node 0: the tables know no way to LID 2");
+  EXPECT_EQ(fact_of(unknown), "node 1 cannot be reached from node 0: the tables have no path to LID 2");
   Fabric small = pair();
   small.tables.ports.pop_back();
   EXPECT_EQ(fact_of(small), "the tables do not fit the fabric: 2 entries for 1 switches and 3 LIDs");

@@ -39,7 +39,7 @@ Result<FluidNetwork> FluidNetwork::make(Fabric fabric) {
 
 Result<void> FluidNetwork::submit(const Flow& flow) {
   if (flow.route != kNone) {
-    return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "the fluid model knows no routes"});
+    return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "the fluid model does not support routes"});
   }
   if (auto good = check_flow(fabric_, wiring_, flow); !good) return good;
   const std::uint32_t index = flows_.take();

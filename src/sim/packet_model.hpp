@@ -61,7 +61,7 @@ class PacketModel {
 
   // One event; false when there was none.
   virtual bool step() = 0;
-  // All events. Error: packets are left that wait for each other in a circle, or for a node that cannot be reached.
+  // All events. Error: packets are left that wait for each other in a cycle, or for a node that cannot be reached.
   virtual Result<void> run() = 0;
 
   // Depends on every event so far, its time and order: equal histories are equal runs.

@@ -41,7 +41,7 @@ Result<void> PacketNetwork::run_until(Picoseconds time) {
     return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                  .fact = "the fabric is deadlocked with " + std::to_string(packets_.live()) +
                                          " packets in flight: " + find_deadlock(),
-                                 .remedy = "more virtual lanes, or routes without a circle"});
+                                 .remedy = "more virtual lanes, or routes without a cycle"});
   }
   now_ = std::max(now_, time);
   return {};

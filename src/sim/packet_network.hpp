@@ -49,7 +49,7 @@ class PacketNetwork final : public PacketModel {
 
   bool step() override;
   // All events up to and including `time`, which is then now.
-  // Error of run_until and run: packets wait for each other in a circle; it names the buffers (deadlock.cpp).
+  // Error of run_until and run: packets wait for each other in a cycle; it names the buffers (deadlock.cpp).
   Result<void> run_until(Picoseconds time);
   Result<void> run() override;
 
@@ -61,7 +61,7 @@ class PacketNetwork final : public PacketModel {
   [[nodiscard]] LinkCounters counters(std::uint32_t link) const { return counters_[link]; }
   [[nodiscard]] std::string name_of(Span::Part part, std::uint32_t index) const override;
 
-  // The circle of packets that wait for each other, if there is one; empty otherwise.
+  // The cycle of packets that wait for each other, if there is one; empty otherwise.
   [[nodiscard]] std::string find_deadlock() const override;
 
  private:

@@ -13,7 +13,7 @@ namespace heddle::sim {
 
 enum class RhinetRouting : std::uint8_t {
   up_down,  // never down and up again, as seen from switch 0: free of deadlock on any topology
-  shortest, // may deadlock where the switches form a circle
+  shortest, // may deadlock where the switches form a cycle
 };
 
 struct RhinetParameters {

@@ -46,7 +46,7 @@ struct TofuParameters {
 [[nodiscard]] TofuParameters tofu_d();
 
 // Lanes of class c are 2c and 2c + 1; a flow names the even one. A packet that has still to pass from the last place of a ring
-// to the first takes the even lane, any other the odd one: no circle of buffers can fill up, because no way passes there twice.
+// to the first takes the even lane, any other the odd one: no cycle of buffers can fill up, because no way passes there twice.
 [[nodiscard]] constexpr std::uint16_t tofu_lane(std::uint32_t of_class) {
   return static_cast<std::uint16_t>(2 * of_class);
 }

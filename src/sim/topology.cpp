@@ -71,7 +71,7 @@ class Reader {
   }
 
   Result<void> read_switch(std::string_view name, const std::vector<std::string_view>& settings) {
-    if (switches_.contains(name)) return refuse("switch " + std::string(name) + " is there already");
+    if (switches_.contains(name)) return refuse("switch " + std::string(name) + " exists already");
     if (topology_.switches.size() == kMostParts) return refuse("more than " + std::to_string(kMostParts) + " switches");
     std::uint32_t ports = kRhinetPorts;
     for (const std::string_view setting : settings) {
@@ -91,7 +91,7 @@ class Reader {
   }
 
   Result<void> read_node(std::string_view name, std::string_view end, const std::vector<std::string_view>& settings) {
-    if (nodes_.contains(name)) return refuse("node " + std::string(name) + " is there already");
+    if (nodes_.contains(name)) return refuse("node " + std::string(name) + " exists already");
     if (topology_.nodes.size() == kMostParts) return refuse("more than " + std::to_string(kMostParts) + " nodes");
     const auto number = static_cast<std::uint32_t>(topology_.nodes.size());
     nodes_.emplace(name, number);
@@ -115,7 +115,7 @@ class Reader {
       const Halves halves = cut_at(setting, '=');
       if (halves.before == "metres") {
         const auto metres = parse_count(halves.after);
-        if (!metres || *metres > kMostMetres) return refuse("'" + std::string(setting) + "' is no length in metres");
+        if (!metres || *metres > kMostMetres) return refuse("'" + std::string(setting) + "' is not a length in metres");
         cable.metres = static_cast<std::uint32_t>(*metres);
       } else if (halves.before == "rate") {
         const auto rate = parse_rate(halves.after);

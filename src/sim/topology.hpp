@@ -37,7 +37,7 @@ Result<Topology> parse_topology(std::string_view text, std::string_view origin);
 // `nodes` nodes on as few switches of `ports` ports as a tree takes, filled breadth first.
 Topology star(std::uint32_t nodes, std::uint32_t ports = kRhinetPorts);
 
-// A circle of switches with one node each; port 0 has the node, port 1 leads on, port 2 back.
+// A ring of switches with one node each; port 0 has the node, port 1 leads on, port 2 back.
 Topology ring(std::uint32_t nodes, std::uint32_t ports = kRhinetPorts);
 
 // Tables for one LID per node (node + 1). Shortest ways, or among ways that go up towards switch 0 first and then only

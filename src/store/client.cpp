@@ -49,7 +49,7 @@ Result<base::Descriptor> open_socket(const std::string& address, base::Deadline 
   if (!parsed) return std::unexpected(parsed.error());
   base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.open()) {
-    Error error = store_error("a socket to the store cannot be made", errno);
+    Error error = store_error("cannot create a socket to the store", errno);
     if (errno == EMFILE || errno == ENFILE) {
       error.code = ErrorCode::out_of_descriptors;
       error.remedy = "raise the limit on open files (ulimit -n)";
@@ -61,7 +61,7 @@ Result<base::Descriptor> open_socket(const std::string& address, base::Deadline 
   ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0) {
     if (errno == EAGAIN) return std::unexpected(timed_out());
-    Error error = store_error("nobody listens at the store's address " + address, errno);
+    Error error = store_error("nobody is listening at the store's address " + address, errno);
     error.remedy = "start the program with: heddle run -n N PROGRAM";
     return std::unexpected(std::move(error));
   }
@@ -122,7 +122,7 @@ Result<Bytes> Client::get(std::string_view key, std::int64_t from, Deadline dead
     return answer;
   }
   const auto value = BodyReader(*answer).text();
-  if (!value) return std::unexpected(broken("the store sent a value that cannot be read"));
+  if (!value) return std::unexpected(broken("the store sent a malformed value"));
   return Bytes(value->begin(), value->end());
 }
 
@@ -141,7 +141,7 @@ Result<void> Client::contribute(std::span<const std::byte> blob, Deadline deadli
 Result<std::vector<Bytes>> Client::gather(Deadline deadline) {
   auto answer = await(Kind::gathered, deadline);
   if (!answer) {
-    if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every rank gave its blob in time";
+    if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every rank called allgather in time";
     return std::unexpected(std::move(answer).error());
   }
   std::vector<Bytes> blobs;
@@ -237,7 +237,8 @@ Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadlin
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     } else if (errno == EAGAIN) {
       // Half a request cannot be taken back, so the connection is of no use after this.
-      if (!wait_for(socket_.number(), POLLOUT, deadline)) return std::unexpected(broken("the store takes no requests"));
+      if (!wait_for(socket_.number(), POLLOUT, deadline))
+        return std::unexpected(broken("the store accepts no request"));
     } else if (errno != EINTR) {
       return std::unexpected(broken("the store is gone: its launcher has ended", errno));
     }
@@ -248,7 +249,7 @@ Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadlin
 Result<void> Client::try_send(std::span<const std::byte> bytes) {
   const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR))
-    return std::unexpected(Error{.code = ErrorCode::would_block, .fact = "the store takes no requests for now"});
+    return std::unexpected(Error{.code = ErrorCode::would_block, .fact = "the store accepts no request right now"});
   if (count != static_cast<ssize_t>(bytes.size()))
     return std::unexpected(broken("the store is gone: its launcher has ended", count < 0 ? errno : 0));
   return {};
@@ -269,7 +270,7 @@ Result<std::optional<Client::Reply>> Client::sort_inbox() {
   std::size_t used = 0;
   while (!reply) {
     const Cut cut = cut_frame(std::span<const std::byte>(inbox_).subspan(used, filled_ - used), largest_answer_);
-    if (cut.state == Cut::State::malformed) return std::unexpected(broken("the store sent what cannot be read"));
+    if (cut.state == Cut::State::malformed) return std::unexpected(broken("the store sent a malformed message"));
     if (cut.state == Cut::State::incomplete) {
       if (cut.length > inbox_.size()) inbox_.resize(cut.length);
       break;

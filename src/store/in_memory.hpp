@@ -37,7 +37,7 @@ class InMemoryStore final : public Store {
   Result<std::size_t> take_notices(std::span<Notice>) override { return 0; }
   Result<void> watch_departures() override { return {}; }
   Result<void> report_stall(std::uint32_t, std::string_view) override {
-    return std::unexpected(Error{.code = ErrorCode::unsupported, .fact = "no launcher is there to report to"});
+    return std::unexpected(Error{.code = ErrorCode::unsupported, .fact = "there is no launcher to report to"});
   }
   Result<void> leave() override { return {}; }
 

@@ -49,7 +49,7 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
   }
   if (frame.kind == Kind::stalled) return stalled(state, frame);
   if (state.waiting.what != Waiting::For::nothing) {
-    return std::unexpected(malformed("a second request came while one waits"));
+    return std::unexpected(malformed("a second request came before the first was answered"));
   }
   switch (frame.kind) {
     case Kind::put: return put(client, frame, answers);
@@ -67,7 +67,8 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     case Kind::refused:
     case Kind::notice: break;
   }
-  return std::unexpected(malformed("message kind " + std::to_string(static_cast<int>(frame.kind)) + " is no request"));
+  return std::unexpected(
+      malformed("message kind " + std::to_string(static_cast<int>(frame.kind)) + " is not a request"));
 }
 
 Result<void> Ledger::hello(ClientId client, const Frame& frame, Answers& answers) {
@@ -75,7 +76,7 @@ Result<void> Ledger::hello(ClientId client, const Frame& frame, Answers& answers
   const auto version = reader.u32();
   const auto rank = reader.u32();
   const auto job = reader.text();
-  if (!reader.finished() || clients_.contains(client)) return std::unexpected(malformed("hello cannot be read"));
+  if (!reader.finished() || clients_.contains(client)) return std::unexpected(malformed("a malformed hello"));
   std::string fact;
   if (*version != kWireVersion) {
     fact = "the store speaks version " + std::to_string(kWireVersion) + ", this process " + std::to_string(*version);
@@ -116,7 +117,7 @@ Result<void> Ledger::put(ClientId client, const Frame& frame, Answers& answers) 
   const auto key_bytes = reader.text();
   const auto value = reader.text();
   if (!reader.finished() || key_bytes->empty() || key_bytes->size() > kLargestKey || value->size() > kLargestValue) {
-    return std::unexpected(malformed("put cannot be read"));
+    return std::unexpected(malformed("a malformed put"));
   }
   const std::string key(as_characters(*key_bytes));
   const auto old = values_.find(key);
@@ -124,7 +125,7 @@ Result<void> Ledger::put(ClientId client, const Frame& frame, Answers& answers) 
   const std::size_t total = value_bytes_ - before + key.size() + value->size();
   if (total > kLargestTotal) {
     refuse(answers, client, frame.sequence,
-           {.code = ErrorCode::out_of_memory, .fact = "the store holds no more than 256MiB, and they are used"});
+           {.code = ErrorCode::out_of_memory, .fact = "the store is full: it holds at most 256MiB"});
     return {};
   }
   value_bytes_ = total;
@@ -144,7 +145,7 @@ Result<void> Ledger::get(ClientId client, ClientState& state, const Frame& frame
   const auto from = reader.i64();
   if (!reader.finished() || key->empty() || key->size() > kLargestKey || *from < kNoPeer ||
       *from >= static_cast<std::int64_t>(size())) {
-    return std::unexpected(malformed("get cannot be read"));
+    return std::unexpected(malformed("a malformed get"));
   }
   std::string name(as_characters(*key));
   if (const auto found = values_.find(name); found != values_.end()) {
@@ -160,7 +161,7 @@ Result<void> Ledger::arrive(ClientId client, ClientState& state, const Frame& fr
   BodyReader reader(frame.body);
   std::span<const std::byte> blob;
   if (frame.kind == Kind::allgather) blob = reader.text().value_or(std::span<const std::byte>{});
-  if (!reader.finished() || blob.size() > kLargestBlob) return std::unexpected(malformed("a fence cannot be read"));
+  if (!reader.finished() || blob.size() > kLargestBlob) return std::unexpected(malformed("a malformed fence"));
   if (unexpected_count_ > 0 && round_kind_ != frame.kind) {
     refuse(answers, client, frame.sequence,
            {.code = ErrorCode::bad_argument, .fact = "some ranks call fence where others call allgather"});
@@ -202,7 +203,7 @@ Result<void> Ledger::stalled(const ClientState& state, const Frame& frame) {
   const auto seconds = reader.u32();
   const auto text = reader.text();
   if (!reader.finished() || text->size() > kLargestReport)
-    return std::unexpected(malformed("a report of a stall cannot be read"));
+    return std::unexpected(malformed("a malformed report of a stall"));
   if (stalls_.size() < ranks_.size()) // who reports faster than anybody looks has said enough
     stalls_.push_back({.rank = state.rank, .seconds = *seconds, .text = std::string(as_characters(*text))});
   return {};
@@ -218,7 +219,7 @@ void Ledger::watch(ClientId client, ClientState& state, Answers& answers) {
 Result<void> Ledger::goodbye(ClientId client, const Frame& frame, Answers& answers) {
   BodyReader reader(frame.body);
   const auto in_good_order = reader.u8();
-  if (!reader.finished()) return std::unexpected(malformed("a goodbye cannot be read"));
+  if (!reader.finished()) return std::unexpected(malformed("a malformed goodbye"));
   // Also from one whose hello was refused, or who is gone by the launcher's word: then it means nothing.
   if (const auto found = clients_.find(client); found != clients_.end())
     gone(found->second.rank, *in_good_order != 0 ? Presence::left : Presence::failed, answers);

@@ -34,13 +34,13 @@ Result<std::unique_ptr<Server>> Server::start(Config config) {
   const auto parsed = parse_address(address);
   if (!parsed) return std::unexpected(parsed.error());
   base::Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener.open()) return std::unexpected(system_error("the store's socket cannot be made", errno));
+  if (!listener.open()) return std::unexpected(system_error("cannot create the store's socket", errno));
   if (::bind(listener.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
       ::listen(listener.number(), SOMAXCONN) != 0) {
     return std::unexpected(system_error("the store cannot listen on " + address, errno));
   }
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poller.open()) return std::unexpected(system_error("the store's poller cannot be made", errno));
+  if (!poller.open()) return std::unexpected(system_error("cannot create the store's poller", errno));
   std::unique_ptr<Server> server(
       new Server(std::move(config), std::move(address), std::move(listener), std::move(poller)));
   server->watch(kListener, server->listener_.number(), false, EPOLL_CTL_ADD);
@@ -113,7 +113,7 @@ void Server::accept_all() {
 }
 
 void Server::pause_accepting(const char* why) {
-  log_.error(std::string("store: cannot take further processes for now: ") + why + " (raise ulimit -n)");
+  log_.error(std::string("store: cannot accept further processes for now: ") + why + " (raise ulimit -n)");
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
   accepting_ = false;
 }
@@ -156,13 +156,14 @@ void Server::take_frames(ClientId id, Connection& connection) {
     Answers answers;
     Result<void> taken;
     if (cut.state == Cut::State::malformed) {
-      taken = std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a message has no valid length or kind"});
+      taken =
+          std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a message has an invalid length or kind"});
     } else {
       hear_former_self(id, cut.frame);
       taken = ledgers_.receive(id, cut.frame, answers);
     }
     if (!taken) {
-      log_.warning("store: a client is closed because it broke the protocol: " + taken.error().fact);
+      log_.warning("store: closing a client that broke the protocol: " + taken.error().fact);
       ledgers_.expel(id, answers);
       doomed_.push_back(id);
     }

@@ -125,7 +125,7 @@ Error decode_refusal(std::span<const std::byte> body) {
   const auto fact = reader.text();
   if (!reader.finished() || *code > static_cast<std::uint8_t>(ErrorCode::system_failed) ||
       static_cast<ErrorCode>(*code) == ErrorCode::ok || fact->empty()) {
-    return {.code = ErrorCode::store_failed, .fact = "the store sent an answer that cannot be read"};
+    return {.code = ErrorCode::store_failed, .fact = "the store sent a malformed answer"};
   }
   return {
       .code = static_cast<ErrorCode>(*code), .fact = std::string(as_characters(*fact)), .remedy = "", .peer = *peer};

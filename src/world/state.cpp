@@ -292,8 +292,8 @@ void WorldState::kill_those_due() {
 }
 
 Error WorldState::stuck() const {
-  if (const std::string circle = interconnect_.network().find_deadlock(); !circle.empty())
-    return bad_argument("the packets are in a deadlock: " + circle, "route so that no circle of buffers can fill");
+  if (const std::string cycle = interconnect_.network().find_deadlock(); !cycle.empty())
+    return bad_argument("the packets are in a deadlock: " + cycle, "route so that no cycle of buffers can fill");
   std::string waiting;
   for (const std::string& error : outcome_.errors) waiting += " " + error + ";";
   std::uint32_t count = 0;
@@ -306,7 +306,7 @@ Error WorldState::stuck() const {
     waiting += " rank " + std::to_string(std::to_underlying(process.peer->rank())) + ": " +
                (lines.empty() ? "nothing known;" : lines);
   }
-  return bad_argument(std::to_string(count) + " processes wait for what will never come:" + waiting,
+  return bad_argument(std::to_string(count) + " processes wait for something that will never happen:" + waiting,
                       "see that every receive has its send and every process takes part in barriers");
 }
 

@@ -224,7 +224,7 @@ TEST(World, NamesWhatProcessesWaitForInVain) {
       },
       2);
   ASSERT_FALSE(outcome);
-  EXPECT_NE(outcome.error().message().find("2 processes wait for what will never come"), std::string::npos)
+  EXPECT_NE(outcome.error().message().find("2 processes wait for something that will never happen"), std::string::npos)
       << outcome.error().message();
   EXPECT_NE(outcome.error().message().find("tag 0x5"), std::string::npos);
 }
@@ -297,7 +297,8 @@ TEST(World, EndsWhereACutCableLetsNothingPassForGood) {
     ASSERT_TRUE(world) << world.error().message();
     const auto outcome = world->run([](Peer& peer) { return exchange(peer, 40); });
     ASSERT_FALSE(outcome);
-    EXPECT_NE(outcome.error().fact.find("wait for what will never come"), std::string::npos) << outcome.error().fact;
+    EXPECT_NE(outcome.error().fact.find("wait for something that will never happen"), std::string::npos)
+        << outcome.error().fact;
   }
 }
 
@@ -346,7 +347,7 @@ TEST(World, SleepsForAnyTime) {
 }
 
 TEST(World, RefusesATopologyWithoutAnEnd) {
-  EXPECT_EQ(refusal_of({.fabric = "rhinet:/dev/zero"}), "topology '/dev/zero' is no regular file");
+  EXPECT_EQ(refusal_of({.fabric = "rhinet:/dev/zero"}), "topology '/dev/zero' is not a regular file");
 }
 
 TEST(World, RefusesWhatCannotBe) {

@@ -235,7 +235,7 @@ TEST_F(ByHand, WhoIsToldThatAConnectionIsGivenUpLosesItToo) {
   lay(ring, 0, RecordKind::broken_off, 0, 0, 0);
   expect_connection_lost();
   const auto refused = engine_->send({.to = Rank{kPeer}}, ConstLayout());
-  EXPECT_NE(refused.error().fact.find("given it up"), std::string::npos) << refused.error().fact;
+  EXPECT_NE(refused.error().fact.find("given up the connection"), std::string::npos) << refused.error().fact;
 }
 
 // Who is on the list hears of a peer's end once, with how; and again when it turns out to be another.

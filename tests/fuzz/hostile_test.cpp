@@ -73,7 +73,7 @@ TEST_F(HostilePartner, WhoAnnouncesMoreWantsThanThereCanBeIsNotBelieved) {
   say(pattern::Topic::header, pattern::Header{.count = 1}, std::uint64_t{0}); // longer than a header is
   job_.finish();
   ASSERT_TRUE(one_->error());
-  EXPECT_EQ(one_->error()->fact, "rank 2 said something of the pattern that makes no sense");
+  EXPECT_EQ(one_->error()->fact, "rank 2 sent a malformed message about the pattern");
 }
 
 TEST_F(HostilePartner, WhoAnnouncesManyWantsIsGivenNoMemoryForThemAhead) {
@@ -108,7 +108,7 @@ TEST_F(HostilePartner, WhoAnnouncesItsWantsTwiceIsNotBelieved) {
   say(pattern::Topic::header, pattern::Header{.count = 1});
   job_.finish();
   ASSERT_TRUE(one_->error());
-  EXPECT_EQ(one_->error()->fact, "rank 2 said something of the pattern that makes no sense");
+  EXPECT_EQ(one_->error()->fact, "rank 2 sent a malformed message about the pattern");
 }
 
 TEST_F(HostilePartner, WhoGivesASlotThatWhatIsSentDoesNotFitIntoIsNotBelieved) {
@@ -122,7 +122,7 @@ TEST_F(HostilePartner, WhoGivesASlotThatWhatIsSentDoesNotFitIntoIsNotBelieved) {
       pattern::Answer{.way = pattern::Delivery::record, .place = kLast, .slot = 64});
   meet(1 | 0x8000'0000U);
   ASSERT_TRUE(one_->error());
-  EXPECT_EQ(one_->error()->fact, "rank 2 said something of the pattern that makes no sense");
+  EXPECT_EQ(one_->error()->fact, "rank 2 sent a malformed message about the pattern");
   EXPECT_FALSE(one_->start({}));
   job_.finish();
 }

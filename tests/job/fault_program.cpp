@@ -64,14 +64,14 @@ void wrong_atomics(Context& context) {
   demand(context.barrier(), "barrier");
   const Rank other{1 - static_cast<std::uint32_t>(context.rank())};
   for (int round = 0; round < 2; ++round) { // the first asks for the key
-    demand_bad(one_sided.atomic({other, kArea, 4}, Atomic::add(1)), "no multiple of the word's 8 bytes");
+    demand_bad(one_sided.atomic({other, kArea, 4}, Atomic::add(1)), "not a multiple of the word's 8 bytes");
     demand_bad(one_sided.atomic({other, kArea, 0}, Atomic::add(1, 3)), "4 or 8 bytes, not 3");
     demand_bad(one_sided.atomic({other, kArea, 0}, {static_cast<Atomic::Kind>(99), 1, 0, 8}), "kind 99");
     demand_bad(one_sided.atomic({other, kLock, 0}, Atomic::add(1)), "the area is a lock");
     demand_bad(one_sided.atomic({Rank{9}, kArea, 0}, Atomic::add(1)), "rank 9 is outside the job of 2 processes");
     const auto beyond = one_sided.atomic({other, kArea, 64}, Atomic::add(1));
     demand(!beyond && beyond.error().code == ErrorCode::out_of_range &&
-               beyond.error().fact.find("ends before it") != std::string::npos,
+               beyond.error().fact.find("beyond the end of the area") != std::string::npos,
            "an atomic operation behind the end");
   }
   demand(context.barrier(), "barrier");

@@ -119,7 +119,7 @@ void call_in_child(Context& context, Request pending, const Tracker& locked) {
   refused(code_of(one_sided.allocate(AreaId{9}, 64)), "allocate");
   refused(code_of(Pattern::create(context)), "a pattern");
   const auto error = context.barrier();
-  demand(error.error().message().find("child of fork of rank 0") != std::string::npos, error.error().message());
+  demand(error.error().message().find("forked by rank 0") != std::string::npos, error.error().message());
 }
 
 // Children of rank 0 end by returning, with a copy of the context, and by calling all there is: rank 0 goes on as a member.

@@ -163,7 +163,7 @@ TEST(RouteCommand, SaysInOneLineWhatIsWrong) {
   };
   expect_refused(load({"--tree", "6-ary-2-tree:30", "--nodes", "0,0"}), "node 0 is listed twice");
   expect_refused(load({"--tree", "6-ary-2-tree:30", "--nodes", "0-30"}), "node 30 is outside the fabric");
-  expect_refused(load({"--tree", "6-ary-2-tree:30", "--nodes", "0-3,x"}), "'x' is no node and no range");
+  expect_refused(load({"--tree", "6-ary-2-tree:30", "--nodes", "0-3,x"}), "'x' is neither a node nor a range");
   expect_refused(load({"--tree", "6-arry-2-tree", "--nodes", "0"}), "does not begin with K-ary-");
   expect_refused(load({"--tree", "6-ary-2-tree", "--nodes", "0", "--method", "colring"}), "did you mean colouring?");
   expect_refused(load({"--tree", "6-ary-2-tree", "--nodes", "0-3", "--failed", "leef0"}), "did you mean leaf0?");
@@ -177,7 +177,7 @@ TEST(RouteCommand, SaysInOneLineWhatIsWrong) {
   expect_refused({"route", "tables", "--tree", "36-ary-2-tree", "--lids", "report", "--out", "/tmp"},
                  "the report's rule needs a LID for every up-path");
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--lids", "own", "--out", "/tmp"},
-                 "--lids: no rule of LIDs is called 'own'");
+                 "--lids: no LID rule is called 'own'");
   expect_refused({"route", "tables", "--tree", "6-ary-2-tree", "--out", "/proc/none"}, "cannot make the folder");
   expect_refused({"route", "sweep", "--tree", "6-ary-2-tree:30", "--pick", "31", "--sets", "1"},
                  "cannot pick 31 nodes");

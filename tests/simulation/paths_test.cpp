@@ -119,7 +119,7 @@ TEST(Paths, AreRefusedWhereTheTopologyIsNotTheFabric) {
   EXPECT_NE(refusal("6-ary-2-tree:30", "colourin", 29, 3).find("option paths"), std::string::npos);
   EXPECT_EQ(refusal("6-ary-2-tree:30,lids=report", "colouring", 29, 3), "");
   EXPECT_EQ(refusal("6-ary-2-tree:30,lids=zz", "colouring", 29, 3),
-            "bad_option: option topology: no rule of LIDs is called 'zz' (remedy: expected conventional or report)");
+            "bad_option: option topology: no LID rule is called 'zz' (remedy: expected conventional or report)");
   EXPECT_NE(refusal("6-ary-2-tree:30,lids=report", "colouring", 29, 1).find("needs a LID for every up-path"),
             std::string::npos);
   EXPECT_NE(refusal("6-ary-2-tre", "colouring", 29, 3).find("option topology"), std::string::npos);

@@ -397,7 +397,7 @@ TEST(PatternErrors, MemoryInPiecesTakesOnePut) {
       const Layout pieces = Layout::strided(in.data(), 4, 8, 16);
       Pattern without = check(Pattern::create(peer.context()));
       const auto refused = without.expose(Tag{5}, pieces);
-      check(!refused && refused.error().fact == "exposed memory is in one piece, area 5 is not", "exposed");
+      check(!refused && refused.error().fact == "exposed memory must be contiguous, area 5 is not", "exposed");
       Pattern pattern = check(Pattern::create(peer.context(), {.barriers = true}));
       if (peer.rank() == Rank{1}) check(pattern.expose(Tag{5}, pieces));
       for (std::uint64_t i = 0; peer.rank() == Rank{0} && i < puts; ++i) check(pattern.put(Rank{1}, Tag{5}, 12, out));
@@ -405,7 +405,7 @@ TEST(PatternErrors, MemoryInPiecesTakesOnePut) {
       const Completion compiled = co_await peer.wait(compiling);
       check(compiled.code == (puts == 1 ? ErrorCode::ok : ErrorCode::bad_argument), "compile");
       if (puts == 2) {
-        const std::string why = peer.rank() == Rank{0} ? "in several pieces" : "at another process";
+        const std::string why = peer.rank() == Rank{0} ? "is not contiguous" : "another process found";
         check(pattern.error()->message().find(why) != std::string::npos, pattern.error()->message());
         co_return;
       }

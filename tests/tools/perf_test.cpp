@@ -88,7 +88,7 @@ TEST(Perf, RefusesBadArgumentsInOneLine) {
 }
 
 TEST(Perf, RefusesAnUnknownTranslatorInOneLine) {
-  expect_refused("perf", heddle({"perf", "latency", "--via", "nonsense"}), "'nonsense', which is no translator");
+  expect_refused("perf", heddle({"perf", "latency", "--via", "nonsense"}), "'nonsense', which is not a translator");
 }
 
 TEST(Perf, RefusesAnUnknownOptionInOneLine) {

@@ -166,12 +166,12 @@ std::uint64_t largest_message() {
 std::string_view objection(Measure what, std::uint64_t bytes) {
   constexpr std::uint64_t kWordBytes = 8;
   switch (what) {
-    case Measure::fetch_add: return bytes == kWordBytes ? "" : "fetch-add works on one word, of 8 bytes";
+    case Measure::fetch_add: return bytes == kWordBytes ? "" : "fetch-add works on one word of 8 bytes";
     case Measure::lock: return bytes == kWordBytes ? "" : "lock moves no data: its word has 8 bytes";
     case Measure::push:
     case Measure::push_rate:
     case Measure::push_bandwidth:
-    case Measure::pull: return bytes >= kWordBytes ? "" : "one-sided figures begin at a word, of 8 bytes";
+    case Measure::pull: return bytes >= kWordBytes ? "" : "one-sided operations move at least one word of 8 bytes";
     case Measure::bandwidth: return bytes > 0 ? "" : "empty messages have no bandwidth";
     case Measure::latency:
     case Measure::rate:

@@ -60,7 +60,7 @@ std::string guarantee(const routing::Subnet& subnet, const routing::JobHosts& jo
   std::uint32_t most = 0;
   for (const routing::SwitchIndex leaf : job.leaves) most = std::max(most, ++on_leaf[leaf]);
   return fmt::format(
-      "colouring has surely no hot spot while no leaf has more than {} nodes of the job; here one has {}",
+      "colouring is certain to have no hot spot while no leaf has more than {} nodes of the job; here one has {}",
       subnet.lids.per_host(), most);
 }
 

@@ -34,7 +34,7 @@ Result<std::uint32_t> grid_size(const std::string& pattern) {
   }
   return std::unexpected(Error{
       .code = ErrorCode::bad_argument,
-      .fact = fmt::format("'{}' is no pattern: expected scale-les3:K with K from 1 to {}", pattern, kLargestGrid)});
+      .fact = fmt::format("'{}' is not a pattern: expected scale-les3:K with K from 1 to {}", pattern, kLargestGrid)});
 }
 
 constexpr std::array<const char*, 4> kLinks{"east", "west", "north", "south"};

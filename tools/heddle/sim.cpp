@@ -80,7 +80,7 @@ Result<simulation::Setup::CableChange> cable_change(const std::string& text, boo
   if (!cable || *cable > std::numeric_limits<std::uint32_t>::max() || !time)
     return std::unexpected(
         Error{.code = ErrorCode::bad_argument,
-              .fact = fmt::format("'{}' is no change of a cable: expected CABLE@TIME, such as 3@1.5ms", text)});
+              .fact = fmt::format("'{}' is not a change of a cable: expected CABLE@TIME, such as 3@1.5ms", text)});
   return simulation::Setup::CableChange{.cable = static_cast<std::uint32_t>(*cable), .at = *time, .plugged = plugged};
 }
 

@@ -193,7 +193,7 @@ void Connector::write_slot(Connection& connection, SlotVerb verb, bool with_body
 void Connector::inform(Connection& connection) {
   SlotBody told;
   if (!introduction_.hear(connection, told)) {
-    broken(connection, "its answer makes no sense");
+    broken(connection, "it sent a malformed answer");
     return;
   }
   if (!introduction_.prepare(connection) || !introduction_.adopt(connection, told)) {
@@ -207,7 +207,7 @@ void Connector::inform(Connection& connection) {
 void Connector::acknowledge(Connection& connection) {
   SlotBody told;
   if (!introduction_.hear(connection, told) || !introduction_.adopt(connection, told)) {
-    broken(connection, "its information makes no sense");
+    broken(connection, "it sent malformed connection data");
     return;
   }
   write_slot(connection, SlotVerb::acknowledge, false);
@@ -266,7 +266,7 @@ std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) 
       return 1;
     case SlotVerb::none: break;
   }
-  broken(connection, "it wrote a command slot that makes no sense");
+  broken(connection, "it wrote a malformed command slot");
   return 1;
 }
 

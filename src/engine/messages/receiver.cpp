@@ -37,7 +37,7 @@ bool Receiver::keep(Connection& connection, Lead lead, std::uint64_t tag, const 
 
 Taken Receiver::synchronous(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
   SynchronousHead head;
-  if (lead.bytes < sizeof head) return Taken::senseless;
+  if (lead.bytes < sizeof head) return Taken::malformed;
   std::memcpy(&head, content, sizeof head);
   const std::byte* payload = content + sizeof head;
   const std::uint64_t bytes = lead.bytes - sizeof head;
@@ -71,7 +71,7 @@ Taken Receiver::unsolicited(Connection& connection, Lead lead, std::uint64_t tag
 
 Taken Receiver::asked_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
   RequestToSend request;
-  if (lead.bytes != sizeof request) return Taken::senseless;
+  if (lead.bytes != sizeof request) return Taken::malformed;
   std::memcpy(&request, content, sizeof request);
   Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
   if (receive == nullptr) return keep(connection, lead, tag, request, nullptr, 0) ? Taken::yes : Taken::later;
@@ -82,9 +82,9 @@ Taken Receiver::asked_to_send(Connection& connection, Lead lead, std::uint64_t t
 Taken Receiver::asked_to_send_unsolicited(Connection& connection, Lead lead, std::uint64_t tag,
                                           const std::byte* content) {
   RequestToSend request;
-  if (lead.bytes != sizeof request) return Taken::senseless;
+  if (lead.bytes != sizeof request) return Taken::malformed;
   std::memcpy(&request, content, sizeof request);
-  if (request.bytes == 0) return Taken::senseless;
+  if (request.bytes == 0) return Taken::malformed;
   // One that is too large for all there is would wait for ever: its sender is told. Others wait for what is released.
   if (engine_.unsolicited.exceeds(request.bytes))
     refuse(connection, request);

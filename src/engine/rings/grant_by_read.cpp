@@ -35,9 +35,9 @@ void GrantByRead::feed(Connection& connection, grant_by_read::Input input) {
       return;
     case grant_by_read::Effect::establish: establish(connection); return;
     case grant_by_read::Effect::give_up:
-      host_.lost(connection, connection.why != nullptr ? connection.why : "it gives no ring");
+      host_.lost(connection, connection.why != nullptr ? connection.why : "it granted no ring");
       return;
-    case grant_by_read::Effect::violation: host_.lost(connection, "it gave a ring that nobody asked for"); return;
+    case grant_by_read::Effect::violation: host_.lost(connection, "it granted a ring that nobody asked for"); return;
   }
 }
 
@@ -68,7 +68,7 @@ void GrantByRead::directory_read(Connection& connection, const ir::Event& event)
 
 void GrantByRead::asked(Connection& connection, std::uint64_t slot) {
   if (slot >= kCommandSlots || connection.granted) {
-    host_.lost(connection, "it asked for a ring in a way that makes no sense");
+    host_.lost(connection, "it sent a malformed request for a ring");
     return;
   }
   connection.peer_slot = static_cast<std::uint32_t>(slot);
@@ -88,7 +88,7 @@ void GrantByRead::asked(Connection& connection, std::uint64_t slot) {
 
 void GrantByRead::answered(Connection& connection, std::uint64_t slot) {
   if (connection.slot < 0 || slot != static_cast<std::uint64_t>(connection.slot)) {
-    host_.lost(connection, "it wrote a command slot that is not its");
+    host_.lost(connection, "it wrote to a command slot that is not its own");
     return;
   }
   const auto verb = verb_of(take_word(connection.port->area->slots[slot]));
@@ -103,7 +103,7 @@ void GrantByRead::establish(Connection& connection) {
   if (sound) {
     host_.established(connection);
   } else {
-    connection.why = "the ring it granted makes no sense";
+    connection.why = "it granted an invalid ring";
     feed(connection, grant_by_read::Input::broken); // it cannot be written to
   }
 }

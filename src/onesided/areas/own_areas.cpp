@@ -31,7 +31,7 @@ Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) con
   for (const Rank peer : access.peers)
     if (static_cast<std::uint32_t>(peer) >= common_.engine.book.size())
       return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                   .fact = "area " + std::to_string(id) + " is to be opened to rank " +
+                                   .fact = "area " + std::to_string(id) + " cannot be opened to rank " +
                                            std::to_string(static_cast<std::uint32_t>(peer)) + ", outside the job of " +
                                            std::to_string(common_.engine.book.size()) + " processes"});
   return {};
@@ -70,10 +70,10 @@ Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory,
   if (!base::can_exist(memory))
     return std::unexpected(
         Error{.code = ErrorCode::bad_argument,
-              .fact = "area " + std::to_string(id) + " is to have " + std::to_string(memory.size()) +
+              .fact = "area " + std::to_string(id) + " was given " + std::to_string(memory.size()) +
                       (memory.data() == nullptr ? " bytes behind a null pointer"
-                                                : " bytes from its address on, more than there can be"),
-              .remedy = "give memory that exists, or no bytes"});
+                                                : " bytes from its address on, past the end of the address space"),
+              .remedy = "give valid memory, or no bytes"});
   const auto ports = common_.host.ports();
   OwnArea area{.memory = memory, .access = access, .granted = {}};
   area.places.resize(ports.size());

@@ -47,7 +47,7 @@ struct Map {
 enum class RhinetRouting : std::uint8_t;
 
 // Every switch draws the same tables from the same descriptions, so they are drawn once for all. With up_down they go up
-// towards the switch of the lowest id first and then only down: no circle of buffers, so no deadlock, on any topology.
+// towards the switch of the lowest id first and then only down: no cycle of buffers, so no deadlock, on any topology.
 std::shared_ptr<const Map> make_map(const Epoch& epoch, std::vector<SwitchDescription> switches, RhinetRouting routing);
 
 } // namespace heddle::sim

@@ -128,7 +128,7 @@ void RhinetNetwork::lay_out() {
 Result<std::uint32_t> RhinetNetwork::add_group(std::vector<std::uint32_t> nodes) {
   std::ranges::sort(nodes);
   nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
-  if (nodes.empty()) return refuse("a group of no nodes");
+  if (nodes.empty()) return refuse("an empty group of nodes");
   if (nodes.back() >= fabric_.nodes) {
     return refuse("there is no node " + std::to_string(nodes.back()) + " of " + std::to_string(fabric_.nodes));
   }
@@ -146,7 +146,7 @@ Result<void> RhinetNetwork::submit(const Flow& flow) {
     one.group = kNone;
     one.target = groups_[flow.group].front();
   }
-  if (flow.route != kNone) return refuse("the tables of RHiNET's switches know no routes of senders");
+  if (flow.route != kNone) return refuse("RHiNET forwards by its switches' tables: a sender cannot give a route");
   if (auto good = check_flow(fabric_, wiring_, one); !good) return good;
   const std::uint32_t index = flows_.take();
   const auto targets = flow.group == kNone ? 1 : static_cast<std::uint32_t>(groups_[flow.group].size());
@@ -245,9 +245,9 @@ Result<void> RhinetNetwork::run() {
   while (step()) {
   }
   if (flows_.live() == 0) return {};
-  const std::string circle = find_deadlock();
-  if (!circle.empty()) {
-    return refuse("the fabric is deadlocked: " + circle, "more virtual lanes, or routes without a circle");
+  const std::string cycle = find_deadlock();
+  if (!cycle.empty()) {
+    return refuse("the fabric is deadlocked: " + cycle, "more virtual lanes, or routes without a cycle");
   }
   for (std::uint32_t node = 0; node < fabric_.nodes; ++node) {
     const auto& left = nodes_[node].send.unacknowledged;

@@ -44,7 +44,7 @@ Topology random_topology(std::mt19937_64& random) {
   return topology;
 }
 
-// The channels that a packet may hold while it waits for another form no circle, and every node is reached.
+// The channels that a packet may hold while it waits for another form no cycle, and every node is reached.
 void expect_good_tables(const RhinetNetwork& network) {
   const Fabric& fabric = network.fabric();
   const auto wiring = wire(fabric);
@@ -74,7 +74,7 @@ void expect_good_tables(const RhinetNetwork& network) {
     state[link] = 2;
     return true;
   };
-  for (const auto& [link, unused] : std::map(behind)) EXPECT_TRUE(visit(visit, link)) << "a circle of buffers";
+  for (const auto& [link, unused] : std::map(behind)) EXPECT_TRUE(visit(visit, link)) << "a cycle of buffers";
 }
 
 TEST(RhinetSetUp, GivesEverySwitchTheSameMapAndTablesWithoutCircles) {

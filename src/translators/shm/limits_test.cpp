@@ -102,7 +102,7 @@ TEST(ShmLimits, NoDescriptorForTheSegmentIsSaidWithTheRemedy) {
   });
   EXPECT_EQ(complaint.code, ErrorCode::out_of_descriptors);
   EXPECT_EQ(complaint.system_code, EMFILE);
-  EXPECT_STREQ(complaint.remedy.data(), "raise the limit with ulimit -n");
+  EXPECT_STREQ(complaint.remedy.data(), "raise the limit on open files (ulimit -n)");
 }
 
 TEST(ShmLimits, NoDescriptorForAPeersSegmentIsSaidWithTheRemedy) {
@@ -115,7 +115,7 @@ TEST(ShmLimits, NoDescriptorForAPeersSegmentIsSaidWithTheRemedy) {
     return place.error();
   });
   EXPECT_EQ(complaint.code, ErrorCode::out_of_descriptors);
-  EXPECT_STREQ(complaint.remedy.data(), "raise the limit with ulimit -n");
+  EXPECT_STREQ(complaint.remedy.data(), "raise the limit on open files (ulimit -n)");
 }
 
 TEST(ShmLimits, ATooSmallAddressSpaceIsSaidWithTheRemedy) {

@@ -31,8 +31,8 @@ Result<void> Shm::sign_in(Attached& peer, std::uint32_t number) {
   GuestBook* found = book_in(peer.mapping);
   if (found == nullptr)
     return std::unexpected(Error{.code = ErrorCode::unreachable,
-                                 .fact = "process " + std::to_string(peer.process) + " takes part in no open world",
-                                 .remedy = "let it call Context::open"});
+                                 .fact = "process " + std::to_string(peer.process) + " is not in an open world",
+                                 .remedy = "have it call Context::open"});
   watch_.watch(peer.process); // first, since it may throw
   GuestBook& book = *found;
   const auto line =
@@ -45,7 +45,7 @@ Result<void> Shm::sign_in(Attached& peer, std::uint32_t number) {
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
                                  .fact = "process " + std::to_string(peer.process) + " has " +
                                          std::to_string(segments::kMostGuests) + " peers on this machine",
-                                 .remedy = "let it remove some"});
+                                 .remedy = "have it remove some"});
   }
   if (peer.mapping.header().gate.closed.load(std::memory_order_seq_cst) != 0) {
     book.strike_out(*line);

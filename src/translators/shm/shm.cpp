@@ -464,8 +464,8 @@ Result<int> Shm::descriptor() {
       epoll_event wanted{.events = EPOLLIN, .data = {}};
       if (!both.open() || ::epoll_ctl(both.number(), EPOLL_CTL_ADD, each, &wanted) != 0)
         return std::unexpected(Error{.code = ErrorCode::system_failed,
-                                     .fact = "no descriptor can be made to sleep on",
-                                     .remedy = "allow the process more open files (ulimit -n)",
+                                     .fact = "cannot create a descriptor to sleep on",
+                                     .remedy = "raise the limit on open files (ulimit -n)",
                                      .system_code = errno});
     }
     poller_ = std::move(both);

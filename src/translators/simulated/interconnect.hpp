@@ -47,7 +47,7 @@ class Interconnect final : private sim::Listener {
 
   // One event of the network; false when there is none to come.
   bool step() { return network_.step(); }
-  // Everything under way arrives. Error: packets wait for each other in a circle.
+  // Everything under way arrives. Error: packets wait for each other in a cycle.
   Result<void> settle() { return network_.run(); }
   // The peer counts as touched at that time.
   void touch_at(ir::Peer peer, sim::Picoseconds time);

@@ -19,7 +19,7 @@ Result<ir::Peer> Simulated::make_group(std::span<const ir::GroupMember> members)
   const auto bad = [](std::string fact) {
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = std::move(fact)});
   };
-  if (members.empty()) return bad("a group of no peers");
+  if (members.empty()) return bad("an empty group of peers");
   for (const ir::GroupMember& member : members) {
     const auto rank = static_cast<std::uint32_t>(member.peer);
     if (rank >= attached_.size() || !attached_[rank])

@@ -152,8 +152,8 @@ TEST(TraceText, ThatIsWrongIsRefusedWithItsLine) {
   EXPECT_EQ(fact_of(good + good), "line 2 of the trace: number 0 stands where 1 belongs");
   EXPECT_EQ(fact_of("0 @5" + good.substr(4) + "1 @4" + good.substr(4)),
             "line 2 of the trace: poll 4 comes after poll 5");
-  EXPECT_TRUE(fact_of("0 @0 > leap peer=1").starts_with("line 1 of the trace: 'leap' is no command's name"));
-  EXPECT_TRUE(fact_of("0 @0 < leap peer=1").starts_with("line 1 of the trace: 'leap' is no event's name"));
+  EXPECT_TRUE(fact_of("0 @0 > leap peer=1").starts_with("line 1 of the trace: 'leap' is not the name of a command"));
+  EXPECT_TRUE(fact_of("0 @0 < leap peer=1").starts_with("line 1 of the trace: 'leap' is not the name of an event"));
 }
 
 } // namespace

@@ -17,9 +17,9 @@ constexpr ir::Capabilities kInfiniband = {.orders_puts = true,
                                           .inline_bytes = 128,
                                           .largest_transfer = std::uint64_t{1} << 31U};
 
-Error senseless(ir::Peer peer, const std::string& what) {
+Error invalid(ir::Peer peer, const std::string& what) {
   return {.code = ErrorCode::bad_argument,
-          .fact = what + " of peer " + std::to_string(static_cast<std::uint32_t>(peer)) + " makes no sense",
+          .fact = what + " of peer " + std::to_string(static_cast<std::uint32_t>(peer)) + " is invalid",
           .peer = static_cast<std::int64_t>(peer)};
 }
 
@@ -51,7 +51,7 @@ Result<ir::MemoryKey> Infiniband::learn(ir::Peer peer, const ir::Address& addres
   const auto card = unpack<Card>(address);
   const sim::Tables& tables = interconnect().network().fabric().tables;
   const bool sound = card.lid != 0 && card.lid < tables.lids && tables.owner[card.lid] == interconnect().node_of(peer);
-  if (!sound) return std::unexpected(senseless(peer, "the address"));
+  if (!sound) return std::unexpected(invalid(peer, "the address"));
   Known& known = known_[static_cast<std::uint32_t>(peer)];
   known.lid = card.lid;
   known.lids = card.lids;
@@ -74,9 +74,9 @@ Result<void> Infiniband::connect_endpoint(ir::Peer peer, const ir::Endpoint& end
   const auto pair = unpack<QueuePair>(endpoint);
   Known& known = known_[static_cast<std::uint32_t>(peer)];
   if (pair.lid != known.lid || pair.number != static_cast<std::uint32_t>(self()) + 1)
-    return std::unexpected(senseless(peer, "the queue pair"));
+    return std::unexpected(invalid(peer, "the queue pair"));
   if (known.offset >= known.lids)
-    return std::unexpected(senseless(peer, "the path chosen to one of " + std::to_string(known.lids) + " LIDs"));
+    return std::unexpected(invalid(peer, "the path chosen to one of " + std::to_string(known.lids) + " LIDs"));
   known.ready = true;
   return {};
 }
