@@ -95,11 +95,11 @@ struct Event {
     barrier_passed,      // a barrier with Notify::event has ended
     exchanged,           // an alltoall or alltoallv with Notify::event has ended
     pattern_ended,       // a compile or start of a pattern with Notify::event has ended
-    // completion.peer is gone, and what only it could have completed ends with the code of the same name. Each is told once
-    // for a peer at most.
-    peer_failed, // its process has died: everybody is told, also after connection_lost
-    peer_left,   // it has left the job in good order: told to those who wait for something, others may never hear of it
-    connection_lost, // it may live, but this process can no longer talk to it
+    // completion.peer is gone, and what only it could have completed ends with the code of the same name. Each comes at
+    // most once for a peer.
+    peer_failed,     // its process has died: comes at every process, also after connection_lost
+    peer_left,       // it has left the job in good order: comes where something waits for it, elsewhere maybe never
+    connection_lost, // it may be alive, but this process can no longer talk to it
     pushed,          // a peer's push with a signal has landed here (onesided.hpp)
   };
   Kind kind{};

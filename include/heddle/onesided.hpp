@@ -146,7 +146,7 @@ struct Atomic {
 //
 // Codes of operations, and then nothing at the target has changed: unknown_area, closed_area (not opened to this process),
 // out_of_range, revoked_area (closed under way: what had landed before stays), peer_failed, peer_left, connection_lost,
-// bad_argument (rank outside the job, a selection, word or atomic operation that makes no sense, bytes or peers behind a null
+// bad_argument (rank outside the job, an invalid selection, word or atomic operation, bytes or peers behind a null
 // pointer, a lock used as memory or memory as a lock), unsupported (atomics on memory where the network has none),
 // out_of_memory and out_of_descriptors (this process lacks them, also to map the area: it may be tried again).
 //

@@ -189,7 +189,7 @@ void OneSided::try_lock(Rank home, AreaId id, Tracker& tracker) {
     return;
   if (state_.one_sided_engine().lock_now(home, id) || refused_lock(state_, tracker)) return;
   state_.one_sided_engine().try_lock(home, id, tracker);
-  state_.progress_now_and_then(); // so that who only tries hears of deaths
+  state_.progress_now_and_then(); // so that a process that only tries learns of deaths
 }
 void OneSided::unlock(Rank home, AreaId id, Tracker& tracker) {
   if (refused(state_, tracker)) [[unlikely]]

@@ -66,9 +66,9 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
     std::vector<ir::Translator*> networks; // in order of preference; they outlive the state, or are its own:
     std::vector<std::unique_ptr<ir::Translator>> owned_networks;
     std::uint64_t uid = 0;  // of an open world
-    bool simulated = false; // time passes only when its calls return, and the networks tell of deaths
+    bool simulated = false; // time passes only when its calls return, and the networks report deaths
   };
-  // The first half of joining: the process is there, and has said so. Meet is the second: it waits until all have done the first.
+  // The first half of joining: publishes that the process is there. Meet is the second: it waits until all have published.
   static Result<std::unique_ptr<State>> enter(Entrance entrance);
   Result<void> meet();
   ~State();
@@ -199,8 +199,8 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   [[nodiscard]] job::Member as_member() const;
   void log_joined() const;
   void announce() const;
-  // Peers that wait for this process to say that it has fetched their message are told before it leaves; after an exchange
-  // that was cut short, so are those that have not yet heard of the death and still send to it.
+  // Before it leaves, this process says what peers wait for, such as that it has fetched their message; after an exchange that was
+  // cut short, it also receives what peers that do not know of the death yet still send.
   void say_last_words();
   void progress_between_quick_calls();
 

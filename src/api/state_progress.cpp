@@ -47,7 +47,7 @@ void Context::State::say_last_words() {
     const std::uint64_t now = base::steady_ns();
     // In an open world peers may be contexts of this very thread, and what has not ended is abandoned.
     if (is_open() && (!engine_->owes_words() || now - begin >= kSecond)) return;
-    // A word that is owed is given however slow its peer is, unless the peer is gone, too.
+    // A control record that a peer waits for is written however slow that peer is, unless it is gone, too.
     if (drained() && now - begin >= kSecond) return;
     if (now - begin >= kPatience) lookout_->news().watch_departures();
     sleeper_->pass_time(progress(), now + progress::Lookout::kInterval);

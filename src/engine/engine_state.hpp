@@ -122,13 +122,13 @@ class EngineState {
 
   // Makes sure that one more unsolicited message can be delivered, whenever that is. False: there is no memory for it.
   [[nodiscard]] bool promise_unsolicited();
-  // Whether an event would be told at once, and in its turn.
+  // Whether an event would be delivered at once, and in its turn.
   [[nodiscard]] bool may_deliver() { return undelivered_.empty() && events.make_room(); }
   // Hands an unsolicited message that was promised to the caller. The buffer is the pool's until released.
   void deliver_unsolicited(std::uint32_t source, std::uint64_t label, BufferPool::Buffer buffer, std::uint64_t bytes);
 
   std::size_t take_events(std::span<Event> to);
-  // The end of each of so many peers can be told. False: there is no memory for that.
+  // Keeps room for the events of so many peers' ends. False: there is no memory for that.
   [[nodiscard]] bool make_room_for_ends(std::size_t peers) { return events.keep_back(kEndsOfAPeer * peers); }
   [[nodiscard]] bool has_events() const { return !events.empty() || !undelivered_.empty(); }
   void release(std::uint64_t handle);

@@ -5,7 +5,7 @@
 
 namespace heddle::engine {
 
-// What is said of two: a death explains more than a lost connection, that more than one who left.
+// Which of two to report: a death explains more than a lost connection, and that more than a departure.
 constexpr int gravity(ErrorCode fate) {
   if (fate == ErrorCode::peer_failed) return 4;
   if (fate == ErrorCode::connection_lost) return 3;

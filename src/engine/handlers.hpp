@@ -1,4 +1,4 @@
-// Who takes what comes in: a row for each kind of record and of command, the list of those who are told of a peer's end, and the
+// Who takes what comes in: a row for each kind of record and of command, the list of those to call when a peer ends, and the
 // protocols of other rooms. The engine enters its own; another room enters what is its own when it is made.
 #pragma once
 
@@ -24,7 +24,7 @@ enum class Taken : std::uint8_t {
   malformed, // the peer broke the protocol
 };
 
-// Whether more comes of a record than an end. It then stays in its ring while memory is short.
+// Whether a record begins something new, or only ends something. One that begins stays in its ring while memory is short.
 enum class Begins : bool { no, yes };
 
 struct RecordRow {
@@ -33,13 +33,13 @@ struct RecordRow {
   Begins begins{};
 };
 struct CommandRow {
-  // A command has ended. There is no connection where it went to a group. False: it was in vain, and is to be tried again.
+  // A command has ended. There is no connection where it went to a group. False: it had no effect, and is to be tried again.
   bool (*ended)(void* owner, Connection* connection, const ir::Event& event) = nullptr;
   void* owner = nullptr;
 };
 
-// How it ends with a peer. Told once; again, with what was known before, of a lost connection's peer that turns out to be dead or to have
-// left, and of one that had left and comes to a bad end.
+// How it ends with a peer. Called once; again, with what was known before, when the peer of a lost connection turns out to be dead or to
+// have left, and when one that had left fails after all.
 struct PeerEnd {
   End how{};
   End before{};                  // none: this is the first news
@@ -66,7 +66,7 @@ RecordRow record_row(Owner& owner, Begins begins, Take /*take*/) {
           .owner = &owner,
           .begins = begins};
 }
-// Of a record that is a Body and nothing else. `take` returns whether it makes sense.
+// Of a record that is a Body and nothing else. `take` returns whether it is well-formed.
 template <typename Body, typename Owner, typename Take>
 RecordRow body_row(Owner& owner, Begins begins, Take /*take*/) {
   return record_row(owner, begins,
@@ -94,7 +94,7 @@ class Handlers {
  public:
   void set(RecordKind kind, const RecordRow& row) { records_[static_cast<std::size_t>(kind)] = row; }
   void set(CookieKind kind, const CommandRow& row) { commands_[static_cast<std::size_t>(kind)] = row; }
-  // Told in the order of coming.
+  // Called in the order in which they were added.
   void tell_of_ends(const EndRow& row) { told_.push_back(row); }
   // `busy` is a word, since every call of the engine's progress looks at it.
   void add(Protocol& protocol, const bool& busy) { protocols_.push_back({.protocol = &protocol, .busy = &busy}); }

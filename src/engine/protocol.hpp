@@ -20,7 +20,7 @@ class Protocol {
  public:
   // Called while it is busy. Returns how much was done.
   virtual std::size_t progress() = 0;
-  // Something has to be tried again that nobody will tell of.
+  // Something has to be tried again, and no event will say when.
   [[nodiscard]] virtual bool tries_again() const = 0;
   // What waits, a line each.
   [[nodiscard]] virtual std::string waiting_for() = 0;

@@ -35,7 +35,7 @@ enum class RecordKind : std::uint8_t {
   area_relay, // AreaRelay, receivers and runs: a part of an mcast, to be put into place and handed on
   area_relayed,
   lock_passed,
-  broken_off, // the last of all: its writer has given up the connection, and hears of nothing any more
+  broken_off, // the last of all: its writer has given up the connection, and reads nothing any more
 };
 inline constexpr unsigned kRecordKinds = 22;
 

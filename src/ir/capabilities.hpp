@@ -7,7 +7,7 @@ namespace heddle::ir {
 
 struct Capabilities {
   bool announces_writes = false;       // announced puts arrive as events; otherwise the engine polls the memory
-  bool announces_reads = false;        // announced gets are told to the process that is read from
+  bool announces_reads = false;        // announced gets arrive as events at the process that is read from
   bool orders_puts = false;            // puts to one peer become visible in the order submitted
   bool atomics = false;                // compare_and_swap and fetch_and_add
   bool atomics_with_processor = false; // and they are atomic with respect to this processor's own

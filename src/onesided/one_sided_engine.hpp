@@ -1,5 +1,5 @@
 // One-sided operations as the engine carries them out: finds the area, asks its owner for the key where that is missing, and
-// hands the operation to transfers or locks. What is common stays short: In direct memory a push is a look-up and a few stores.
+// hands the operation to transfers or locks. The common case stays short: in direct memory a push is a look-up and a few stores.
 #pragma once
 
 #include "base/shared_words.hpp"

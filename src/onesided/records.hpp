@@ -1,4 +1,4 @@
-// What one-sided operations say to other engines: asking for an area, and what is told of it.
+// The records of one-sided operations: asking for an area, granting and revoking it, scattered pieces, relays, locks.
 #pragma once
 
 #include <cstddef>

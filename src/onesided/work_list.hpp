@@ -102,7 +102,7 @@ class WorkList {
 
   // Something is to be done at the next call of progress.
   [[nodiscard]] const bool& busy() const { return busy_; }
-  // And nobody will tell when: of a lock's turn somebody does, unless processes have died.
+  // And no event will say when. A lock's turn is announced by whoever unlocks, unless processes have died.
   [[nodiscard]] bool tries_again() const {
     return std::ranges::any_of(attempts_, [](const Attempt& attempt) {
       const LockTurn* turn = std::get_if<LockTurn>(&attempt);

@@ -138,7 +138,7 @@ bool PlannedPattern::progress() {
   }
   if (runner_)
     if (const auto serial = runner_->abandoned_serial()) owner_.swallow(*serial);
-  if (stage_ == Stage::leaving) return false; // it was let go of as it ended
+  if (stage_ == Stage::leaving) return false; // it was freed as it ended
   return (!compiler_ || compiler_->wound_up()) && (!runner_ || runner_->wound_up());
 }
 

@@ -2,7 +2,7 @@
 //
 //   record   may go when the slot is free: its target has consumed the round before the last
 //   data     may go when the target has started this round, as it lands in the program's memory
-//   put      may go at once, unless the target has let go of the pattern
+//   put      may go at once, unless the target has freed the pattern
 //
 // Nothing here allocates, plans or matches.
 #pragma once

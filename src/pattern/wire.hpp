@@ -22,7 +22,7 @@ enum class Delivery : std::uint64_t {
   refused, // `verdict` says why
   record,  // head and payload in one put, into one of two slots in turn; the head's first word says that it is there
   data,    // the payload, then a word of its own that says that it is there
-  put,     // the payload, and nobody is told
+  put,     // the payload, without notification
 };
 enum class Verdict : std::uint64_t {
   fine,

@@ -1,4 +1,4 @@
-// What the store says of peers, passed on: who has failed, who has left. Whoever leaves in good order is told of only to those who ask,
+// What the store says of peers, passed on: who has failed, who has left. Departures in good order are reported only to those that ask,
 // and this asks when something has waited so long that it may wait for one of them.
 #pragma once
 
@@ -19,7 +19,7 @@ class PeerNews {
   void look(std::uint64_t now_ns);
   // Takes what has come. Without a store any more, every other process counts as failed.
   void take();
-  // Asks to be told of who leaves; again where the store was too slow to take it.
+  // Asks for departures to be reported; again where the store was too slow to take it.
   void watch_departures();
 
   // Nothing comes any more.

@@ -1,5 +1,5 @@
-// What a process has to do, as far as waiting for it needs to know: an engine and what stands on it, or a test. Asked only when nothing was
-// done, or now and then; rounds of the hot path do not pass here.
+// What a process still has to do, as far as waiting needs to know it: implemented by the context, over its engine, and by tests. Asked only
+// when nothing was done, or now and then; rounds of the hot path do not pass here.
 #pragma once
 
 #include "base/ages.hpp"
@@ -22,7 +22,7 @@ class PendingWork {
   virtual std::size_t last_look() = 0;
   // An answer to an own command is under way: asleep until it comes, this process might hold what others wait for.
   [[nodiscard]] virtual bool awaits_answers() const = 0;
-  // Something that a third process holds has to be tried again, and nobody will tell when.
+  // Something that a third process holds has to be tried again, and no event will say when.
   [[nodiscard]] virtual bool must_try_again() const = 0;
   virtual void try_again_now() = 0;
   [[nodiscard]] virtual bool has_events() const = 0;

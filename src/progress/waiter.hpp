@@ -47,7 +47,7 @@ class Waiter {
   Config config_;
   std::vector<ir::Sleeping*> networks_;
   std::vector<pollfd> descriptors_; // of the networks, where there are several
-  bool knows_all_ = true;           // every network tells of arrivals
+  bool knows_all_ = true;           // every network reports what arrives
   bool must_nap_ = false;           // this time, something may arrive untold
   std::uint64_t spins_before_pause_;
   std::uint64_t idle_polls_ = 0;

@@ -22,7 +22,7 @@ class Bell {
 
   [[nodiscard]] int descriptor() const { return reading_.number(); } // readable once it has been rung
   [[nodiscard]] const BellName& name() const { return name_; }
-  void quiet() const; // what has been rung is heard
+  void quiet() const; // not readable any more, until it is rung again
 
  private:
   base::Descriptor reading_;

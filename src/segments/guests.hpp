@@ -1,5 +1,5 @@
-// Who has attached to this process in an open world, where nobody else tells. Each guest signs the host's book, which lies in the
-// host's segment, when it attaches, and strikes itself out when it detaches: from then on it writes nothing here. A line is free
+// Who has attached to this process in an open world, where no launcher or store knows it. Each guest signs the guest book in the
+// host's segment when it attaches, and strikes itself out when it detaches: from then on it writes nothing here. A line is free
 // again when the host has seen that, so that none comes and goes unseen.
 #pragma once
 
@@ -67,8 +67,8 @@ class Guests {
   explicit Guests(GuestBook& book) : book_(book), known_(kMostGuests) {}
 
   [[nodiscard]] bool changed() const { return book_.changes.load(std::memory_order_acquire) != seen_; }
-  // Calls arrived(process) for each that has signed, and left(guest) for each that is struck out. False from the latter: it is to be
-  // told again later. Their process is 0 where its arrival was not told.
+  // Calls arrived(process) for each that has signed, and left(guest) for each that is struck out. Where left returns false, it is
+  // called again later. The guest's process is 0 where arrived was never called for it.
   template <typename Arrived, typename Left>
   void look(const Arrived& arrived, const Left& left) {
     const std::uint64_t changes = book_.changes.load(std::memory_order_acquire);
@@ -117,7 +117,7 @@ class Guests {
   template <typename Left>
   void ended(std::int32_t process, const Left& left) {
     for (std::uint32_t i = 0; i < kMostGuests; ++i) {
-      // One that is struck out has left before: look tells of it.
+      // One that is struck out had left before: look reports it.
       if (book_.lines[i].process.load(std::memory_order_acquire) != static_cast<std::uint64_t>(process)) continue;
       left(guest_of(i));
       free(i);
@@ -125,7 +125,7 @@ class Guests {
   }
 
  private:
-  // One that died inside never leaves.
+  // One that died in the middle of an access never ends it.
   static void close(GuestLine& line) {
     close_gate(line.gate);
     const std::uint64_t process = line.process.load(std::memory_order_relaxed);
@@ -135,7 +135,7 @@ class Guests {
     known_[line] = 0;
     book_.lines[line].uid.store(0, std::memory_order_relaxed);
     book_.lines[line].gate.closed.store(0, std::memory_order_relaxed);
-    book_.lines[line].gate.accesses.store(0, std::memory_order_relaxed); // one that died inside never left
+    book_.lines[line].gate.accesses.store(0, std::memory_order_relaxed); // one that died in an access never ended it
     book_.lines[line].process.store(GuestLine::kFree, std::memory_order_release);
   }
   [[nodiscard]] Guest guest_of(std::uint32_t line) const {

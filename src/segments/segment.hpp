@@ -73,7 +73,7 @@ class Segment {
 };
 
 // Maps the segment of another process of this machine. Fails with `unreachable` when that process is not there, may not be
-// looked at, or has no such segment.
+// accessed, or has no such segment.
 struct SegmentName {
   std::int32_t process = 0;
   std::int32_t descriptor = 0; // in that process

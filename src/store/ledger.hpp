@@ -17,7 +17,7 @@
 namespace heddle::store {
 
 // Where a rank stands. expected -> joined -> left | failed, or expected -> left | failed by word of the launcher; and
-// left -> failed, where the launcher says that its process came to a bad end after all.
+// left -> failed, where the launcher says that its process failed after all.
 // A rank fails by its own word, by breaking the protocol, or because its process has ended. A connection that is lost is no
 // failure: the process may live, and its goodbye may stand unread in the socket.
 enum class Presence : std::uint8_t { expected, joined, left, failed };

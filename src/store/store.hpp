@@ -22,7 +22,7 @@ inline constexpr std::size_t kLargestBlob = 4 << 10;   // of one rank in allgath
 
 using Bytes = std::vector<std::byte>;
 
-// News of a rank that is gone. One that left in good order may turn out to have failed: it then is told of twice.
+// News of a rank that is gone. One that left in good order may turn out to have failed: it is then reported twice.
 struct Notice {
   std::uint32_t rank = 0;
   bool failed = false; // otherwise it left in good order
@@ -66,7 +66,7 @@ class Store {
   // non-blocking receive, no allocation where nothing happened. Also reports what arrived during waiting calls.
   virtual Result<std::size_t> take_notices(std::span<Notice> notices) = 0;
 
-  // From now on take_notices also tells of ranks that left in good order, of those before this call too. Only for who has
+  // From now on take_notices also reports ranks that left in good order, including those before this call. Only for who has
   // reason to ask: at the end of a job everybody leaves, and telling everybody of everybody would be the square of it.
   virtual Result<void> watch_departures() = 0;
 

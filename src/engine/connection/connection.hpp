@@ -70,7 +70,7 @@ struct Connection {
   Port* port = nullptr;
   connection::State state = connection::State::idle;
   bool attached = false;
-  bool absent = false;       // its process is not there; what has become of it is about to be told
+  bool absent = false;       // its process is not there; news of what has become of it will come
   bool parting = false;      // its peer was removed, and may still write here
   bool dead = false;         // its process is gone, not only its word: what it could reach is taken back
   ErrorCode fate{};          // once failed: how, as what is under way with it ends with. See engine/fate.hpp
@@ -107,7 +107,7 @@ struct Connection {
   OperationList waiting;       // sends, in order
   OperationList streams;       // sends whose fragments are being written
   bool pumped = false;         // stands among the connections that have something to write, or are held back
-  bool must_break_off = false; // the connection is lost here, and its peer is to be told
+  bool must_break_off = false; // the connection is lost here, and its peer does not know it yet
 
   // Reading.
   RingBudget::Ring ring;

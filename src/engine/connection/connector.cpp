@@ -13,7 +13,7 @@ using connection::State;
 namespace {
 
 // Calls of progress between two tries for a common slot that another initiator holds: its transaction takes a few. Twice as
-// many after each try in vain, so that hundreds of initiators do not keep a responder's interface busy with their tries.
+// many after each failed try, so that hundreds of initiators do not keep a responder's interface busy with their tries.
 constexpr std::uint32_t kFirstLockRetry = 4;
 constexpr std::uint32_t kLastLockRetry = 256;
 // Slots that own attempts leave free for answers. An answered initiator needs nothing more to go on, so these always come

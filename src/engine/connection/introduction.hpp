@@ -32,9 +32,9 @@ class Introduction {
   static bool prepare_word(Connection& connection);
   // That, ring and endpoint for this side, described in connection.outgoing; false when memory is short.
   bool prepare(Connection& connection);
-  // Reads the peer's side out of connection.slot; false when it makes no sense.
+  // Reads the peer's side out of connection.slot; false when it is malformed.
   bool hear(Connection& connection, SlotBody& told) const;
-  // Readies this side for what the peer told; false when its endpoint cannot be connected to.
+  // Prepares this side for what the peer has said; false when its endpoint cannot be connected to.
   bool adopt(Connection& connection, const SlotBody& told);
   // The words for connection.peer_slot at the peer, with connection.outgoing behind the verb where it has a body.
   [[nodiscard]] ir::Command slot_command(Connection& connection, SlotVerb verb, bool with_body) const;

@@ -44,7 +44,7 @@ enum class Input : std::uint8_t {
   refused,          // the peer cannot connect: no memory
   information,      // the initiator's information is here
   acknowledge,      // the responder's last word is here
-  broken,           // this side cannot go on: what the peer said makes no sense, or memory is short
+  broken,           // this side cannot go on: what the peer said is malformed, or memory is short
   peer_lost,
   ended,   // the engine has ended it, whatever the cause
   to_self, // this process's own ring is at both ends

@@ -32,7 +32,7 @@ void free_common_slot(CommonSlot& common) {
   Memory::store(common.lock, std::uint64_t{0}, std::memory_order_release);
 }
 
-// Before the peer hears of the slot.
+// Before the peer knows of the slot.
 template <typename Memory = base::Processor>
 void clear_slot(CommandSlot& slot) {
   Memory::store(slot.lead, std::uint64_t{0}, std::memory_order_relaxed);

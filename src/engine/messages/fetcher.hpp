@@ -20,7 +20,7 @@ class Fetcher {
   std::size_t progress();
   // A read has ended.
   void read_ended(const ir::Event& event);
-  // The sender has copied what it had claimed. False: the record makes no sense.
+  // The sender has copied what it had claimed. False: the record is malformed.
   bool assist_done(Connection& connection, const AssistDone& done);
   // The peer is gone: its receives end, those with reads under way when these have.
   void peer_lost(Connection& connection);

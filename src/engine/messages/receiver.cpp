@@ -85,7 +85,7 @@ Taken Receiver::asked_to_send_unsolicited(Connection& connection, Lead lead, std
   if (lead.bytes != sizeof request) return Taken::malformed;
   std::memcpy(&request, content, sizeof request);
   if (request.bytes == 0) return Taken::malformed;
-  // One that is too large for all there is would wait for ever: its sender is told. Others wait for what is released.
+  // One that is larger than all there is would wait for ever: it is refused. Others wait for what is released.
   if (engine_.unsolicited.exceeds(request.bytes))
     refuse(connection, request);
   else if (!waiting_.empty() || !fetch_unsolicited(connection, tag, request))

@@ -34,7 +34,7 @@ class Receiver {
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
   // Begins to fetch the first of them, if there is room now. The connection that it comes by, or null.
   Connection* fetch_waiting();
-  // False: it makes no sense.
+  // False: it is malformed.
   bool fragment(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
 
   // Gives a receive a message that has arrived before it. `connection` leads to the message's source.

@@ -29,7 +29,7 @@ class Sender {
   bool pump(Connection& connection, std::size_t& done);
 
   void finished(Connection& connection, const Finish& record);
-  // False: the record makes no sense.
+  // False: the record is malformed.
   bool clear_to_send(Connection& connection, const ClearToSend& record);
   // Every send on the connection ends.
   void peer_lost(Connection& connection);

@@ -62,7 +62,7 @@ bool GrantByRead::ask(Connection& connection) {
 }
 
 void GrantByRead::directory_read(Connection& connection, const ir::Event& event) {
-  // Whatever it says, the grant is on its way: the responder has been told of the read.
+  // Whatever it says, the grant is on its way: the read was announced to the responder.
   if (event.status != ir::Status::ok) feed(connection, grant_by_read::Input::peer_lost);
 }
 

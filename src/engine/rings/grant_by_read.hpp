@@ -3,7 +3,7 @@
 //   initiator                                     responder
 //   idle --start--> awaiting_answer                                  I1  reads its entry of the responder's directory, which
 //                                                                        says that no ring is allocated; waits
-//                                                 told of the read   R1  allocates a ring, puts it into the initiator's
+//                                                 read announced     R1  allocates a ring, puts it into the initiator's
 //                                                                        command slot, announced, and starts I1 itself if
 //                                                                        it has not: control records go the other way
 //   awaiting_answer --grant--> connected                             I2  initialises its producer and consumer pointers

@@ -1,5 +1,5 @@
 // Who gets a ring: memory for rings is bounded, and given first come, first served. The last ring that fits is kept back as
-// the shared one, one for each translator; who comes after the exclusive ones are gone shares it.
+// the shared one, one for each translator; peers that come after the exclusive ones are gone share it.
 #pragma once
 
 #include "engine/rings/ring.hpp"

@@ -41,10 +41,10 @@ class OwnAreaTable {
 
   // A peer wants a key.
   void asked(Connection& connection, const AreaAsk& ask);
-  // A peer sends pieces of a push. ok: they are in place; otherwise nothing has changed. None: it makes no sense.
+  // A peer sends pieces of a push. ok: they are in place; otherwise nothing has changed. None: it is malformed.
   std::optional<ErrorCode> scatter(const Connection& connection, const AreaScatter& head,
                                    std::span<const std::byte> runs);
-  // A peer says that a push of its has landed.
+  // A peer says that its push has landed.
   void signalled(Connection& connection, const AreaSignal& signal);
 
  private:
@@ -52,7 +52,7 @@ class OwnAreaTable {
   // Opens the memory on every port that has no place for it yet.
   Result<void> open_on_ports(OwnArea& area, std::size_t except);
   void shut(OwnArea& area);
-  // The area that a peer writes to with a key; null: it is closed, the key is another one's, or it is no area to be written to.
+  // The area that a peer writes to with a key; null: it is closed, the key is not its own, or it is not an area to be written to.
   [[nodiscard]] const OwnArea* opened_by(const Connection& connection, std::uint64_t id, std::uint64_t key);
   [[nodiscard]] std::size_t port_of(const Connection& connection) const;
 

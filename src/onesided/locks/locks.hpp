@@ -32,7 +32,7 @@ class BasicLocks final : private RecoveryHost {
   void command_ended(const ir::Event& event);
   // A record says that a ticket is served.
   void passed(const LockPassed& record);
-  // The lock is gone: whoever waits here hears of it.
+  // The lock is gone: calls that wait for it here end.
   void lost(KnownArea& area, ErrorCode code);
   // A process has died: whoever waits looks whether that concerns it.
   void peer_failed();

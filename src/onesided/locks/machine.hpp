@@ -71,7 +71,7 @@ enum class Effect : std::uint8_t {
   leave,          // the lock is given back
   end_busy,       // the call ends with lock_busy
   refuse,         // the call ends with bad_argument
-  give_up,        // whoever waits hears of it
+  give_up,        // the call that waits ends
   violation,      // an answer to nothing that was asked: it is left alone
 };
 

@@ -158,7 +158,7 @@ void BasicRecovery<Memory>::pass_over(KnownArea& area) {
   LockSeat& seat = area.seat;
   // Only if nothing has changed since the reading.
   std::uint64_t after = seat.word + LockState::serve_next(LockState::unpack(seat.word).serving);
-  if (takes_over(seat)) { // in one step with the next ticket, so that nobody finds the lock free and hears of no death
+  if (takes_over(seat)) { // in one step with the next ticket, so that nobody finds the lock free and misses the death
     words_.set_trying(area, true);
     after += LockState::kTakeTicket;
   }

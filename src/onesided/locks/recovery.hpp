@@ -20,7 +20,7 @@ class RecoveryHost {
   virtual ~RecoveryHost() = default;
   // What has come of it, for the lock's machine: served, free or busy.
   virtual void feed(KnownArea& area, lock::Input input, std::uint64_t word = 0) = 0;
-  // The ticket is served now: its owner is to hear of it.
+  // The ticket is served now: its owner must be told.
   virtual void tell_next(KnownArea& area, std::uint32_t ticket, std::uint64_t claim) = 0;
 };
 

@@ -31,12 +31,12 @@ class Relays {
   // All are prepared, of one push, and suit.
   void start(std::span<Transfer* const> receivers);
 
-  // What has arrived. False: it makes no sense.
+  // What has arrived. False: it is malformed.
   bool record(std::span<const std::byte> content);
   bool answered(const Connection& connection, const AreaRelayed& answer);
   void peer_lost(const Connection& connection);
 
-  // True: it is written, or can never be, and the origin is told. False: it waits for room or for a connection.
+  // True: it is written, or can never be, and the origin knows that. False: it waits for room or for a connection.
   bool write(const base::BackedVector<std::byte>& message);
   // Sends directly what others did not, or ends it.
   void make_up_for(const Missed& missed);

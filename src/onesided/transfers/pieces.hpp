@@ -17,7 +17,7 @@ struct Piece {
   std::uint64_t bytes = 0;
 };
 
-// How far the selection reaches beyond the operation's offset in the area; none: it makes no sense with that much data.
+// How far the selection reaches beyond the operation's offset in the area; none: it does not fit that much data.
 // More than any area has where the sum would wrap.
 std::optional<std::uint64_t> extent(const Selection& selection, std::uint64_t bytes);
 

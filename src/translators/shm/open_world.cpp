@@ -17,7 +17,7 @@ constexpr std::uint64_t kLookInterval = 1'000'000; // ns
 // And once in so many of these, hosts that have left without having been guests: seldom enough for thousands of them.
 constexpr std::uint64_t kLooksPerRound = 16;
 
-// None where the header says what cannot be.
+// None where the header is invalid.
 GuestBook* book_in(const Mapping& segment) {
   const std::uint64_t offset = segment.header().guests;
   const bool sound = offset != 0 && offset % alignof(GuestBook) == 0 && offset <= segment.bytes() &&
@@ -68,7 +68,7 @@ void Shm::sign_out(Attached& peer) {
   wake_if_asleep(peer);
 }
 
-// Those that this process has never attached would hear of its end only when they look for something else.
+// Those that this process has never attached would notice its end only when they look for something else.
 void Shm::nudge(const segments::SegmentName& guest) {
   const auto mapping = segments::map_segment(guest);
   GuestBook* book = mapping ? book_in(*mapping) : nullptr;
@@ -131,7 +131,7 @@ void Shm::look_for_deaths() {
       peer->gone =
           tell_end(has_left(*peer) ? ir::EventKind::peer_left : ir::EventKind::peer_failed, ir::Peer{rank}, {});
     }
-    look_at_guests(); // who had left before it ended is told as that
+    look_at_guests(); // a guest that had left before its process ended is reported as left
     guests_->ended(ended.front(), [this](const segments::Guest& guest) {
       if (guest.process != 0) watch_.forget(guest.process);
       if (guest.uid != 0) tell_end(ir::EventKind::peer_failed, ir::kByUid, guest);

@@ -84,7 +84,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
     AccessGate* gate = nullptr; // to its private memory
     GuestBook* book = nullptr;  // that this process has signed
     bool cross_memory = false;
-    bool gone = false;        // told
+    bool gone = false;        // and reported
     bool written = false;     // it has been put something, and may use what that says
     std::uint32_t number = 0; // by which the peer's tables know this process: its rank, or its line in the guest book
     PeerAreas areas;
