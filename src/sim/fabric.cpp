@@ -219,14 +219,14 @@ Result<void> check_tables(const Fabric& fabric, const Wiring& wiring) {
 
 namespace {
 
-Error no_way(const Fabric& fabric, End from, const Heading& heading, const std::string& why) {
+Error no_path(const Fabric& fabric, End from, const Heading& heading, const std::string& why) {
   std::string fact =
       fabric.name_of_node(heading.node) + " cannot be reached from " + fabric.name_of_node(from.index) + ": " + why;
   return {.code = ErrorCode::unreachable, .fact = std::move(fact)};
 }
 
-// A way longer than this many switches can only be a loop.
-std::size_t longest_way(const Fabric& fabric) {
+// A path longer than this many switches can only be a loop.
+std::size_t longest_path(const Fabric& fabric) {
   return fabric.switches.size() + 1;
 }
 
@@ -243,15 +243,16 @@ Result<std::vector<std::uint32_t>> path(const Fabric& fabric, const Wiring& wiri
       hop.port = fabric.tables.port(at, heading.lid);
     }
     if (hop.port >= wiring.ports_of(at) || wiring.link_at(at, hop.port) == kNone) {
-      return std::unexpected(no_way(fabric, from, heading, fabric.name_of_switch(at) + " knows no path"));
+      return std::unexpected(no_path(fabric, from, heading, fabric.name_of_switch(at) + " knows no path"));
     }
-    if (links.size() > longest_way(fabric)) return std::unexpected(no_way(fabric, from, heading, "the path is a loop"));
+    if (links.size() > longest_path(fabric))
+      return std::unexpected(no_path(fabric, from, heading, "the path is a loop"));
     links.push_back(wiring.link_at(at, hop.port));
     heading.lane = static_cast<std::uint16_t>(hop.lane);
   }
   if (fabric.links[links.back()].to.index == heading.node) return links;
   const std::string end = fabric.name_of(fabric.links[links.back()].to);
-  return std::unexpected(no_way(fabric, from, heading, "the path ends at " + end));
+  return std::unexpected(no_path(fabric, from, heading, "the path ends at " + end));
 }
 
 Result<std::vector<std::uint32_t>> path_by_ports(const Fabric& fabric, const Wiring& wiring, End from,
@@ -261,17 +262,17 @@ Result<std::vector<std::uint32_t>> path_by_ports(const Fabric& fabric, const Wir
   for (const std::uint16_t port : ports) {
     const End& here = fabric.links[links.back()].to;
     if (here.kind != End::Kind::switch_) {
-      return std::unexpected(no_way(fabric, from, heading, "the route goes on after " + fabric.name_of(here)));
+      return std::unexpected(no_path(fabric, from, heading, "the route goes on after " + fabric.name_of(here)));
     }
     if (port >= wiring.ports_of(here.index) || wiring.link_at(here.index, port) == kNone) {
       return std::unexpected(
-          no_way(fabric, from, heading, "no link leaves " + fabric.name_of(switch_end(here.index, port))));
+          no_path(fabric, from, heading, "no link leaves " + fabric.name_of(switch_end(here.index, port))));
     }
     links.push_back(wiring.link_at(here.index, port));
   }
   const End& end = fabric.links[links.back()].to;
   if (end.kind == End::Kind::node && end.index == target) return links;
-  return std::unexpected(no_way(fabric, from, heading, "the route ends at " + fabric.name_of(end)));
+  return std::unexpected(no_path(fabric, from, heading, "the route ends at " + fabric.name_of(end)));
 }
 
 } // namespace heddle::sim
