@@ -132,7 +132,7 @@ Shm::~Shm() {
   segments::admit_no_visit(segment_.mapping().header().gate);
   if (guests_) {
     guests_->turn_all_away();
-    for (const SegmentName& guest : guests_->segments()) nudge(guest);
+    guests_->each_segment([](const SegmentName& guest) { nudge(guest); });
   }
   for (const auto& peer : attached_)
     if (peer != nullptr) depart(*peer);

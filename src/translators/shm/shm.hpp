@@ -107,6 +107,8 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   // False: there is no memory for the event now.
   bool tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest);
   void look_at_guests();
+  // False: there is no memory for it now.
+  bool try_to_watch(std::int32_t process);
   void look_at_hosts();
   static void nudge(const segments::SegmentName& guest);
   static bool has_left(const Attached& peer);
