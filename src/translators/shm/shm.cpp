@@ -288,9 +288,12 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
   made->cross_memory = capabilities_.reads_any_memory && refusal == 0;
   // One that has left or died is no refusal: others tell of that.
   if (refusal != 0 && refusal != ESRCH && visit.allowed() && !told_refusal_) {
-    told_refusal_ = true;
-    log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
-                 ": large messages from it are copied through the rings");
+    try {
+      log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
+                   ": large messages from it are copied through the rings");
+      told_refusal_ = true;
+    } catch (const std::bad_alloc&) { // the next peer will do
+    }
   }
   return made;
 }
