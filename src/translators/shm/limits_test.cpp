@@ -1,6 +1,6 @@
 // What shared memory says where the system's limits are too small. Each in a child, since limits cannot be taken back.
 #include "translators/contract/network.hpp"
-#include "translators/shm/forked_test.hpp"
+#include "translators/forked_test.hpp"
 #include "translators/shm/shm.hpp"
 
 #include <gtest/gtest.h>
