@@ -307,6 +307,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] std::vector<Context::Figure> figures() const;
   [[nodiscard]] std::uint32_t rank() const { return state_.rank; }
   [[nodiscard]] std::uint32_t size() const { return state_.book.size(); }
+  [[nodiscard]] Uid uid(std::uint32_t rank) const { return state_.book.uid(rank); }
   [[nodiscard]] const Contact& contact(std::uint32_t rank) const { return contacts_[rank]; }
 
  private:

@@ -1,7 +1,9 @@
 // Contexts that are opened and closed, peers that are added, removed, and added again, while messages of all sizes are under way: in
-// any order. Whatever arrives is whole, from whom it says and in order; every operation ends; nothing is kept at the end.
+// any order. Whatever arrives is whole, from whom it says and in order; every operation ends; who has left is told once, to those who
+// had it as a peer; nothing is kept at the end.
 // TEST_SEED=N runs one seed, LONG_TESTS=1 many.
 #include "api/access.hpp"
+#include "tests/open_world/ledger.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -42,10 +44,12 @@ class Member {
  public:
   static constexpr std::size_t kLargest = 600'000;
 
-  Member(std::uint64_t number, std::uint64_t uid, const Options& options)
+  Member(std::uint64_t number, std::uint64_t uid, const Options& options, Ledger& ledger)
       : number_(number),
+        ledger_(ledger),
         ring_bytes_(*options.ring_bytes),
         context_(ContextAccess::make(std::move(*ContextAccess::State::open(options, uid)))) {
+    ledger_.opened(number, uid);
     for (int i = 0; i < 4; ++i) post();
   }
 
@@ -59,8 +63,11 @@ class Member {
     peers_.insert(static_cast<std::uint32_t>(*rank));
   }
   void remove(std::uint32_t rank) {
+    while (hear_of_ends()) { // of what has happened before, it is told
+    }
     peers_.erase(rank);
     removed_.insert(rank); // what had arrived can still be received
+    ledger_.removed(number_, rank, who_is(rank));
     ASSERT_TRUE(context_.remove_peer(Rank{rank}));
   }
   void send(std::uint32_t rank, std::size_t bytes) {
@@ -80,13 +87,7 @@ class Member {
 
   // Looks at what has ended.
   void poll() {
-    std::array<Event, 8> events;
-    const std::size_t count = context_.poll(events);
-    for (const Event& event : std::span(events).first(count)) {
-      ASSERT_EQ(event.kind, Event::Kind::peer_left);
-      const auto rank = static_cast<std::uint32_t>(event.completion.peer);
-      EXPECT_TRUE(left_.insert(rank).second) << "told twice";
-    }
+    hear_of_ends();
     std::erase_if(out_, [this](const Outgoing& message) {
       const auto ended = context_.test(message.request);
       EXPECT_TRUE(!ended || ended->code == ErrorCode::ok || is_end(ended->code)) << to_string(ended->code);
@@ -104,6 +105,19 @@ class Member {
   }
 
   [[nodiscard]] bool rests() const { return out_.empty(); }
+  // Ranks of which it should have been told that they have left: of all who have closed, and of those it has heard from, who have
+  // removed it since.
+  [[nodiscard]] std::string untold() {
+    std::string ranks;
+    for (std::uint32_t rank = 1; rank < context_.size(); ++rank) {
+      if (left_.contains(rank) || removed_.contains(rank)) continue;
+      const auto heard = heard_.find(rank);
+      const bool removed = heard != heard_.end() &&
+                           ledger_.has_removed(heard->second.sender, static_cast<std::uint32_t>(heard->second.rank));
+      if (removed || ledger_.has_closed(who_is(rank))) ranks += " " + std::to_string(rank);
+    }
+    return ranks;
+  }
   void expect_no_gaps() const {
     for (const std::uint32_t rank : gaps_)
       EXPECT_TRUE(left_.contains(rank) || removed_.contains(rank)) << "a message of rank " << rank << " is lost";
@@ -119,6 +133,21 @@ class Member {
   [[nodiscard]] std::uint64_t shared_ring() const { return ring_bytes_; }
 
  private:
+  std::uint64_t who_is(std::uint32_t rank) {
+    return ledger_.number_of(ContextAccess::state(context_).engine().uid(rank));
+  }
+  bool hear_of_ends() {
+    std::array<Event, 8> events;
+    const std::size_t count = context_.poll(events);
+    for (const Event& event : std::span(events).first(count)) {
+      EXPECT_EQ(event.kind, Event::Kind::peer_left);
+      const auto rank = static_cast<std::uint32_t>(event.completion.peer);
+      EXPECT_TRUE(left_.insert(rank).second) << "told twice of rank " << rank;
+      EXPECT_FALSE(removed_.contains(rank)) << "told of rank " << rank << ", which it had removed";
+      EXPECT_TRUE(ledger_.told(number_, who_is(rank))) << "rank " << rank << " has not left";
+    }
+    return count > 0;
+  }
   static std::byte filling(const Head& head, std::size_t i) {
     return static_cast<std::byte>(head.sender * 31 + head.sequence * 7 + i);
   }
@@ -156,6 +185,7 @@ class Member {
   }
 
   std::uint64_t number_;
+  Ledger& ledger_;
   std::uint64_t ring_bytes_;
   std::set<std::uint32_t> peers_;
   std::set<std::uint32_t> left_;
@@ -220,10 +250,16 @@ class OpenRun {
   std::uint32_t peer_of(const Member& member) {
     return *std::next(member.peers().begin(), static_cast<std::ptrdiff_t>(below(member.peers().size())));
   }
-  void open() { members_.push_back(std::make_unique<Member>(next_++, 1 + below(1U << 30U), options_)); }
+  void open() {
+    std::uint64_t uid = 0;
+    do uid = 1 + below(1U << 30U);
+    while (!ledger_.is_free(uid));
+    members_.push_back(std::make_unique<Member>(next_++, uid, options_, ledger_));
+  }
   void close() {
     const auto at = members_.begin() + static_cast<std::ptrdiff_t>(below(members_.size()));
     received_ += (*at)->received();
+    ledger_.closed((*at)->number());
     members_.erase(at);
   }
   // All sends end while everybody polls; then all peers are removed, and nothing is kept.
@@ -236,6 +272,7 @@ class OpenRun {
       return false;
     };
     EXPECT_TRUE(all([](const auto& member) { return member->rests(); })) << waiting();
+    EXPECT_TRUE(all([](const auto& member) { return member->untold().empty(); })) << waiting();
     for (const auto& member : members_) member->expect_no_gaps();
     for (const auto& member : members_)
       while (!member->peers().empty()) member->remove(*member->peers().begin());
@@ -247,12 +284,13 @@ class OpenRun {
     std::string text;
     for (const auto& member : members_)
       text += std::to_string(member->number()) + ": " + member->context().waiting_for() + " rings " +
-              std::to_string(member->figure("ring memory bytes")) + "\n";
+              std::to_string(member->figure("ring memory bytes")) + " untold" + member->untold() + "\n";
     return text;
   }
 
   std::mt19937_64 dice_;
   Options options_;
+  Ledger ledger_;
   std::vector<std::unique_ptr<Member>> members_;
   std::uint64_t next_ = 1;
   std::uint64_t received_ = 0;
