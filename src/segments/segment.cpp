@@ -201,6 +201,18 @@ bool has_ended(std::int32_t process) {
   return ::read(file.number(), &first, 1) != 1 || first == '0';
 }
 
+bool is_stopped(std::int32_t process) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/stat", process);
+  const base::Descriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> text{};
+  const ssize_t bytes = file.open() ? ::read(file.number(), text.data(), text.size()) : 0;
+  // "NUMBER (NAME) STATE ...", and a name may hold anything.
+  const std::string_view read(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  const std::size_t name = read.rfind(") ");
+  return name != std::string_view::npos && name + 2 < read.size() && (read[name + 2] == 'T' || read[name + 2] == 't');
+}
+
 void wait_for_visitors(VisitGate& gate) {
   admit_no_visit(gate);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);

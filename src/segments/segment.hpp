@@ -83,5 +83,7 @@ Result<Mapping> map_segment(const SegmentName& name);
 
 // Whether the process has no memory any more: it has ended, or is about to. Its parent may not have seen it yet.
 bool has_ended(std::int32_t process);
+// Whether it is stopped now, by a signal or a debugger.
+bool is_stopped(std::int32_t process);
 
 } // namespace heddle::segments

@@ -217,8 +217,8 @@ Result<ir::RemotePlace> Shm::expose_area(std::span<std::byte> memory) {
   return ir::RemotePlace{.key = ir::MemoryKey{made->key}, .offset = 0};
 }
 
-void Shm::close_area(const ir::RemotePlace& place) {
-  own_areas().close(static_cast<std::uint64_t>(place.key));
+Result<void> Shm::close_area(const ir::RemotePlace& place) {
+  return own_areas().close(static_cast<std::uint64_t>(place.key));
 }
 
 void Shm::release_area(const ir::ExposedMemory& memory) {

@@ -55,7 +55,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   void withdraw(const ir::RemotePlace&) override {}
   Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override;
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
-  void close_area(const ir::RemotePlace& place) override;
+  [[nodiscard]] Result<void> close_area(const ir::RemotePlace& place) override;
   void release_area(const ir::ExposedMemory& memory) override;
   [[nodiscard]] ir::DirectArea direct_area(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
   void leave_area(ir::Peer peer, const ir::RemotePlace& place) override;
