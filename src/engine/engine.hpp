@@ -49,7 +49,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void set_contacts(std::vector<Contact> contacts, Uid first = 1);
 
   // An open world (peers.cpp): peers come and go. Whoever asks for a connection is given a rank.
-  void accept_strangers() { open_ = true; }
+  void accept_strangers() {
+    open_ = true;
+    state_.ranks_agree = false;
+  }
   // A rank for that process, or the one that it has. Fails where it cannot be reached.
   Result<std::uint32_t> add_peer(Uid uid, const Contact& contact);
   // What is under way with it ends with `cancelled`; the rank is never given again.
