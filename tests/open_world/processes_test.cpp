@@ -1,8 +1,5 @@
 // An open world of processes that share no launcher and no store: the server's name goes to its clients through a pipe, and they talk,
 // leave, or are killed at any instant. The server, who lives, is told of each end once, and serves the rest and those who come later.
-#include "job/contact_name.hpp"
-#include "segments/segment.hpp"
-
 #include <heddle/heddle.hpp>
 
 #include <gtest/gtest.h>
@@ -18,7 +15,6 @@
 #include <cstring>
 #include <list>
 #include <map>
-#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -257,26 +253,6 @@ TEST(OpenProcesses, AreTakenForTheirProcessNotForItsNumber) {
     ::close(ends[1]);
     return *Name::from_bytes(bytes);
   }();
-  const auto added = server.context().add_peer(gone);
-  ASSERT_FALSE(added);
-  EXPECT_EQ(added.error().code, ErrorCode::unreachable) << added.error().message();
-}
-
-// A process with the number of the one that is gone, whose segment has the same descriptor: here it is the same process.
-TEST(OpenProcesses, AreTakenForTheirSegmentNotForItsDescriptor) {
-  Server server;
-  const auto segment_of = [](const Name& name) {
-    segments::SegmentName segment; // with which an address of shared memory begins
-    std::memcpy(&segment, job::ContactName::decode(name).address.data(), sizeof segment);
-    return segment;
-  };
-  std::optional<Context> first = std::move(*Context::open());
-  const Name gone = *first->name();
-  first.reset();
-  const auto second = Context::open();
-  ASSERT_TRUE(second);
-  ASSERT_EQ(segment_of(*second->name()).process, segment_of(gone).process);
-  ASSERT_EQ(segment_of(*second->name()).descriptor, segment_of(gone).descriptor);
   const auto added = server.context().add_peer(gone);
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().code, ErrorCode::unreachable) << added.error().message();

@@ -19,7 +19,7 @@ struct OwnArea {
   std::vector<bool> atomics;           // by port
   std::size_t allocated_at = 0;        // port whose translator gave the memory
   bool allocated = false;
-  bool closing = false; // nobody's any more, but somebody may still be in the middle of an access
+  bool closing = false;            // nobody's any more, but somebody may still be in the middle of an access
   std::set<std::uint32_t> granted; // ranks that have a key
 };
 
