@@ -3,14 +3,13 @@
 #include "tests/memory/failing_new.hpp"
 
 #include "base/reserve.hpp"
+#include "tests/memory/holdings.hpp"
 
 #include <heddle/heddle.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,28 +24,6 @@ constexpr std::uint64_t kMostOfACall = 2000;
 
 Options small_world() {
   return {.ring_bytes = 4096, .ring_memory = 64 << 10};
-}
-
-// What a process has of the system.
-struct Holdings {
-  std::int64_t blocks = 0;
-  std::ptrdiff_t descriptors = 0;
-  std::ptrdiff_t mappings = 0;
-  friend bool operator==(const Holdings&, const Holdings&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Holdings& all) {
-    return out << all.blocks << " blocks, " << all.descriptors << " descriptors, " << all.mappings << " segments";
-  }
-};
-Holdings holdings() {
-  Holdings all;
-  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++all.descriptors;
-  {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);)
-      if (line.find("memfd:") != std::string::npos) ++all.mappings;
-  }
-  all.blocks = blocks_in_use;
-  return all;
 }
 
 class OpenMemory : public testing::Test {
