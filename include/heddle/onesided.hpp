@@ -167,7 +167,8 @@ class OneSided {
   // Atomics on it are not possible over shared memory.
   [[nodiscard]] Result<void> expose(AreaId id, Memory memory, const Access& access = {});
   // From its return on no peer's operation touches the memory; those under way end at their initiators with revoked_area.
-  // Memory of allocate is gone. Waits for copies that are just being made, nothing else. Fails on an id not in use.
+  // Memory of allocate is gone. Waits for copies that are just being made, nothing else. Fails on an id not in use, and with
+  // timed_out where a process is stopped in the middle of a copy: no other begins one, but the area is to be closed again.
   [[nodiscard]] Result<void> close(AreaId id);
 
   // --- Moving data. The memory stays unchanged, or untouched, until the tracker has ended. ---

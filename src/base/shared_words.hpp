@@ -74,6 +74,11 @@ struct Processor {
                                                       std::memory_order order, Here = Here::current()) {
     return std::atomic_ref(word).compare_exchange_strong(expected, value, order);
   }
+  [[gnu::always_inline]] static bool compare_exchange(std::atomic<std::uint64_t>& word, std::uint64_t& expected,
+                                                      std::uint64_t value, std::memory_order order,
+                                                      Here = Here::current()) {
+    return word.compare_exchange_strong(expected, value, order);
+  }
 
   [[gnu::always_inline]] static void fence(std::memory_order order, Here = Here::current()) {
     std::atomic_thread_fence(order);

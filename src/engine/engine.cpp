@@ -71,7 +71,14 @@ Connection* Engine::connection_to(std::uint32_t rank) {
   if (rank >= state_.book.size()) return nullptr;
   if (connections_[rank] != nullptr) return connections_[rank];
   Connection& made = make_connection(rank);
-  auto area = made.queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
+  Result<ir::RemotePlace> area;
+  try {
+    area = made.queue().translator().attach(ir::Peer{rank}, contacts_[rank].address);
+  } catch (const std::bad_alloc&) { // the next call may find some
+    connections_[rank] = nullptr;
+    owned_connections_.pop_back();
+    throw;
+  }
   if (area) {
     made.attached = true;
     made.peer_area = *area;

@@ -49,7 +49,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void set_contacts(std::vector<Contact> contacts, Uid first = 1);
 
   // An open world (peers.cpp): peers come and go. Whoever asks for a connection is given a rank.
-  void enter_open_world() { open_ = true; }
+  void enter_open_world() {
+    open_ = true;
+    state_.ranks_agree = false;
+  }
   // A rank for that process, or the one that it has. Fails where it cannot be reached.
   Result<std::uint32_t> add_peer(Uid uid, const Contact& contact);
   // What is under way with it ends with `cancelled`; the rank is never given again.
@@ -307,6 +310,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] std::vector<Context::Figure> figures() const;
   [[nodiscard]] std::uint32_t rank() const { return state_.rank; }
   [[nodiscard]] std::uint32_t size() const { return state_.book.size(); }
+  [[nodiscard]] Uid uid(std::uint32_t rank) const { return state_.book.uid(rank); }
   [[nodiscard]] const Contact& contact(std::uint32_t rank) const { return contacts_[rank]; }
 
  private:

@@ -46,6 +46,7 @@ class EngineState {
 
   const std::uint32_t rank;
   Book book;
+  bool ranks_agree = true; // with those of other processes: not in an open world
   const Limits limits;
   RingBudget rings;
   base::FlightRecorder& recorder;

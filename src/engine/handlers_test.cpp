@@ -48,6 +48,24 @@ TEST(Handlers, ARecordGoesToItsKindsRow) {
   EXPECT_EQ(handlers.take(connection, record.lead, record.bytes.data()), Taken::later);
 }
 
+TEST(Handlers, ARecordThatBeginsSomethingIsTakenWhileThereIsMemory) {
+  Handlers handlers;
+  Taker taker;
+  Connection connection;
+  handlers.set(RecordKind::eager, record_row(taker, Begins::yes, kTake));
+  handlers.set(RecordKind::finish,
+               body_row<Finish>(taker, Begins::yes, [](Taker& self, Connection&, const Finish& body) {
+                 self.seen = body.sender;
+                 return true;
+               }));
+  const Written record(RecordKind::eager, 7);
+  EXPECT_EQ(handlers.take(connection, record.lead, record.bytes.data()), Taken::yes);
+  EXPECT_EQ(taker.seen, 7U);
+  const Written body(RecordKind::finish, 0, 8);
+  EXPECT_EQ(handlers.take(connection, body.lead, body.bytes.data()), Taken::yes);
+  EXPECT_EQ(taker.seen, 8U);
+}
+
 TEST(Handlers, ARecordThatNobodyTakesMakesNoSense) {
   Handlers handlers;
   Connection connection;
@@ -105,6 +123,61 @@ TEST(Handlers, ACommandGoesToItsKindsRowAndAnUnknownOneToNobody) {
   EXPECT_TRUE(handlers.ended(nullptr, {.cookie = make_cookie(CookieKind::claim, 6)}));
   EXPECT_TRUE(handlers.ended(nullptr, {.cookie = ~std::uint64_t{0}}));
   EXPECT_EQ(taker.seen, 5U);
+}
+
+TEST(Handlers, OneThatIsTakenOutLeavesTheRowsOfOthers) {
+  Handlers handlers;
+  Taker gone;
+  Taker stays;
+  constexpr auto kEnded = [](Taker& self, Connection*, const ir::Event& event) {
+    self.seen = cookie_number(event.cookie);
+    return false;
+  };
+  handlers.set(CookieKind::read, command_row(gone, kEnded));
+  handlers.set(CookieKind::claim, command_row(stays, kEnded));
+  handlers.remove(&gone);
+  EXPECT_TRUE(handlers.ended(nullptr, {.cookie = make_cookie(CookieKind::read, 5)})) << "nobody's";
+  EXPECT_EQ(gone.seen, 0U);
+  EXPECT_FALSE(handlers.ended(nullptr, {.cookie = make_cookie(CookieKind::claim, 6)}));
+  EXPECT_EQ(stays.seen, 6U);
+}
+
+struct Idle final : Protocol {
+  std::size_t progress() override { return 0; }
+  [[nodiscard]] bool tries_again() const override { return false; }
+  [[nodiscard]] std::string waiting_for() override { return {}; }
+};
+
+TEST(Handlers, ProtocolsStandThereUntilTheyAreTakenOut) {
+  Handlers handlers;
+  Idle first;
+  Idle second;
+  const bool busy = true;
+  const bool resting = false;
+  handlers.add(first, busy);
+  handlers.add(second, resting);
+  ASSERT_EQ(handlers.protocols().size(), 2U);
+  EXPECT_EQ(handlers.protocols()[0].protocol, &first);
+  EXPECT_EQ(handlers.protocols()[1].busy, &resting);
+  handlers.remove(first);
+  ASSERT_EQ(handlers.protocols().size(), 1U);
+  EXPECT_EQ(handlers.protocols()[0].protocol, &second);
+}
+
+TEST(Handlers, WhatStandsForARemovedPeerIsToldAlong) {
+  Handlers handlers;
+  Taker taker;
+  handlers.tell_of_ends(end_row(taker, [](Taker& self, Connection& connection, PeerEnd end) {
+    EXPECT_EQ(end.how, End::removed);
+    EXPECT_TRUE(end.is_first());
+    self.seen = connection.rank * 100 + end.instead->rank;
+  }));
+  Connection connection;
+  Connection instead;
+  connection.rank = 4;
+  instead.rank = 9;
+  handlers.tell(connection, {.how = End::removed, .instead = &instead});
+  EXPECT_EQ(taker.seen, 409U);
 }
 
 struct Listener {

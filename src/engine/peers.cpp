@@ -162,14 +162,19 @@ void Engine::let_go(Connection& connection, End how) {
   Connection& next = *connections_[*again];
   postponed_.erase(again);
   next.absent = false;
-  auto area = next.queue().translator().attach(ir::Peer{next.rank}, contacts_[next.rank].address);
-  if (!area) {
-    unreachable_.emplace(next.rank, std::move(area.error()));
-    fail(next, how); // it has gone meanwhile
+  try {
+    auto area = next.queue().translator().attach(ir::Peer{next.rank}, contacts_[next.rank].address);
+    if (!area) {
+      unreachable_.emplace(next.rank, std::move(area.error()));
+      fail(next, how); // it has gone meanwhile
+      return;
+    }
+    next.attached = true;
+    next.peer_area = *area;
+  } catch (const std::bad_alloc&) { // whoever called is about something else, and has no use for that
+    lost(next, "there was no memory to attach it");
     return;
   }
-  next.attached = true;
-  next.peer_area = *area;
   if (has_words(next)) open(next);
 }
 

@@ -45,7 +45,9 @@ class Areas {
   virtual Result<ExposedMemory> allocate_area(std::size_t bytes) = 0;
   virtual Result<RemotePlace> expose_area(std::span<std::byte> memory) = 0;
   // Ends the key: when this returns, no command with it touches the memory, nor will. May wait for copies just being made.
-  virtual void close_area(const RemotePlace& place) = 0;
+  // timed_out: a process in the middle of one does not go on. Then the key has ended, but the memory is still that process's to
+  // touch, until this has been called again and has succeeded.
+  [[nodiscard]] virtual Result<void> close_area(const RemotePlace& place) = 0;
   // Gives closed memory of allocate_area back.
   virtual void release_area(const ExposedMemory& memory) = 0;
 };

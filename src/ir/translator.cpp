@@ -12,11 +12,10 @@ Result<RemotePlace> expose_area(Translator& translator, std::span<std::byte> mem
   return areas != nullptr ? areas->expose_area(memory) : translator.expose(memory);
 }
 
-void close_area(Translator& translator, const RemotePlace& place) {
-  if (Areas* areas = translator.facets().areas)
-    areas->close_area(place);
-  else
-    translator.withdraw(place);
+Result<void> close_area(Translator& translator, const RemotePlace& place) {
+  if (Areas* areas = translator.facets().areas) return areas->close_area(place);
+  translator.withdraw(place);
+  return {};
 }
 
 void release_area(Translator& translator, const ExposedMemory& memory) {

@@ -68,7 +68,7 @@ class Translator {
 // Where the network may have the facet or not: communication areas,
 Result<ExposedMemory> allocate_area(Translator& translator, std::size_t bytes);
 Result<RemotePlace> expose_area(Translator& translator, std::span<std::byte> memory);
-void close_area(Translator& translator, const RemotePlace& place);
+[[nodiscard]] Result<void> close_area(Translator& translator, const RemotePlace& place);
 void release_area(Translator& translator, const ExposedMemory& memory);
 // and what a pattern is planned with: without the facet one path to each peer, and nothing known of links.
 Resources resources_of(Translator& translator);

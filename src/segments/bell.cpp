@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cerrno>
-#include <string>
+#include <cstdio>
 
 namespace heddle::segments {
 
@@ -35,9 +35,10 @@ void Bell::quiet() const {
 
 void PeerBell::ring(std::int32_t process, const BellName& name) {
   if (!writing_.open()) {
-    const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(name.descriptor);
+    std::array<char, 64> path{}; // no memory is needed, since none may be left
+    std::snprintf(path.data(), path.size(), "/proc/%d/fd/%d", process, name.descriptor);
     // For reading, too: ringing when the owner has gone is no broken pipe then.
-    base::Descriptor found(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    base::Descriptor found(::open(path.data(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     struct stat status{};
     // The number may be another file's by now.
     if (!found.open() || ::fstat(found.number(), &status) != 0 || !S_ISFIFO(status.st_mode) ||

@@ -10,10 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -129,9 +132,10 @@ Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
       give_back_memory(file_.number(), offset, needed);
       return std::unexpected(no_memory(needed));
     }
-    free_.erase(place);
-    if (available > needed) free_[offset + needed] = available - needed;
-    used_[offset] = needed;
+    if (available > needed) free_.emplace(offset + needed, available - needed); // the one step that takes memory
+    auto taken = free_.extract(place);
+    taken.mapped() = needed;
+    used_.insert(std::move(taken));
     std::memset(mapping_.data() + offset, 0, needed);
     return offset;
   }
@@ -142,10 +146,9 @@ Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
 }
 
 void Segment::deallocate(std::uint64_t offset) {
-  const auto used = used_.find(offset);
-  if (used == used_.end()) return;
-  auto freed = free_.emplace(offset, used->second).first;
-  used_.erase(used);
+  auto used = used_.extract(offset);
+  if (used.empty()) return;
+  auto freed = free_.insert(std::move(used)).position; // needs no memory
   const auto next = std::next(freed);
   if (next != free_.end() && freed->first + freed->second == next->first) {
     freed->second += next->second;
@@ -189,12 +192,25 @@ Result<Mapping> map_segment(const SegmentName& name) {
 }
 
 bool has_ended(std::int32_t process) {
-  const std::string path = "/proc/" + std::to_string(process) + "/statm";
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> path{}; // no memory is needed, since none may be left
+  std::snprintf(path.data(), path.size(), "/proc/%d/statm", process);
+  const base::Descriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
   if (!file.open()) return ::kill(process, 0) != 0 && errno == ESRCH;
   // Its size in pages comes first: a process loses its memory before its files, and keeps its number until it is waited for.
   char first = 0;
   return ::read(file.number(), &first, 1) != 1 || first == '0';
+}
+
+bool is_stopped(std::int32_t process) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/stat", process);
+  const base::Descriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> text{};
+  const ssize_t bytes = file.open() ? ::read(file.number(), text.data(), text.size()) : 0;
+  // "NUMBER (NAME) STATE ...", and a name may hold anything.
+  const std::string_view read(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  const std::size_t name = read.rfind(") ");
+  return name != std::string_view::npos && name + 2 < read.size() && (read[name + 2] == 'T' || read[name + 2] == 't');
 }
 
 void close_and_drain(AccessGate& gate) {

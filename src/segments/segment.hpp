@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
+#include "base/reserve.hpp"
 #include "segments/access_gate.hpp"
 #include "segments/bell.hpp"
 
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 
 namespace heddle::segments {
@@ -68,8 +68,8 @@ class Segment {
   base::Descriptor file_;
   Mapping mapping_;
   std::uint64_t inode_ = 0;
-  std::map<std::uint64_t, std::uint64_t> free_; // offset -> bytes
-  std::map<std::uint64_t, std::uint64_t> used_;
+  base::BackedMap<std::uint64_t, std::uint64_t> free_; // offset -> bytes
+  base::BackedMap<std::uint64_t, std::uint64_t> used_;
 };
 
 // Maps the segment of another process of this machine. Fails with `unreachable` when that process is not there, may not be
@@ -83,5 +83,7 @@ Result<Mapping> map_segment(const SegmentName& name);
 
 // Whether the process has no memory any more: it has ended, or is about to. Its parent may not have seen it yet.
 bool has_ended(std::int32_t process);
+// Whether it is stopped now, by a signal or a debugger.
+bool is_stopped(std::int32_t process);
 
 } // namespace heddle::segments

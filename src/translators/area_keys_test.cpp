@@ -96,7 +96,7 @@ TEST(AreaKeys, OfLoopbackDifferBetweenProcessesThatDoTheSame) {
       const auto made = loopback.allocate_area(64);
       EXPECT_TRUE(made) << made.error().message();
       keys.push_back(static_cast<std::uint64_t>(made->place.key));
-      loopback.close_area(made->place);
+      EXPECT_TRUE(loopback.close_area(made->place));
       loopback.release_area(*made);
     }
     return keys;

@@ -9,11 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <functional>
 #include <numeric>
 
@@ -41,6 +43,7 @@ T demand(Result<T> result, const std::string& what) {
 
 struct Place {
   std::uint32_t rank = 0;
+  pid_t first = 0; // the process of rank 0; 0 there
   std::string store;
   std::string job;
   std::vector<base::Descriptor> sockets;
@@ -69,6 +72,18 @@ Context join(Place place, std::vector<std::string> names = {"shm", "sockets"}) {
   return ContextAccess::make(std::move(state));
 }
 
+// Returns when the process sleeps in the kernel: whoever writes to it from now on must wake it.
+void await_sleep(pid_t process) {
+  const std::string path = "/proc/" + std::to_string(process) + "/stat";
+  for (;;) {
+    std::ifstream file(path);
+    std::string text;
+    demand(static_cast<bool>(std::getline(file, text)), "rank 0 has gone");
+    if (text.substr(text.rfind(')') + 1, 2) == " S") return;
+    ::sched_yield();
+  }
+}
+
 // Runs the program in so many children and serves them; what each ended with.
 std::vector<int> run(const std::function<void(Place)>& program) {
   const std::string job = "machines-" + std::to_string(::getpid()); // so that runs side by side do not meet
@@ -84,7 +99,11 @@ std::vector<int> run(const std::function<void(Place)>& program) {
     if (child == 0) {
       std::vector<base::Descriptor> own = std::move(sockets[rank]);
       sockets.clear(); // the ends of the others, which only they may hold open
-      program({.rank = rank, .store = (*server)->address(), .job = job, .sockets = std::move(own)});
+      program({.rank = rank,
+               .first = rank == 0 ? 0 : children.front(),
+               .store = (*server)->address(),
+               .job = job,
+               .sockets = std::move(own)});
       ::_exit(0);
     }
     children.push_back(child);
@@ -169,10 +188,11 @@ TEST(TwoMachines, ExchangeMessagesOfAllSizesAndCollectives) {
             kAllWell);
 }
 
-// Rank 0 sleeps on both networks; the others send one after the other, each only when rank 0 has been asleep for a while.
+// Rank 0 sleeps on both networks; the others send one after the other, each only when rank 0 is asleep.
 TEST(TwoMachines, WakeASleeperByEitherNetwork) {
   EXPECT_EQ(run([](Place place) {
               const std::uint32_t rank = place.rank;
+              const pid_t first = place.first;
               Context context = join(std::move(place));
               constexpr int kRounds = 20;
               std::uint64_t word = 0;
@@ -183,7 +203,7 @@ TEST(TwoMachines, WakeASleeperByEitherNetwork) {
                         context.receive({.source = Rank{sender}, .tag = Tag{1}}, std::span(&word, 1)), "receive");
                     demand(context.wait(request, std::chrono::seconds(20)).code == ErrorCode::ok, "slept through it");
                   } else if (rank == sender) {
-                    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                    await_sleep(first);
                     demand(context.wait(demand(context.send(Rank{0}, Tag{1}, std::span(&word, 1)), "send")).code ==
                                ErrorCode::ok,
                            "not sent");
@@ -199,11 +219,12 @@ TEST(TwoMachines, WakeASleeperByEitherNetwork) {
 TEST(TwoMachines, AreHeardByAnEventLoop) {
   EXPECT_EQ(run([](Place place) {
               const std::uint32_t rank = place.rank;
+              const pid_t first = place.first;
               Context context = join(std::move(place));
               constexpr std::uint32_t kMessages = 300;
               if (rank != 0) {
                 for (std::uint32_t i = 0; i < kMessages; ++i) {
-                  if ((i + rank) % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                  if ((i + rank) % 8 == 0) await_sleep(first);
                   const std::uint64_t word = i;
                   const auto sent = demand(context.send_unsolicited(Rank{0}, Tag{i}, std::span(&word, 1)), "send");
                   demand(context.wait(sent).code == ErrorCode::ok, "not sent");

@@ -10,13 +10,22 @@ namespace heddle::tests {
 namespace {
 
 bool fails_now() {
-  return no_memory || (allocations_to_failure != 0 && --allocations_to_failure == 0);
+  if (no_memory) return true;
+  if (allocations_to_failure == 0 || --allocations_to_failure > 0) return false;
+  no_memory = failure_lasts;
+  return true;
 }
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (fails_now()) return nullptr;
-  return alignment <= alignof(std::max_align_t)
-             ? std::malloc(bytes == 0 ? 1 : bytes)
-             : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* memory = alignment <= alignof(std::max_align_t)
+                     ? std::malloc(bytes == 0 ? 1 : bytes)
+                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory != nullptr) ++blocks_in_use;
+  return memory;
+}
+void give_back(void* memory) {
+  if (memory != nullptr) --blocks_in_use;
+  std::free(memory);
 }
 void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
   void* memory = allocate(bytes, alignment);
@@ -42,16 +51,16 @@ void* operator new(std::size_t bytes, std::align_val_t alignment, const std::not
   return heddle::tests::allocate(bytes, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  heddle::tests::give_back(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  heddle::tests::give_back(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  heddle::tests::give_back(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  heddle::tests::give_back(memory);
 }
 #pragma GCC diagnostic pop
 #endif

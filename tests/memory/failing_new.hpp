@@ -13,8 +13,13 @@ namespace heddle::tests {
 
 // Counts down while it is not 0; the allocation that brings it to 0 fails.
 inline std::uint64_t allocations_to_failure = 0;
+// All that follow fail, too: no_memory is set then.
+inline bool failure_lasts = false;
 // While it is set, every allocation fails.
 inline bool no_memory = false;
+
+// Allocated and not yet freed.
+inline std::int64_t blocks_in_use = 0;
 
 // What is done in its scope is not the library's, and does not fail.
 class Shelter {

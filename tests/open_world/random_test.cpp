@@ -1,7 +1,9 @@
 // Contexts that are opened and closed, peers that are added, removed, and added again, while messages of all sizes are under way: in
-// any order. Whatever arrives is whole, from whom it says and in order; every operation ends; nothing is kept at the end.
+// any order. Whatever arrives is whole, from whom it says and in order; every operation ends; who has left is told once, to those who
+// had it as a peer; nothing is kept at the end.
 // TEST_SEED=N runs one seed, LONG_TESTS=1 many.
-#include "api/access.hpp"
+#include "tests/open_world/ledger.hpp"
+#include "tests/open_world/member.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -9,166 +11,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <map>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace heddle {
 namespace {
-
-constexpr Tag kTag{77};
-
-struct Head {
-  std::uint64_t sender = 0;   // its number in the run
-  std::uint64_t rank = 0;     // by which it knows the receiver
-  std::uint64_t sequence = 0; // of what it has sent to that rank
-};
-
-struct Outgoing {
-  Request request;
-  std::vector<std::byte> data;
-};
-struct Incoming {
-  Request request;
-  std::vector<std::byte> data;
-};
-
-class Member {
- public:
-  static constexpr std::size_t kLargest = 600'000;
-
-  Member(std::uint64_t number, std::uint64_t uid, const Options& options)
-      : number_(number),
-        ring_bytes_(*options.ring_bytes),
-        context_(ContextAccess::make(std::move(*ContextAccess::State::open(options, uid)))) {
-    for (int i = 0; i < 4; ++i) post();
-  }
-
-  [[nodiscard]] std::uint64_t number() const { return number_; }
-  [[nodiscard]] Context& context() { return context_; }
-  [[nodiscard]] const std::set<std::uint32_t>& peers() const { return peers_; }
-
-  void add(Member& other) {
-    const auto rank = context_.add_peer(*other.context_.name());
-    ASSERT_TRUE(rank) << rank.error().message();
-    peers_.insert(static_cast<std::uint32_t>(*rank));
-  }
-  void remove(std::uint32_t rank) {
-    peers_.erase(rank);
-    removed_.insert(rank); // what had arrived can still be received
-    ASSERT_TRUE(context_.remove_peer(Rank{rank}));
-  }
-  void send(std::uint32_t rank, std::size_t bytes) {
-    Outgoing message{.request = {}, .data = std::vector<std::byte>(std::max(bytes, sizeof(Head)))};
-    const Head head{.sender = number_, .rank = rank, .sequence = sent_[rank]};
-    std::memcpy(message.data.data(), &head, sizeof head);
-    for (std::size_t i = sizeof head; i < message.data.size(); ++i) message.data[i] = filling(head, i);
-    const auto request = context_.send(Rank{rank}, kTag, message.data);
-    if (!request) {
-      EXPECT_TRUE(is_end(request.error().code)) << request.error().message();
-      return;
-    }
-    ++sent_[rank];
-    message.request = *request;
-    out_.push_back(std::move(message));
-  }
-
-  // Looks at what has ended.
-  void poll() {
-    std::array<Event, 8> events;
-    const std::size_t count = context_.poll(events);
-    for (const Event& event : std::span(events).first(count)) {
-      ASSERT_EQ(event.kind, Event::Kind::peer_left);
-      const auto rank = static_cast<std::uint32_t>(event.completion.peer);
-      EXPECT_TRUE(left_.insert(rank).second) << "told twice";
-    }
-    std::erase_if(out_, [this](const Outgoing& message) {
-      const auto ended = context_.test(message.request);
-      EXPECT_TRUE(!ended || ended->code == ErrorCode::ok || is_end(ended->code)) << to_string(ended->code);
-      return ended.has_value();
-    });
-    // Receives match in the order posted, but a large message may end after its successor.
-    for (Incoming& message : in_)
-      if (!ends_.contains(message.request.name))
-        if (const auto ended = context_.test(message.request)) ends_[message.request.name] = *ended;
-    while (!in_.empty() && ends_.contains(in_.front().request.name)) {
-      take(in_.front(), ends_.extract(in_.front().request.name).mapped());
-      in_.pop_front();
-      post();
-    }
-  }
-
-  [[nodiscard]] bool rests() const { return out_.empty(); }
-  void expect_no_gaps() const {
-    for (const std::uint32_t rank : gaps_)
-      EXPECT_TRUE(left_.contains(rank) || removed_.contains(rank)) << "a message of rank " << rank << " is lost";
-  }
-  [[nodiscard]] std::uint64_t figure(std::string_view name) const {
-    for (const auto& figure : context_.figures())
-      if (figure.name == name) return figure.value;
-    ADD_FAILURE() << name;
-    return 0;
-  }
-  [[nodiscard]] std::uint64_t received() const { return received_; }
-  // What stays allocated once some peers have shared a ring.
-  [[nodiscard]] std::uint64_t shared_ring() const { return ring_bytes_; }
-
- private:
-  static std::byte filling(const Head& head, std::size_t i) {
-    return static_cast<std::byte>(head.sender * 31 + head.sequence * 7 + i);
-  }
-  // How an operation may end when one of the two has gone.
-  static bool is_end(ErrorCode code) {
-    return code == ErrorCode::peer_left || code == ErrorCode::cancelled || code == ErrorCode::connection_lost ||
-           code == ErrorCode::bad_argument;
-  }
-  void post() {
-    Incoming message{.request = {}, .data = std::vector<std::byte>(kLargest)};
-    const auto request = context_.receive({.source = kAnySource, .tag = kTag}, message.data);
-    ASSERT_TRUE(request) << request.error().message();
-    message.request = *request;
-    in_.push_back(std::move(message));
-  }
-  void take(const Incoming& message, const Completion& completion) {
-    if (completion.code != ErrorCode::ok) {
-      EXPECT_TRUE(is_end(completion.code)) << to_string(completion.code);
-      return;
-    }
-    ++received_;
-    Head head;
-    ASSERT_GE(completion.bytes, sizeof head);
-    std::memcpy(&head, message.data.data(), sizeof head);
-    for (std::size_t i = sizeof head; i < completion.bytes; ++i) ASSERT_EQ(message.data[i], filling(head, i)) << i;
-    const auto rank = static_cast<std::uint32_t>(completion.peer);
-    if (!left_.contains(rank) && !removed_.contains(rank)) peers_.insert(rank); // it can be answered
-    auto [heard, first] = heard_.try_emplace(rank, head);
-    EXPECT_EQ(heard->second.sender, head.sender) << "two processes under one rank";
-    EXPECT_EQ(heard->second.rank, head.rank) << "two connections under one rank";
-    // What was still to be fetched from one that has left is lost, and only that.
-    if (first ? head.sequence != 0 : head.sequence != heard->second.sequence) gaps_.insert(rank);
-    EXPECT_GE(head.sequence, heard->second.sequence) << "out of order";
-    heard->second.sequence = head.sequence + 1;
-  }
-
-  std::uint64_t number_;
-  std::uint64_t ring_bytes_;
-  std::set<std::uint32_t> peers_;
-  std::set<std::uint32_t> left_;
-  std::set<std::uint32_t> removed_;
-  std::set<std::uint32_t> gaps_; // ranks of which a message is missing
-  std::map<std::uint32_t, std::uint64_t> sent_;
-  std::map<std::uint32_t, Head> heard_; // by rank; the sequence that comes next
-  std::deque<Outgoing> out_;
-  std::deque<Incoming> in_;
-  std::map<std::uint64_t, Completion> ends_;
-  std::uint64_t received_ = 0;
-  Context context_; // the first to go
-};
 
 class OpenRun {
  public:
@@ -220,10 +69,16 @@ class OpenRun {
   std::uint32_t peer_of(const Member& member) {
     return *std::next(member.peers().begin(), static_cast<std::ptrdiff_t>(below(member.peers().size())));
   }
-  void open() { members_.push_back(std::make_unique<Member>(next_++, 1 + below(1U << 30U), options_)); }
+  void open() {
+    std::uint64_t uid = 0;
+    do uid = 1 + below(1U << 30U);
+    while (!ledger_.is_free(uid));
+    members_.push_back(std::make_unique<Member>(next_++, uid, options_, ledger_));
+  }
   void close() {
     const auto at = members_.begin() + static_cast<std::ptrdiff_t>(below(members_.size()));
     received_ += (*at)->received();
+    ledger_.closed((*at)->number());
     members_.erase(at);
   }
   // All sends end while everybody polls; then all peers are removed, and nothing is kept.
@@ -236,6 +91,7 @@ class OpenRun {
       return false;
     };
     EXPECT_TRUE(all([](const auto& member) { return member->rests(); })) << waiting();
+    EXPECT_TRUE(all([](const auto& member) { return member->untold().empty(); })) << waiting();
     for (const auto& member : members_) member->expect_no_gaps();
     for (const auto& member : members_)
       while (!member->peers().empty()) member->remove(*member->peers().begin());
@@ -247,12 +103,13 @@ class OpenRun {
     std::string text;
     for (const auto& member : members_)
       text += std::to_string(member->number()) + ": " + member->context().waiting_for() + " rings " +
-              std::to_string(member->figure("ring memory bytes")) + "\n";
+              std::to_string(member->figure("ring memory bytes")) + " untold" + member->untold() + "\n";
     return text;
   }
 
   std::mt19937_64 dice_;
   Options options_;
+  Ledger ledger_;
   std::vector<std::unique_ptr<Member>> members_;
   std::uint64_t next_ = 1;
   std::uint64_t received_ = 0;

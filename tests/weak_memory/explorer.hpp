@@ -119,6 +119,10 @@ struct ModelMemory {
   }
   static bool compare_exchange(std::uint64_t& word, std::uint64_t& expected, std::uint64_t value,
                                std::memory_order order, base::Here here = base::Here::current());
+  static bool compare_exchange(std::atomic<std::uint64_t>& word, std::uint64_t& expected, std::uint64_t value,
+                               std::memory_order order, base::Here here = base::Here::current()) {
+    return compare_exchange(reinterpret_cast<std::uint64_t&>(word), expected, value, order, here);
+  }
   static void fence(std::memory_order order, base::Here here = base::Here::current());
   static void compiler_fence(base::Here here = base::Here::current());
   static void plain_store(std::byte* to, std::uint64_t value);

@@ -20,7 +20,7 @@ constexpr std::size_t kMostBytes = ~std::size_t{0} / 2;
 } // namespace
 
 OwnAreaTable::~OwnAreaTable() {
-  for (auto& [id, area] : areas_) shut(area);
+  for (auto& [id, area] : areas_) static_cast<void>(shut(area));
 }
 
 Result<void> OwnAreaTable::check_new(std::uint64_t id, const Access& access) const {
@@ -57,7 +57,7 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
   area.places.back() = memory->place;
   area.atomics.assign(ports.size(), ports.back()->queue->capabilities().atomics);
   if (auto opened = open_on_ports(area, area.allocated_at); !opened) {
-    shut(area);
+    static_cast<void>(shut(area)); // nobody has a key to it
     return std::unexpected(std::move(opened.error()));
   }
   const std::span<std::byte> given = area.memory;
@@ -79,7 +79,7 @@ Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory,
   area.places.resize(ports.size());
   area.atomics.assign(ports.size(), false);
   if (auto opened = open_on_ports(area, kNoPort); !opened) {
-    shut(area);
+    static_cast<void>(shut(area)); // nobody has a key to it
     opened.error().code = ErrorCode::unsupported;
     return opened;
   }
@@ -102,13 +102,16 @@ Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
   return {};
 }
 
-void OwnAreaTable::shut(OwnArea& area) {
+Result<void> OwnAreaTable::shut(OwnArea& area) {
   const auto ports = common_.host.ports();
-  for (std::size_t i = 0; i < ports.size(); ++i)
-    if (area.places[i].key != ir::MemoryKey{}) ir::close_area(ports[i]->queue->translator(), area.places[i]);
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (area.places[i].key == ir::MemoryKey{}) continue;
+    if (auto closed = ir::close_area(ports[i]->queue->translator(), area.places[i]); !closed) return closed;
+  }
   if (area.allocated)
     ir::release_area(ports[area.allocated_at]->queue->translator(),
                      {.memory = area.memory, .place = area.places[area.allocated_at]});
+  return {};
 }
 
 Result<void> OwnAreaTable::close(std::uint64_t id) {
@@ -123,7 +126,12 @@ Result<void> OwnAreaTable::close(std::uint64_t id) {
     common_.tell(*connection, RecordKind::area_revoked,
                  AreaRevoked{.id = id, .key = static_cast<std::uint64_t>(area.places[port_of(*connection)].key)});
   }
-  shut(area);
+  area.granted.clear();
+  area.closing = true;
+  if (auto closed = shut(area); !closed) {
+    closed.error().fact = "area " + std::to_string(id) + " cannot be closed yet: " + closed.error().fact;
+    return closed;
+  }
   areas_.erase(found);
   return {};
 }

@@ -19,6 +19,7 @@ struct OwnArea {
   std::vector<bool> atomics;           // by port
   std::size_t allocated_at = 0;        // port whose translator gave the memory
   bool allocated = false;
+  bool closing = false;            // nobody's any more, but somebody may still be in the middle of an access
   std::set<std::uint32_t> granted; // ranks that have a key
 };
 
@@ -36,7 +37,7 @@ class OwnAreaTable {
   Result<void> close(std::uint64_t id);
   [[nodiscard]] OwnArea* find(std::uint64_t id) {
     const auto found = areas_.find(id);
-    return found == areas_.end() ? nullptr : &found->second;
+    return found == areas_.end() || found->second.closing ? nullptr : &found->second;
   }
 
   // A peer wants a key.
@@ -51,8 +52,9 @@ class OwnAreaTable {
   [[nodiscard]] Result<void> check_new(std::uint64_t id, const Access& access) const;
   // Opens the memory on every port that has no place for it yet.
   Result<void> open_on_ports(OwnArea& area, std::size_t except);
-  void shut(OwnArea& area);
-  // The area that a peer writes to with a key; null: it is closed, the key is not its own, or it is not an area to be written to.
+  // Fails where somebody is still inside, and can be called again.
+  [[nodiscard]] Result<void> shut(OwnArea& area);
+  // The area that a peer writes to with a key; null: it is closed, the key is another one's, or it is no area to be written to.
   [[nodiscard]] const OwnArea* opened_by(const Connection& connection, std::uint64_t id, std::uint64_t key);
   [[nodiscard]] std::size_t port_of(const Connection& connection) const;
 

@@ -165,7 +165,9 @@ void Multicasts::end(GroupPut& put) {
 
 // --- trees ---
 
+// A tree names its receivers by rank, so that all must mean the same by that.
 void Multicasts::relay(base::BackedVector<Transfer*>& receivers) {
+  if (!common_.engine.ranks_agree) return;
   const auto suiting = std::ranges::stable_partition(
       receivers, [count = receivers.size()](const Transfer* each) { return !Relays::suits(*each, count); });
   chosen_.assign(suiting.begin(), suiting.end());

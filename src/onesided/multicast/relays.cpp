@@ -225,6 +225,7 @@ void Relays::miss(const AreaRelay& head, std::span<const RelayReceiver> receiver
 // --- a receiver ---
 
 bool Relays::record(std::span<const std::byte> content) {
+  if (!common_.engine.ranks_agree) return false;
   Parsed message;
   if (!message.parse(content)) return false;
   const AreaRelay& head = message.head;

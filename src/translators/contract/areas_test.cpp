@@ -53,7 +53,7 @@ TEST_P(AreasContract, AreOutOfReachOnceClosed) {
         memory_of != nullptr ? memory_of->direct_area(ir::Peer{1}, area.place, kBytes) : ir::DirectArea{};
     EXPECT_TRUE(!direct.exists() || direct.enter());
     if (direct.exists()) direct.leave();
-    ir::close_area(right.translator(), area.place);
+    EXPECT_TRUE(ir::close_area(right.translator(), area.place));
     const std::vector<std::byte> before(area.memory.begin(), area.memory.end());
     std::vector<std::byte> other = pattern(data.size(), 99);
     EXPECT_EQ(left.status_of(put(1, area.place, other)), ir::Status::refused);
@@ -72,7 +72,7 @@ TEST_P(AreasContract, AreOutOfReachOnceClosed) {
 }
 
 TEST_P(AreasContract, OpenAgainUnderAnotherKey) {
-  ir::close_area(right.translator(), areas.front().place);
+  EXPECT_TRUE(ir::close_area(right.translator(), areas.front().place));
   ir::release_area(right.translator(), areas.front());
   const auto again = ir::allocate_area(right.translator(), kBytes);
   ASSERT_TRUE(again) << again.error().message();

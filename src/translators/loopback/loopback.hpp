@@ -47,7 +47,10 @@ class Loopback final : public ir::Translator, public ir::Areas {
   void withdraw(const ir::RemotePlace& place) override;
   Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override;
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
-  void close_area(const ir::RemotePlace& place) override { withdraw(place); }
+  [[nodiscard]] Result<void> close_area(const ir::RemotePlace& place) override {
+    withdraw(place);
+    return {};
+  }
   void release_area(const ir::ExposedMemory& memory) override { deallocate(memory); }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;

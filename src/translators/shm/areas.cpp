@@ -24,6 +24,13 @@ bool gone(std::uint64_t process) {
   return segments::has_ended(static_cast<std::int32_t>(process));
 }
 
+// An access is a copy: only one who is stopped, or worse, takes so long over it.
+bool lasts_too_long(std::uint64_t process, std::chrono::nanoseconds waited) {
+  constexpr std::chrono::seconds kForStopped{1};
+  constexpr std::chrono::seconds kForAnybody{10};
+  return waited >= kForAnybody || (waited >= kForStopped && segments::is_stopped(static_cast<std::int32_t>(process)));
+}
+
 // Rings have nothing to do with the memory of an area.
 Error no_room(Error error) {
   if (error.code == ErrorCode::out_of_memory)
@@ -93,14 +100,24 @@ Result<OwnAreas::Made> OwnAreas::expose(std::span<std::byte> memory) {
   return Made{.key = open(**entry, content), .memory = memory};
 }
 
-void OwnAreas::close(std::uint64_t key) {
+Result<void> OwnAreas::close(std::uint64_t key) {
   AreaEntry& entry = table()[key & kIndexMask];
-  if (entry.key.load(std::memory_order_relaxed) != key) return;
   // No processor holds a store back for so long: those who write `inside` go on to look at the key.
   constexpr std::chrono::milliseconds kSettles{100};
-  if (!close_entry(entry, barrier_)) std::this_thread::sleep_for(kSettles);
+  // Where it was closed before, somebody may still be inside.
+  if (entry.key.load(std::memory_order_relaxed) == key && !close_entry(entry, barrier_))
+    std::this_thread::sleep_for(kSettles);
+  const auto begin = std::chrono::steady_clock::now();
   for (std::uint32_t rank = 0; rank < processes_; ++rank)
-    for (std::uint64_t found = 0; (found = is_inside(inside()[rank])) != 0 && !gone(found);) ::sched_yield();
+    for (std::uint64_t found = 0; (found = is_inside(inside()[rank])) != 0 && !gone(found);) {
+      if (lasts_too_long(found, std::chrono::steady_clock::now() - begin))
+        return std::unexpected(
+            Error{.code = ErrorCode::timed_out,
+                  .fact = "process " + std::to_string(found) + " does not come to the end of an access to an area here",
+                  .remedy = "let it go on if it is stopped, or end it, and close the area again"});
+      ::sched_yield();
+    }
+  return {};
 }
 
 PeerAreas::Found PeerAreas::find(const Mapping& main, std::uint32_t own_rank, std::uint64_t key, bool fenced) {

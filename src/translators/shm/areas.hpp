@@ -112,8 +112,9 @@ class OwnAreas {
   };
   Result<Made> allocate(std::size_t bytes);
   Result<Made> expose(std::span<std::byte> memory);
-  // Returns when no process is inside any more; one that has died there does not count.
-  void close(std::uint64_t key);
+  // Succeeds when no process is inside any more; one that has died there does not count. One that is stopped there is waited for
+  // for a second, any other for ten: then it fails with timed_out, and can be called again.
+  [[nodiscard]] Result<void> close(std::uint64_t key);
   void release(std::uint64_t key) { segments_.erase(key); }
 
  private:

@@ -1,6 +1,6 @@
 // What shared memory says where the system's limits are too small. Each in a child, since limits cannot be taken back.
 #include "translators/contract/network.hpp"
-#include "translators/shm/forked_test.hpp"
+#include "translators/forked_test.hpp"
 #include "translators/shm/shm.hpp"
 
 #include <gtest/gtest.h>
@@ -206,7 +206,7 @@ TEST(ShmLimits, ASleepThatNoBarrierOrdersIsShort) {
     (*made)->sleep(std::chrono::seconds(20));
     const auto area = (*made)->allocate_area(64);
     if (!area) return 1;
-    (*made)->close_area(area->place); // ends, too
+    if (!(*made)->close_area(area->place)) return 3; // ends, too
     return std::chrono::steady_clock::now() - before < std::chrono::seconds(10) ? 0 : 2;
   });
   const int outcome = child.exit_code();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <new>
 #include <string>
 
 namespace heddle::translators {
@@ -68,8 +69,9 @@ void Shm::sign_out(Attached& peer) {
   wake_if_asleep(peer);
 }
 
-// Those that this process has never attached would notice its end only when they look for something else.
-void Shm::nudge(const segments::SegmentName& guest) {
+// Those that this process has never attached would hear of its end only when they look for something else. They do where there is
+// no memory for this.
+void Shm::nudge(const segments::SegmentName& guest) try {
   const auto mapping = segments::map_segment(guest);
   GuestBook* book = mapping ? book_in(*mapping) : nullptr;
   if (book == nullptr) return;
@@ -77,6 +79,7 @@ void Shm::nudge(const segments::SegmentName& guest) {
   SegmentHeader& header = mapping->header();
   if (!ir::must_wake(header.asleep)) return;
   segments::wake_sleeper<Kernel>(header.asleep, [&] { segments::PeerBell().ring(guest.process, header.bell); });
+} catch (const std::bad_alloc&) {
 }
 
 bool Shm::tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest) {
@@ -97,8 +100,15 @@ void Shm::look_for_ends() {
   look_for_deaths();
 }
 
+bool Shm::try_to_watch(std::int32_t process) try {
+  watch_.watch(process);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
 void Shm::look_at_guests() {
-  guests_->look([this](std::int32_t process) { watch_.watch(process); },
+  guests_->look([this](std::int32_t process) { return try_to_watch(process); },
                 [this](const segments::Guest& guest) {
                   if (!tell_end(ir::EventKind::peer_left, ir::kByUid, guest)) return false;
                   if (guest.process != 0) watch_.forget(guest.process);

@@ -1,6 +1,6 @@
 // Shared memory between two real processes: what cannot be tested with two translators of one.
 #include "translators/contract/network.hpp"
-#include "translators/shm/forked_test.hpp"
+#include "translators/forked_test.hpp"
 #include "translators/shm/shm.hpp"
 
 #include <gtest/gtest.h>

@@ -132,7 +132,7 @@ Shm::~Shm() {
   segments::close_gate(segment_.mapping().header().gate);
   if (guests_) {
     guests_->turn_all_away();
-    for (const SegmentName& guest : guests_->segments()) nudge(guest);
+    guests_->each_segment([](const SegmentName& guest) { nudge(guest); });
   }
   for (const auto& peer : attached_)
     if (peer != nullptr) sign_out(*peer);
@@ -217,8 +217,8 @@ Result<ir::RemotePlace> Shm::expose_area(std::span<std::byte> memory) {
   return ir::RemotePlace{.key = ir::MemoryKey{made->key}, .offset = 0};
 }
 
-void Shm::close_area(const ir::RemotePlace& place) {
-  own_areas().close(static_cast<std::uint64_t>(place.key));
+Result<void> Shm::close_area(const ir::RemotePlace& place) {
+  return own_areas().close(static_cast<std::uint64_t>(place.key));
 }
 
 void Shm::release_area(const ir::ExposedMemory& memory) {
@@ -288,9 +288,12 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
   made->cross_memory = capabilities_.reads_any_memory && refusal == 0;
   // One that has left or died is no refusal: others tell of that.
   if (refusal != 0 && refusal != ESRCH && access.allowed() && !told_refusal_) {
-    told_refusal_ = true;
-    log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
-                 ": large messages from it are copied through the rings");
+    try {
+      log_.warning("the kernel refuses to read the memory of rank " + std::to_string(static_cast<std::uint32_t>(peer)) +
+                   ": large messages from it are copied through the rings");
+      told_refusal_ = true;
+    } catch (const std::bad_alloc&) { // the next peer will do
+    }
   }
   return made;
 }

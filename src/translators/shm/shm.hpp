@@ -55,7 +55,7 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   void withdraw(const ir::RemotePlace&) override {}
   Result<ir::ExposedMemory> allocate_area(std::size_t bytes) override;
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override;
-  void close_area(const ir::RemotePlace& place) override;
+  [[nodiscard]] Result<void> close_area(const ir::RemotePlace& place) override;
   void release_area(const ir::ExposedMemory& memory) override;
   [[nodiscard]] ir::DirectArea direct_area(ir::Peer peer, const ir::RemotePlace& place, std::uint64_t bytes) override;
   void leave_area(ir::Peer peer, const ir::RemotePlace& place) override;
@@ -107,6 +107,8 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   // False: there is no memory for the event now.
   bool tell_end(ir::EventKind kind, ir::Peer peer, const segments::Guest& guest);
   void look_at_guests();
+  // False: there is no memory for it now.
+  bool try_to_watch(std::int32_t process);
   void look_at_hosts();
   static void nudge(const segments::SegmentName& guest);
   static bool has_left(const Attached& peer);

@@ -1,4 +1,5 @@
 #include "translators/contract/contract.hpp"
+#include "translators/contract/open_world.hpp"
 #include "translators/shm/shm.hpp"
 
 namespace heddle::translators::contract {
@@ -29,5 +30,12 @@ using CrossMemoryNetwork = ShmNetwork<CrossMemory::automatic>;
 using CopyingNetwork = ShmNetwork<CrossMemory::off>;
 HEDDLE_TRANSLATOR_CONTRACT(Shm, CrossMemoryNetwork);
 HEDDLE_TRANSLATOR_CONTRACT(ShmWithoutCrossMemory, CopyingNetwork);
+
+std::unique_ptr<ir::Translator> open_shm(std::uint64_t uid) {
+  auto made = Shm::create({.uid = uid, .ring_memory = 1U << 20U});
+  EXPECT_TRUE(made) << made.error().message();
+  return std::move(*made);
+}
+HEDDLE_OPEN_WORLD_CONTRACT(Shm, open_shm);
 
 } // namespace heddle::translators::contract

@@ -31,7 +31,10 @@ class Simulated : public ir::Translator, public ir::Areas, public ir::Groups, pu
   [[nodiscard]] Result<void> reaches(const ir::Address&) const final { return {}; }
   Result<ir::ExposedMemory> allocate_area(std::size_t bytes) final;
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) final;
-  void close_area(const ir::RemotePlace& place) final { withdraw(place); }
+  [[nodiscard]] Result<void> close_area(const ir::RemotePlace& place) final {
+    withdraw(place);
+    return {};
+  }
   void release_area(const ir::ExposedMemory& memory) final { deallocate(memory); }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) final;
   void detach(ir::Peer peer) final;
