@@ -66,64 +66,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
     Channel channel = Channel::program;
   };
   // Every call that starts something says out_of_memory where there is none, and then nothing has happened.
-  Result<Request> send(const SendArguments& arguments, const ConstLayout& data) try {
-    const auto rank = static_cast<std::uint32_t>(arguments.to);
-    Connection* connection = rank < state_.book.size() ? connections_[rank] : nullptr;
-    if (connection != nullptr && data.usable() && sends_whole(*connection, arguments, data)) [[likely]] {
-      state_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
-      if (Outbox::store_message(*connection, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
-                                {data.data(), data.bytes()})) [[likely]]
-        return state_.completed_send(state_.operations.take(), arguments.to, arguments.tag, data.bytes(),
-                                     arguments.notify);
-    }
-    // Member by member and by value, so that the quick way may keep the arguments in registers.
-    return send_slowly(OperationKind::send,
-                       {.to = arguments.to,
-                        .tag = arguments.tag,
-                        .mode = arguments.mode,
-                        .notify = {.by_event = arguments.notify.by_event, .cookie = arguments.notify.cookie},
-                        .channel = arguments.channel},
-                       data);
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(no_memory());
-  }
-  Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data) try {
-    return send_slowly(OperationKind::unsolicited_send, arguments, data);
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(no_memory());
-  }
+  Result<Request> send(const SendArguments& arguments, const ConstLayout& data);
+  Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data);
 
-  Result<Request> receive(const Match& match, const Layout& into, Notify notify,
-                          Channel channel = Channel::program) try {
-    if (wrong(match)) [[unlikely]]
-      return std::unexpected(complaint(match));
-    if (!into.usable()) [[unlikely]]
-      return std::unexpected(unusable_layout());
-    Matching& matching = state_.matching_of(channel);
-    UnexpectedMessage* message = matching.find(match);
-    if (message == nullptr && source_failed(match)) [[unlikely]]
-      return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
-    if (message != nullptr && !base::Reserve::may_begin()) [[unlikely]]
-      return std::unexpected(no_memory());
-    Operation& operation = state_.begin_bare(OperationKind::receive, Stage::posted, notify);
-    operation.channel = channel;
-    operation.match = {.source = match.source, .tag = match.tag, .mask = match.mask};
-    operation.target =
-        into.shape() == Layout::Shape::contiguous ? Layout(into.data(), into.bytes()) : into; // see Operation
-    operation.started = state_.progress_count;
-    const Request request = operation.request();
-    if (message == nullptr) [[likely]] {
-      matching.post(operation);
-    } else {
-      matching.take(*message);
-      Connection& connection = *connections_[message->source];
-      receiver_.take(operation, *message, connection);
-      pump_later(connection);
-    }
-    return request;
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(no_memory());
-  }
+  Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program);
   Result<std::optional<Envelope>> probe(const Match& match);
   Result<std::optional<Message>> matched_probe(const Match& match);
   Result<Request> receive_matched(const Message& message, const Layout& into, Notify notify);
@@ -162,52 +108,24 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] static Error unusable_layout();
 
   // Handles what has arrived, and what waits. Returns how many things were done: 0 means that there was nothing to do.
-  std::size_t progress() {
-    const std::uint64_t round = ++state_.progress_count;
-    const std::size_t done = read_rings();
-    if (round % kIdlePollInterval != 0 && nothing_else_to_do()) [[likely]]
-      return done;
-    return done + handle_all(round % kIdlePollInterval == 0);
-  }
+  std::size_t progress();
 
   // The same, looking at everything: for a process that is called only when something has happened to it.
-  std::size_t progress_all() {
-    ++state_.progress_count;
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < readable_.size(); ++i)
-      if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
-    return done + handle_all(true);
-  }
+  std::size_t progress_all();
   // Before a sleep: asks every network, then looks at all that it may have brought. What comes later stays with the network, which
   // ends the sleep; a ring looked at first would be missed where the network brings records when it is asked.
-  std::size_t last_look() {
-    std::size_t done = handle_all(true);
-    for (std::size_t i = 0; i < readable_.size(); ++i)
-      if (readable_[i]->reader.peek() != 0) done += read_ring(*readable_[i]);
-    return done;
-  }
+  std::size_t last_look();
   // As progress_all, where it is known which peers have written since the last call (one may be named twice): with a thousand
   // peers it saves a thousand looks. What this process sends to itself is looked for anyway.
-  std::size_t progress_told(std::span<const std::uint32_t> writers) {
-    ++state_.progress_count;
-    std::size_t done = lonely_ == nullptr ? read_whole_ring(connections_[state_.rank]) : 0;
-    for (const std::uint32_t rank : writers) done += read_whole_ring(connections_[rank]);
-    return done + handle_all(true);
-  }
+  std::size_t progress_told(std::span<const std::uint32_t> writers);
 
   // Looks at the rings alone, again and again for a short while: sees a message as quickly as it can be seen. For whoever
   // waits, in between calls of progress. Returns how many things were done.
-  std::size_t glance() {
-    std::size_t done = 0;
-    for (int looks = 0; looks < kGlances && done == 0; ++looks) done = read_rings();
-    return done;
-  }
+  std::size_t glance();
 
   // Answers to commands may be there already, or come without anything that ends a sleep: one more call of progress
   // before sleeping.
-  [[nodiscard]] bool awaits_answers() const {
-    return std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->outstanding() != 0; });
-  }
+  [[nodiscard]] bool awaits_answers() const;
   // Something has to be tried again that nobody will tell of: a peer's common slot, or its shared ring, was taken.
   [[nodiscard]] bool must_try_again() const { return connector_.tries_again() || others_try_again(); }
   // The same for whoever is told of every answer.
@@ -215,54 +133,23 @@ class Engine final : private ConnectionHost, private ProtocolHost {
 
   // Commands that are held, or records that wait to be written: back-pressure may be the cause, and while a network says when
   // it takes more, a faulty one does not.
-  [[nodiscard]] bool holds_commands() const {
-    return std::any_of(
-               to_pump_.begin(), to_pump_.end(),
-               [](const Connection* connection) { return has_words(*connection) || connection->must_break_off; }) ||
-           std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->held() != 0; });
-  }
+  [[nodiscard]] bool holds_commands() const;
 
   // After a sleep that was instead of calls of progress.
   void try_again_now() { connector_.try_again_now(); }
   // Something is still to be said to peers that wait for it, such as that their message has been fetched.
-  [[nodiscard]] bool owes_words() const {
-    return std::any_of(to_pump_.begin(), to_pump_.end(), [](const Connection* connection) {
-      return connection->connected() && !connection->control.empty();
-    });
-  }
+  [[nodiscard]] bool owes_words() const;
 
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
-  std::optional<Completion> take_completion(Request request) {
-    Operation* operation = state_.operations.find(request.name);
-    if (operation == nullptr) [[unlikely]]
-      return Completion{.code = ErrorCode::stale_request};
-    if (operation->stage != Stage::done) return std::nullopt;
-    const Completion completion = operation->outcome();
-    state_.operations.give_back(*operation);
-    return completion;
-  }
+  std::optional<Completion> take_completion(Request request);
   // For whoever waits for one operation: found once, looked at often, taken when it has ended. Null: the request is stale.
   [[nodiscard]] Operation* find(Request request) const { return state_.operations.find(request.name); }
   [[nodiscard]] static bool ended(const Operation& operation, Request request) {
     return operation.stage == Stage::done || operation.name != request.name;
   }
-  Completion take(Operation& operation, Request request) {
-    if (operation.name != request.name) [[unlikely]] // it was to end with an event
-      return {.code = ErrorCode::stale_request};
-    const Completion completion = operation.outcome();
-    state_.operations.give_back(operation);
-    return completion;
-  }
+  Completion take(Operation& operation, Request request);
   // The same, but for all except the code.
-  std::optional<ErrorCode> take_code(Request request) {
-    Operation* operation = state_.operations.find(request.name);
-    if (operation == nullptr) [[unlikely]]
-      return ErrorCode::stale_request;
-    if (operation->stage != Stage::done) return std::nullopt;
-    const ErrorCode code = operation->completion.code;
-    state_.operations.give_back(*operation);
-    return code;
-  }
+  std::optional<ErrorCode> take_code(Request request);
   [[nodiscard]] bool ended(Request request) const {
     const Operation* operation = state_.operations.find(request.name);
     return operation == nullptr || operation->stage == Stage::done;
@@ -330,107 +217,40 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // Checks everything, and connects first where that is missing.
   Result<Request> send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data);
   Operation& begin_send(OperationKind kind, Connection& connection, const SendArguments& arguments,
-                        const ConstLayout& data) {
-    Operation& operation = state_.begin(kind, Stage::queued, arguments.notify);
-    operation.channel = arguments.channel;
-    operation.mode = arguments.mode;
-    operation.connection = &connection;
-    operation.exposed = false;
-    operation.completion.peer = arguments.to;
-    operation.completion.tag = arguments.tag;
-    operation.completion.bytes = data.bytes();
-    operation.completion.message_bytes = data.bytes();
-    return operation;
-  }
+                        const ConstLayout& data);
   // Whether a send may be one record and complete at once, if there is room.
-  static bool sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data) {
-    return data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-           data.bytes() <= connection.eager_limit && connection.waiting.empty();
-  }
+  static bool sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data);
   // Sends in any way that suits, now or later.
-  void submit(Operation& operation, const ConstLayout& data) {
-    Connection& connection = *operation.connection;
-    operation.source = data;
-    operation.started = state_.progress_count;
-    sender_.submit(operation);
-    pump_later(connection);
-  }
+  void submit(Operation& operation, const ConstLayout& data);
 
-  [[nodiscard]] bool wrong(const Match& match) const {
-    return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.book.size()) ||
-           (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
-  }
+  [[nodiscard]] bool wrong(const Match& match) const;
   [[nodiscard]] Error complaint(const Match& match) const;
   [[nodiscard]] Error unknown_rank(const char* what, std::uint32_t rank, const char* otherwise) const;
-  [[nodiscard]] bool source_failed(const Match& match) const {
-    if (match.source == kAnySource) return false;
-    const Connection* connection = connections_[static_cast<std::uint32_t>(match.source)];
-    return connection != nullptr && connection->failed();
-  }
+  [[nodiscard]] bool source_failed(const Match& match) const;
   [[nodiscard]] Error failed_error(std::uint32_t rank) const;
 
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
-  [[nodiscard]] bool others_try_again() const {
-    return std::ranges::any_of(handlers_.protocols(),
-                               [](const ProtocolRow& row) { return row.protocol->tries_again(); }) ||
-           std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Connection* connection) {
-             return connection->held_back ? state_.unsolicited.has_room(0) : connection->writes_shared;
-           });
-  }
+  [[nodiscard]] bool others_try_again() const;
   // Whether, beside the rings, everything rests: a look at some words.
-  [[nodiscard]] bool nothing_else_to_do() const {
-    for (const Port* port : busy_ports_)
-      if (port->announces || port->queue->outstanding() != 0 ||
-          port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
-        return false;
-    for (const ProtocolRow& row : handlers_.protocols())
-      if (*row.busy) return false;
-    return connector_.idle() && grant_by_read_.idle() && fetcher_.idle() && to_pump_.empty();
-  }
+  [[nodiscard]] bool nothing_else_to_do() const;
   // Nothing can come through it but answers, and none is awaited.
   [[nodiscard]] bool rests(const Port& port) const { return &port == lonely_ && port.queue->outstanding() == 0; }
   // Some tens of nanoseconds.
   static constexpr int kGlances = 16;
   // With everything: also translators that nothing is expected of.
   std::size_t handle_all(bool everything);
-  std::size_t read_rings() {
-    std::size_t done = 0;
-    for (std::size_t looks = std::min(readable_.size(), kRingsAtOnce); looks > 0; --looks) {
-      if (next_ring_ >= readable_.size()) next_ring_ = 0;
-      Connection& connection = *readable_[next_ring_++];
-      if (connection.reader.peek() != 0) {
-        done += read_ring(connection);
-        if (readable_.empty()) break; // its peer has failed
-      }
-    }
-    return done;
-  }
+  std::size_t read_rings();
   // Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
   static constexpr std::size_t kRingsAtOnce = 16;
   std::size_t read_ring(Connection& connection);
   // Until nothing is left in it. No connection, or one without a ring of its own, has nothing.
-  std::size_t read_whole_ring(Connection* connection) {
-    std::size_t done = 0;
-    while (connection != nullptr && !connection->failed() && connection->reader.exists() &&
-           connection->reader.peek() != 0) {
-      const std::size_t count = read_ring(*connection);
-      if (count == 0) break; // held back
-      done += count;
-    }
-    return done;
-  }
+  std::size_t read_whole_ring(Connection* connection);
   // There is no memory for the next record of this connection's ring now. It stays there, and the connection among those that are pumped, so
   // that it is tried again once there is.
-  void hold_back(Connection& connection) {
-    connection.held_back = true;
-    enlist(connection);
-  }
+  void hold_back(Connection& connection);
   // Among the connections that are pumped.
-  void enlist(Connection& connection) {
-    if (std::exchange(connection.pumped, true)) return;
-    to_pump_.push_back(&connection);
-  }
+  void enlist(Connection& connection);
   std::size_t read_shared_ring(Port& port);
   // The record in the slot where the reader stands.
   Taken take_slot(Connection& connection, const SharedRingReader& reader);
@@ -448,15 +268,12 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void enter_command_rows();
   bool claim_ended(Connection& connection, const ir::Event& event);
   // Starts what makes the connection ready to be written to, unless it is under way.
-  void open(Connection& connection) {
-    if (connection.absent) return;
-    if (grants_by_read(connection.queue()))
-      grant_by_read_.start(connection);
-    else
-      connector_.start(connection);
-  }
-  static bool has_words(const Connection& connection) {
-    return !connection.waiting.empty() || !connection.control.empty() || !connection.streams.empty();
+  void open(Connection& connection);
+  static bool has_words(const Connection& connection);
+  // Where rings are granted by reading, a peer's first word is an event: it is asked for from now on.
+  void may_be_heard_of(const Contact& contact) {
+    Port& port = *ports_[contact.port];
+    port.listens = port.listens || grants_by_read(*port.queue);
   }
   Connection& make_connection(std::uint32_t rank);
   // The connection that a command to the rank was for, though the rank may have been removed since.
@@ -472,20 +289,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void drop_connection(Connection& connection);
   [[nodiscard]] Connection* find_parting(Uid uid);
   void connect_to_self(Connection& connection);
-  void pump_later(Connection& connection) override {
-    if (connection.pumped || !has_words(connection)) [[likely]]
-      return;
-    enlist(connection);
-  }
+  void pump_later(Connection& connection) override;
   std::size_t pump_all();
   // Unsolicited messages that have waited for room.
-  std::size_t fetch_waiting() {
-    std::size_t begun = 0;
-    for (Connection* connection = nullptr;
-         receiver_.waiting() > 0 && (connection = receiver_.fetch_waiting()) != nullptr; ++begun)
-      pump_later(*connection);
-    return begun;
-  }
+  std::size_t fetch_waiting();
   void fail(Connection& connection, End how);
   void tell_later(Connection& connection);
   // Counts it, and tells the program.
@@ -530,3 +337,5 @@ class Engine final : private ConnectionHost, private ProtocolHost {
 };
 
 } // namespace heddle::engine
+
+#include "engine/engine_inline.hpp"

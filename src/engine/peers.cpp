@@ -79,6 +79,7 @@ Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
     throw;
   }
   ++peers_;
+  may_be_heard_of(contact);
   return rank;
 }
 

@@ -1,5 +1,6 @@
 // Small cases of the engine over loopback: one thing each.
 #include "tests/engine/cluster.hpp"
+#include "translators/decorator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +46,36 @@ TEST(Engine, SaysOnceWhatManyWaitFor) {
             "receive from rank 1 tag 0x7: waits for a matching message, 1000 of them\n"
             "receive from rank 1 tag 0x8: waits for a matching message\n");
   for (const Request receive : receives) EXPECT_TRUE(cluster[0].cancel(receive));
+}
+
+class Counting : public translators::Decorator {
+ public:
+  explicit Counting(ir::Translator& inner) : Decorator(inner) {}
+  std::size_t poll(std::span<ir::Event> events) override {
+    ++polls;
+    return Decorator::poll(events);
+  }
+  std::uint64_t polls = 0;
+};
+
+TEST(Engine, RarelyAsksANetworkThatNoPeerIsReachedBy) {
+  for (const auto manner :
+       {translators::LoopbackFabric::Manner::announcing, translators::LoopbackFabric::Manner::connected}) {
+    translators::LoopbackFabric used(2, translators::LoopbackFabric::Manner::connected);
+    translators::LoopbackFabric unused(2, manner);
+    translators::Loopback first(used, ir::Peer{0});
+    translators::Loopback second(unused, ir::Peer{0});
+    Counting counting(second);
+    engine::ScheduleQueue first_queue(first);
+    engine::ScheduleQueue second_queue(counting);
+    const std::array<engine::ScheduleQueue*, 2> queues{&first_queue, &second_queue};
+    base::FlightRecorder recorder{64};
+    const auto engine = *Engine::create(0, 2, usual_limits(), queues, recorder);
+    engine->set_contacts(std::vector<engine::Contact>(2));
+    for (int i = 0; i < 6400; ++i) engine->progress();
+    EXPECT_LE(counting.polls, 100U);
+    EXPECT_GT(counting.polls, 10U) << "its failures are never heard of";
+  }
 }
 
 TEST(Engine, SendsToItselfWhenAllCommandSlotsAreTaken) {

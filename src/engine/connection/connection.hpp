@@ -57,6 +57,7 @@ struct Port {
   ir::ExposedMemory memory;
   SharedRing shared;
   bool announces = false; // records are announced: rings need not be looked at
+  bool listens = false;   // and some may come: it is asked for them at every call
   std::array<bool, kCommandSlots> slot_taken{};
   std::array<bool, kClaimCells> cell_taken{};
   std::array<std::uint32_t, kClaimCells> cell_peer{};    // whose help was asked for
