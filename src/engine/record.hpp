@@ -60,9 +60,11 @@ struct Lead {
             .channel = static_cast<Channel>((word >> 40U) & 0xffU),
             .bytes = static_cast<std::uint32_t>(word)};
   }
-  // Whether the word leads the commonest record, a whole message of the program: one comparison.
+  // Whether the word leads the commonest record, a whole message of the program or of a collective: one comparison.
   static constexpr bool is_message(std::uint64_t word) {
-    return (word >> 32U) == Lead{.kind = RecordKind::eager, .channel = Channel::program}.pack() >> 32U;
+    constexpr std::uint64_t kChannelBit = static_cast<std::uint64_t>(Channel::collective)
+                                          << 8U; // the only one in which they differ
+    return ((word >> 32U) & ~kChannelBit) == Lead{.kind = RecordKind::eager, .channel = Channel::program}.pack() >> 32U;
   }
   // Whether the word can be a lead word at all.
   static constexpr bool plausible(std::uint64_t word) {

@@ -32,6 +32,20 @@ TEST(Record, ImplausibleLeadWordsAreSeen) {
   for (unsigned bit = 48; bit < 64; ++bit) EXPECT_FALSE(Lead::plausible(good ^ (std::uint64_t{1} << bit)));
 }
 
+// A plausible one, too: what is taken for a message is not looked at again.
+TEST(Record, OnlyWholeMessagesOfProgramsAndCollectivesAreTakenForSuch) {
+  for (unsigned kind = 0; kind < 256; ++kind)
+    for (unsigned channel = 0; channel < 256; ++channel) {
+      const std::uint64_t word =
+          Lead{.kind = static_cast<RecordKind>(kind), .channel = static_cast<Channel>(channel), .bytes = 8}.pack();
+      const bool is =
+          static_cast<RecordKind>(kind) == RecordKind::eager &&
+          (static_cast<Channel>(channel) == Channel::program || static_cast<Channel>(channel) == Channel::collective);
+      ASSERT_EQ(Lead::is_message(word), is) << kind << " " << channel;
+      for (unsigned bit = 48; bit < 64; ++bit) ASSERT_FALSE(Lead::is_message(word ^ (std::uint64_t{1} << bit)));
+    }
+}
+
 TEST(Record, SpanReachesToTheTerminator) {
   for (std::uint64_t payload = 0; payload < 200; ++payload) {
     const std::uint64_t span = record_span(payload);
