@@ -37,7 +37,9 @@ void setup(Input& input) {
   static constexpr std::array<const char*, 5> kFabrics{"infiniband:2-ary-1-tree", "tofu:1x1x1", "rhinet:star:3",
                                                        "rhinet:ring:4", "infiniband:2-ary-2-tree,lmc=1"};
   simulation::Setup setup{.fabric = kFabrics[input.below(5)], .peers = input.below(6)};
-  setup.peers_per_node = input.below(8) == 0 ? static_cast<std::uint32_t>(input.word()) : 1 + input.below(2);
+  // None, or so many that no machine has the memory: jobs in between are made, and take as much as the fuzzer may have.
+  const std::uint32_t absurd = input.below(2) == 0 ? 0 : static_cast<std::uint32_t>(input.word()) | 0x8000'0000U;
+  setup.peers_per_node = input.below(8) == 0 ? absurd : 1 + input.below(2);
   for (std::uint32_t i = input.below(3); i > 0; --i) setup.nodes.push_back(input.below(8));
   for (std::uint32_t i = input.below(3); i > 0; --i)
     setup.deaths.push_back({.rank = Rank{input.below(6)}, .at = time_of(input)});
