@@ -1,3 +1,5 @@
+// The store's sockets: reads frames, hands them to the ledger of their generation (generations.hpp, ledger.hpp), and writes what it
+// answers. What the frames mean is decided there, and so is who gets a notice of a process that has ended (Ledger::gone).
 #include "store/server.hpp"
 
 #include <poll.h>
@@ -52,7 +54,7 @@ Server::Server(Config config, std::string address, base::Descriptor listener, ba
       address_(std::move(address)),
       listener_(std::move(listener)),
       poller_(std::move(poller)),
-      ledgers_(config.size, std::move(config.job)) {}
+      generations_(config.size, std::move(config.job)) {}
 
 void Server::watch(ClientId id, int socket, bool writable, int operation) const {
   epoll_event event{};
@@ -102,7 +104,7 @@ void Server::accept_all() {
       log_.warning("store: a process of another user was turned away");
       continue;
     }
-    if (connections_.size() >= ledgers_.size() + kSpareConnections) {
+    if (connections_.size() >= generations_.size() + kSpareConnections) {
       log_.warning("store: more connections than processes; one was turned away");
       continue;
     }
@@ -134,7 +136,7 @@ bool Server::read_from(ClientId id, Connection& connection) {
 }
 
 void Server::hear_out(std::uint32_t rank) {
-  const ClientId id = ledgers_.client_of(rank);
+  const ClientId id = generations_.client_of(rank);
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = found->second;
@@ -160,11 +162,11 @@ void Server::take_frames(ClientId id, Connection& connection) {
           std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a message has an invalid length or kind"});
     } else {
       hear_former_self(id, cut.frame);
-      taken = ledgers_.receive(id, cut.frame, answers);
+      taken = generations_.receive(id, cut.frame, answers);
     }
     if (!taken) {
       log_.warning("store: closing a client that broke the protocol: " + taken.error().fact);
-      ledgers_.expel(id, answers);
+      generations_.expel(id, answers);
       doomed_.push_back(id);
     }
     used += cut.length;
@@ -175,9 +177,9 @@ void Server::take_frames(ClientId id, Connection& connection) {
 }
 
 void Server::hear_former_self(ClientId id, const Frame& frame) {
-  const auto rank = ledgers_.who_says_hello(frame);
+  const auto rank = generations_.who_says_hello(frame);
   if (!rank) return;
-  const ClientId former = ledgers_.client_of(*rank);
+  const ClientId former = generations_.client_of(*rank);
   const auto found = connections_.find(former);
   if (former == id || found == connections_.end()) return;
   if (found->second.waits_to_write) write_to(former, found->second);
@@ -224,7 +226,7 @@ void Server::write_to(ClientId id, Connection& connection) {
 
 void Server::declare(std::uint32_t rank, Presence gone) {
   Answers answers;
-  ledgers_.declare(rank, gone, answers);
+  generations_.declare(rank, gone, answers);
   deliver(answers);
   bury();
 }
@@ -234,7 +236,7 @@ void Server::bury() {
     const ClientId id = doomed_.back();
     doomed_.pop_back();
     if (connections_.erase(id) == 0) continue;
-    ledgers_.disconnected(id);
+    generations_.disconnected(id);
     if (!accepting_) {
       watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
       accepting_ = true;

@@ -49,9 +49,9 @@ class Server {
   void declare_left(std::uint32_t rank) { declare(rank, Presence::left); }
 
   // As Ledger::take_stalls.
-  std::vector<Stall> take_stalls() { return ledgers_.take_stalls(); }
+  std::vector<Stall> take_stalls() { return generations_.take_stalls(); }
 
-  [[nodiscard]] Presence presence(std::uint32_t rank) const { return ledgers_.presence(rank); }
+  [[nodiscard]] Presence presence(std::uint32_t rank) const { return generations_.presence(rank); }
 
  private:
   struct Connection {
@@ -81,7 +81,7 @@ class Server {
   std::string address_;
   base::Descriptor listener_;
   base::Descriptor poller_;
-  Generations ledgers_;
+  Generations generations_;
   std::unordered_map<ClientId, Connection> connections_;
   std::vector<ClientId> doomed_; // to be closed when no reference into connections_ is held
   ClientId next_id_ = 1;         // 0 is the listener
