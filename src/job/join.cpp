@@ -1,5 +1,6 @@
 #include "job/join.hpp"
 
+#include "job/network_choice.hpp"
 #include "job/path_plan.hpp"
 #include "job/processors.hpp"
 
@@ -10,10 +11,6 @@
 namespace heddle::job {
 
 namespace {
-
-std::string rank_text(std::uint32_t rank, const Card& card) {
-  return "rank " + std::to_string(rank) + (card.host.empty() ? "" : " on " + card.host);
-}
 
 Result<std::vector<Card>> read_cards(const Member& self, base::Deadline deadline) {
   auto blobs = self.store.gather(deadline);
@@ -30,32 +27,6 @@ Result<std::vector<Card>> read_cards(const Member& self, base::Deadline deadline
     cards.push_back(std::move(*card));
   }
   return cards;
-}
-
-// The first network that both use and that leads there, in the order of the lower rank, so that both sides take the same.
-Result<engine::Contact> choose_network(const Member& self, const std::vector<Card>& cards, std::uint32_t rank) {
-  const Card& theirs = cards[rank];
-  std::string reasons;
-  for (const Card::Entry& entry : cards[std::min(rank, self.store.rank())].networks) {
-    const auto own = std::ranges::find(self.networks, entry.name, &ir::Translator::name);
-    const Card::Entry* far = theirs.find(entry.name);
-    if (own == self.networks.end() || far == nullptr) continue;
-    const auto reached = (*own)->reaches(far->address);
-    if (reached)
-      return engine::Contact{.address = far->address,
-                             .port = static_cast<std::uint8_t>(1 + (own - self.networks.begin()))};
-    reasons += "; " + entry.name + ": " + reached.error().fact;
-  }
-  if (reasons.empty()) {
-    reasons = "; it uses";
-    for (const Card::Entry& entry : theirs.networks) reasons += " " + entry.name;
-    reasons += ", this process";
-    for (const ir::Translator* network : self.networks) reasons += " " + std::string(network->name());
-  }
-  return std::unexpected(Error{.code = ErrorCode::unreachable,
-                               .fact = "no network leads to " + rank_text(rank, theirs) + reasons,
-                               .remedy = "allow more in option translators",
-                               .peer = rank});
 }
 
 // Where each process is on the network by which this one reaches it.
@@ -130,7 +101,7 @@ Result<Roster> meet(const Member& self, base::Deadline deadline) {
     nodes.push_back((*cards)[rank].node);
     hosts.push_back((*cards)[rank].host);
     if (rank == self.store.rank()) continue; // port 0
-    const auto contact = choose_network(self, *cards, rank);
+    const auto contact = choose_network(self.networks, *cards, self.store.rank(), rank);
     if (!contact) return std::unexpected(contact.error());
     roster.contacts[rank] = *contact;
   }
