@@ -30,8 +30,8 @@ Error given_up(const std::string& what, ErrorCode code) {
 template <typename State, typename Start>
 Result<void> wait_together(State& state, const api::Unfinished& call, const std::chrono::nanoseconds* limit,
                            const Start& start) {
-  if (state.in_child()) [[unlikely]]
-    return state.refuse_in_child();
+  if (state.must_refuse()) [[unlikely]]
+    return state.refuse();
   const char* const what = call.kind == Call::barrier ? "the barrier" : "the all-to-all";
   api::Unfinished& last = state.unfinished(call.kind);
   if (last.under_way() && !last.same_call(call))
@@ -60,24 +60,24 @@ Result<void> wait_together(State& state, const api::Unfinished& call, const std:
 } // namespace
 
 Result<Request> Context::start_barrier(Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   if (state_->is_open()) [[unlikely]]
     return state_->refuse_in_open_world("a barrier");
   return unless_out_of_memory([&]() -> Result<Request> { return state_->barriers().start(notify); });
 }
 
 Result<Request> Context::start_alltoall(ConstMemory out, Memory in, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   if (state_->is_open()) [[unlikely]]
     return state_->refuse_in_open_world("an all-to-all");
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });
 }
 
 Result<Request> Context::start_alltoallv(const ConstBlocks& out, const Blocks& in, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   if (state_->is_open()) [[unlikely]]
     return state_->refuse_in_open_world("an all-to-all");
   return unless_out_of_memory([&] { return state_->exchanges().start(out, in, notify); });

@@ -33,10 +33,10 @@ Result<Context> Context::join(const Options& options) {
 }
 
 Rank Context::rank() const {
-  return state_->in_job() ? Rank{state_->engine().rank()} : kAnySource;
+  return state_->has_engine() ? Rank{state_->engine().rank()} : kAnySource;
 }
 std::uint32_t Context::size() const {
-  return state_->in_job() ? state_->engine().size() : 0;
+  return state_->has_engine() ? state_->engine().size() : 0;
 }
 
 Result<std::string_view> Context::host_name(Rank of) const {
@@ -57,64 +57,64 @@ Result<std::uint32_t> Context::local_rank(Rank of) const {
 }
 
 Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMode mode, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   return state_->engine().send({.to = to, .tag = tag, .mode = mode, .notify = notify}, data);
 }
 
 Result<Request> Context::receive(const Match& match, const Layout& into, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   return state_->engine().receive(match, into, notify);
 }
 
 Result<std::optional<Envelope>> Context::probe(const Match& match) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   state_->progress();
   return unless_out_of_memory([&] { return state_->engine().probe(match); });
 }
 
 Result<std::optional<Message>> Context::matched_probe(const Match& match) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   state_->progress();
   return unless_out_of_memory([&] { return state_->engine().matched_probe(match); });
 }
 
 Result<Request> Context::receive_matched(const Message& message, const Layout& into, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   return unless_out_of_memory([&] { return state_->engine().receive_matched(message, into, notify); });
 }
 
 bool Context::cancel(Request request) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return false;
   return state_->engine().cancel(request);
 }
 
 Result<Request> Context::send_unsolicited(Rank to, Tag label, const ConstLayout& data, Notify notify) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_request_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
   return state_->engine().send_unsolicited({.to = to, .tag = label, .notify = notify}, data);
 }
 
 void Context::release(const UnsolicitedMessage& message) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return;
   state_->engine().release(message.handle);
 }
 
 std::size_t Context::poll(std::span<Event> events) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return 0;
   state_->progress();
   return state_->engine().take_events(events);
 }
 
 std::size_t Context::wait_events(std::span<Event> events) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return 0;
   if (state_->may_block())
     state_->wait_until([this] { return state_->engine().has_events(); });
@@ -124,46 +124,46 @@ std::size_t Context::wait_events(std::span<Event> events) {
 }
 
 std::size_t Context::wait_events(std::span<Event> events, std::chrono::nanoseconds limit) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return 0;
   state_->wait_until([this] { return state_->engine().has_events(); }, limit);
   return state_->engine().take_events(events);
 }
 
 Result<int> Context::descriptor() {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   return unless_out_of_memory([&] { return state_->descriptor(); });
 }
 
 Result<bool> Context::ready_to_sleep() {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   return unless_out_of_memory([&] { return state_->ready_to_sleep(); });
 }
 
 std::optional<Completion> Context::test(Request request) {
-  if (state_->in_child()) [[unlikely]]
-    return State::kRefusedInChild;
+  if (state_->must_refuse()) [[unlikely]]
+    return State::kRefused;
   state_->progress();
   return state_->engine().take_completion(request);
 }
 
 Completion Context::wait(Request request) {
-  if (state_->in_child()) [[unlikely]]
-    return State::kRefusedInChild;
+  if (state_->must_refuse()) [[unlikely]]
+    return State::kRefused;
   return state_->wait(request);
 }
 
 Completion Context::wait(Request request, std::chrono::nanoseconds limit) {
-  if (state_->in_child()) [[unlikely]]
-    return State::kRefusedInChild;
+  if (state_->must_refuse()) [[unlikely]]
+    return State::kRefused;
   return state_->wait(request, limit);
 }
 
 IndexedCompletion Context::wait_any(std::span<const Request> requests) {
-  if (state_->in_child()) [[unlikely]]
-    return {.index = requests.size(), .completion = State::kRefusedInChild};
+  if (state_->must_refuse()) [[unlikely]]
+    return {.index = requests.size(), .completion = State::kRefused};
   std::optional<std::size_t> found;
   const auto ended = [&] { return (found = api::first_ended(state_->engine(), requests)).has_value(); };
   if (state_->may_block()) {
@@ -176,8 +176,8 @@ IndexedCompletion Context::wait_any(std::span<const Request> requests) {
 }
 
 IndexedCompletion Context::wait_any(std::span<const Request> requests, std::chrono::nanoseconds limit) {
-  if (state_->in_child()) [[unlikely]]
-    return {.index = requests.size(), .completion = State::kRefusedInChild};
+  if (state_->must_refuse()) [[unlikely]]
+    return {.index = requests.size(), .completion = State::kRefused};
   std::optional<std::size_t> found;
   if (!state_->wait_until([&] { return (found = api::first_ended(state_->engine(), requests)).has_value(); }, limit))
     return {.index = requests.size(), .completion = {.code = ErrorCode::timed_out}};
@@ -185,7 +185,7 @@ IndexedCompletion Context::wait_any(std::span<const Request> requests, std::chro
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   ErrorCode first = ErrorCode::ok;
   for (const Request request : requests) {
@@ -197,7 +197,7 @@ ErrorCode Context::wait_all(std::span<const Request> requests) {
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Completion> completions) {
-  if (state_->in_child() || completions.size() < requests.size()) return ErrorCode::bad_argument;
+  if (state_->must_refuse() || completions.size() < requests.size()) return ErrorCode::bad_argument;
   ErrorCode first = ErrorCode::ok;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     completions[i] = state_->wait(requests[i]);
@@ -207,7 +207,7 @@ ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Complet
 }
 
 ErrorCode Context::wait_all(std::span<const Request> requests, std::chrono::nanoseconds limit) {
-  if (state_->in_child()) [[unlikely]]
+  if (state_->must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   std::size_t ended = 0;
   if (!state_->wait_until([&] { return api::all_ended(state_->engine(), requests, ended); }, limit))
@@ -217,7 +217,7 @@ ErrorCode Context::wait_all(std::span<const Request> requests, std::chrono::nano
 
 ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Completion> completions,
                             std::chrono::nanoseconds limit) {
-  if (state_->in_child() || completions.size() < requests.size()) return ErrorCode::bad_argument;
+  if (state_->must_refuse() || completions.size() < requests.size()) return ErrorCode::bad_argument;
   std::size_t ended = 0;
   if (!state_->wait_until([&] { return api::all_ended(state_->engine(), requests, ended); }, limit))
     return ErrorCode::timed_out;
@@ -229,14 +229,14 @@ Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {
 }
 std::string Context::waiting_for() const {
   try {
-    return state_->in_job() ? state_->waiting_for() : std::string();
+    return state_->has_engine() ? state_->waiting_for() : std::string();
   } catch (const std::bad_alloc&) {
     return "no memory";
   }
 }
 std::vector<Context::Figure> Context::figures() const {
   try {
-    return state_->in_job() ? state_->engine().figures() : std::vector<Figure>();
+    return state_->has_engine() ? state_->engine().figures() : std::vector<Figure>();
   } catch (const std::bad_alloc&) {
     return {};
   }

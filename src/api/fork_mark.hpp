@@ -14,7 +14,7 @@ class ForkMark {
   // From now on fork(3) is noticed; a raw clone(2) is not. Contexts that share nothing with others need not care.
   void watch();
   [[nodiscard]] bool in_child() const { return in_child_; }
-  // For what is no member of a job in any process: a child of none.
+  // Marks a context that refuses every call, in any process.
   void set() { in_child_ = true; }
 
  private:

@@ -20,7 +20,7 @@ std::span<std::byte> unconst(ConstMemory data) {
 // In a child of fork: the tracker then says so.
 template <typename State>
 bool refused(const State& state, Tracker& tracker) {
-  if (!state.in_child()) [[likely]]
+  if (!state.must_refuse()) [[likely]]
     return false;
   tracker.note(ErrorCode::bad_argument);
   return true;
@@ -40,18 +40,18 @@ OneSided& Context::one_sided() {
 }
 
 Result<std::span<std::byte>> OneSided::allocate(AreaId id, std::size_t bytes, const Access& access) {
-  if (state_.in_child()) [[unlikely]]
-    return state_.refuse_in_child();
+  if (state_.must_refuse()) [[unlikely]]
+    return state_.refuse();
   return unless_out_of_memory([&] { return state_.one_sided_engine().allocate(id, bytes, access); });
 }
 Result<void> OneSided::expose(AreaId id, Memory memory, const Access& access) {
-  if (state_.in_child()) [[unlikely]]
-    return state_.refuse_in_child();
+  if (state_.must_refuse()) [[unlikely]]
+    return state_.refuse();
   return unless_out_of_memory([&] { return state_.one_sided_engine().expose(id, memory, access); });
 }
 Result<void> OneSided::close(AreaId id) {
-  if (state_.in_child()) [[unlikely]]
-    return state_.refuse_in_child();
+  if (state_.must_refuse()) [[unlikely]]
+    return state_.refuse();
   return unless_out_of_memory([&] { return state_.one_sided_engine().close(id); });
 }
 
@@ -73,7 +73,7 @@ void OneSided::push(const Place& to, ConstMemory data, Tracker& tracker, const S
 }
 
 ErrorCode OneSided::push(const Place& to, ConstMemory data, const Selection& selection, Signal signal) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && !signal.wanted;
   if (plain && state_.one_sided_engine().push_now(to, data)) {
@@ -101,7 +101,7 @@ void OneSided::pull(const Place& from, Memory into, Tracker& tracker, const Sele
 }
 
 ErrorCode OneSided::pull(const Place& from, Memory into, const Selection& selection, Memory twin) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   const bool plain = selection.kind == Selection::Kind::all && twin.empty();
   if (plain && state_.one_sided_engine().pull_now(from, into)) {
@@ -128,7 +128,7 @@ void OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t off
 
 ErrorCode OneSided::mcast(std::span<const Rank> peers, AreaId area, std::uint64_t offset, ConstMemory data,
                           const Selection& selection, Signal signal) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Tracker tracker;
@@ -150,8 +150,8 @@ void OneSided::atomic(const Place& at, const Atomic& operation, Tracker& tracker
 }
 
 Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation) {
-  if (state_.in_child()) [[unlikely]]
-    return state_.refuse_in_child();
+  if (state_.must_refuse()) [[unlikely]]
+    return state_.refuse();
   if (const auto before = state_.one_sided_engine().atomic_now(at, operation)) [[likely]] {
     state_.progress_now_and_then();
     return *before;
@@ -172,8 +172,8 @@ Result<std::uint64_t> OneSided::atomic(const Place& at, const Atomic& operation)
 // --- locks ---
 
 Result<void> OneSided::create_lock(AreaId id) {
-  if (state_.in_child()) [[unlikely]]
-    return state_.refuse_in_child();
+  if (state_.must_refuse()) [[unlikely]]
+    return state_.refuse();
   if (state_.is_open()) return state_.refuse_in_open_world("a lock");
   return unless_out_of_memory([&] { return state_.one_sided_engine().create_lock(id); });
 }
@@ -199,7 +199,7 @@ void OneSided::unlock(Rank home, AreaId id, Tracker& tracker) {
 }
 
 ErrorCode OneSided::lock(Rank home, AreaId id) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Tracker tracker;
@@ -211,7 +211,7 @@ ErrorCode OneSided::lock(Rank home, AreaId id, Tracker& tracker, std::chrono::na
   return wait(tracker, limit);
 }
 ErrorCode OneSided::try_lock(Rank home, AreaId id) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Tracker tracker;
@@ -219,7 +219,7 @@ ErrorCode OneSided::try_lock(Rank home, AreaId id) {
   return wait(tracker);
 }
 ErrorCode OneSided::unlock(Rank home, AreaId id) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!state_.may_block()) return ErrorCode::would_block;
   Tracker tracker;
@@ -230,12 +230,12 @@ ErrorCode OneSided::unlock(Rank home, AreaId id) {
 // --- completion ---
 
 bool OneSided::test(const Tracker& tracker) {
-  if (!tracker.ended() && !state_.in_child()) state_.progress();
+  if (!tracker.ended() && !state_.must_refuse()) state_.progress();
   return tracker.ended();
 }
 
 ErrorCode OneSided::wait(const Tracker& tracker) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!tracker.ended()) {
     if (!state_.may_block()) {
@@ -250,7 +250,7 @@ ErrorCode OneSided::wait(const Tracker& tracker) {
 }
 
 ErrorCode OneSided::wait(const Tracker& tracker, std::chrono::nanoseconds limit) {
-  if (state_.in_child()) [[unlikely]]
+  if (state_.must_refuse()) [[unlikely]]
     return ErrorCode::bad_argument;
   if (!tracker.ended() && !state_.wait_until([&tracker] { return tracker.ended(); }, limit))
     return ErrorCode::timed_out;
@@ -271,7 +271,7 @@ std::uint64_t OneSided::wait_change(const std::uint64_t& word, std::uint64_t old
   // A push wakes nobody, so that it costs no system call where its target happens to sleep: short naps instead.
   constexpr std::chrono::nanoseconds kNap{100'000};
   const std::uint64_t begin = base::steady_ns();
-  while (!changed() && state_.may_block() && !state_.in_child()) {
+  while (!changed() && state_.may_block() && !state_.must_refuse()) {
     const std::chrono::nanoseconds left = limit - std::chrono::nanoseconds(base::steady_ns() - begin);
     if (left <= left.zero()) break;
     state_.wait_until(changed, std::min(left, kNap));

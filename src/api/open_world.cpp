@@ -1,5 +1,5 @@
 // The public calls of an open world, in which processes find each other by name.
-#include "api/networks.hpp"
+#include "api/make_networks.hpp"
 #include "api/state.hpp"
 #include "job/contact_name.hpp"
 #include "job/node.hpp"
@@ -82,20 +82,20 @@ Result<Context> Context::open(const Options& options) {
 }
 
 Result<Name> Context::name() const {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   return unless_out_of_memory([&] { return state_->name(); });
 }
 
 Result<Rank> Context::add_peer(const Name& name) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   return unless_out_of_memory([&] { return state_->add_peer(name); });
 }
 
 Result<void> Context::remove_peer(Rank rank) {
-  if (state_->in_child()) [[unlikely]]
-    return state_->refuse_in_child();
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
   return unless_out_of_memory([&]() -> Result<void> {
     if (!state_->is_open())
       return std::unexpected(Error{.code = ErrorCode::unsupported,

@@ -24,7 +24,7 @@ class HEDDLE_HIDDEN Pattern::Handle {
  public:
   explicit Handle(Context::State& state) : state_(state) {}
   ~Handle() {
-    if (one_ != nullptr && !state_.in_child()) one_->abandon();
+    if (one_ != nullptr && !state_.must_refuse()) one_->abandon();
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -42,8 +42,8 @@ Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 
 Result<Pattern> Pattern::create(Context& context, const PatternOptions& options) {
-  if (context.state_->in_child()) [[unlikely]]
-    return context.state_->refuse_in_child();
+  if (context.state_->must_refuse()) [[unlikely]]
+    return context.state_->refuse();
   if (context.state_->is_open()) return context.state_->refuse_in_open_world("a pattern");
   return unless_out_of_memory([&]() -> Result<Pattern> {
     auto handle = std::make_unique<Handle>(*context.state_); // first, so that it lets go of what is made
@@ -57,8 +57,8 @@ Result<Pattern> Pattern::create(Context& context, const PatternOptions& options)
 Result<Pattern> Pattern::neighbour_alltoall(Context& context, const Grid& grid,
                                             std::span<const NeighbourExchange> exchanges,
                                             const PatternOptions& options) try {
-  if (context.state_->in_child()) [[unlikely]]
-    return context.state_->refuse_in_child();
+  if (context.state_->must_refuse()) [[unlikely]]
+    return context.state_->refuse();
   if (context.state_->is_open()) return context.state_->refuse_in_open_world("a pattern");
   const auto items = pattern::neighbour_requests(
       grid, {.own = static_cast<std::uint32_t>(context.rank()), .size = context.size()}, exchanges, options.barriers);
@@ -108,8 +108,8 @@ Result<Pattern::Item> Pattern::expose(Tag area, const Layout& memory) {
 
 Result<Request> Pattern::start_compile(Notify notify) {
   if (handle_ == nullptr) return moved_from();
-  if (handle_->state_.in_child()) [[unlikely]]
-    return handle_->state_.refuse_in_child();
+  if (handle_->state_.must_refuse()) [[unlikely]]
+    return handle_->state_.refuse();
   return unless_out_of_memory([&] { return handle_->one_->compile(notify); });
 }
 
@@ -132,8 +132,8 @@ std::optional<Error> Pattern::error() const {
 
 Result<Request> Pattern::start(Notify notify) {
   if (handle_ == nullptr) return moved_from();
-  if (handle_->state_.in_child()) [[unlikely]]
-    return handle_->state_.refuse_in_child();
+  if (handle_->state_.must_refuse()) [[unlikely]]
+    return handle_->state_.refuse();
   return unless_out_of_memory([&] { return handle_->one_->start(notify); });
 }
 
@@ -151,15 +151,15 @@ Result<void> Pattern::Handle::outcome(ErrorCode code) const {
 
 Result<void> Pattern::wait() {
   if (handle_ == nullptr) return moved_from();
-  if (handle_->state_.in_child()) [[unlikely]]
-    return handle_->state_.refuse_in_child();
+  if (handle_->state_.must_refuse()) [[unlikely]]
+    return handle_->state_.refuse();
   return handle_->outcome(handle_->state_.wait(handle_->one_->request()).code);
 }
 
 Result<void> Pattern::wait(std::chrono::nanoseconds limit) {
   if (handle_ == nullptr) return moved_from();
-  if (handle_->state_.in_child()) [[unlikely]]
-    return handle_->state_.refuse_in_child();
+  if (handle_->state_.must_refuse()) [[unlikely]]
+    return handle_->state_.refuse();
   return handle_->outcome(handle_->state_.wait(handle_->one_->request(), limit).code);
 }
 
@@ -174,8 +174,8 @@ std::vector<Pattern::Item> Pattern::incomplete() const {
 
 Result<void> Pattern::free() {
   if (handle_ == nullptr) return moved_from();
-  if (handle_->state_.in_child()) [[unlikely]]
-    return handle_->state_.refuse_in_child();
+  if (handle_->state_.must_refuse()) [[unlikely]]
+    return handle_->state_.refuse();
   return unless_out_of_memory([&] { return handle_->one_->free(); });
 }
 

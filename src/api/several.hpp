@@ -1,4 +1,4 @@
-// What waits for several requests look at: which has ended, whether all have, and how.
+// Helpers for waiting on several requests: which has ended, whether all have, and how.
 #pragma once
 
 #include "engine/engine.hpp"
@@ -11,7 +11,7 @@
 
 namespace heddle::api {
 
-// The first that has ended, of those that name something; requests.size() where none does. None has: nothing.
+// The first that has ended, of those that name something; requests.size() where none does; nullopt while none has ended.
 inline std::optional<std::size_t> first_ended(const engine::Engine& engine, std::span<const Request> requests) {
   bool any = false;
   for (std::size_t i = 0; i < requests.size(); ++i) {

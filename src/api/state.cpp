@@ -1,128 +1,12 @@
-// Joining a job, and what is refused.
+// What a context refuses: calls in a child of fork or of a context moved from, and ranks that do not exist. Joining is in join.cpp, progress in
+// state_progress.cpp.
 #include "api/state.hpp"
 
-#include "api/networks.hpp"
 #include "job/inspection.hpp"
-#include "job/join_log.hpp"
-#include "job/node.hpp"
-#include "job/registry.hpp"
-#include "launch/identity.hpp"
-#include "options_file/options_file.hpp"
 
-#include <algorithm>
+#include <string>
 
 namespace heddle {
-
-Result<std::unique_ptr<Context::State>> Context::State::create(const Options& options) {
-  const base::Environment environment = base::Environment::of_process();
-  auto resolved = options_file::resolve_with_file(options, environment, job::sections());
-  if (!resolved) return std::unexpected(std::move(resolved.error()));
-  const base::Settings& settings = resolved->settings;
-  auto identity = launch::detect(environment, settings);
-  if (!identity) return std::unexpected(std::move(identity.error()));
-  const auto deadline = base::deadline_in(std::chrono::seconds(settings.join_timeout_s));
-  auto store = launch::open_store(*identity, deadline);
-  if (!store) return std::unexpected(std::move(store.error()));
-  Entrance entrance;
-  entrance.store = std::move(*store);
-  entrance.node = job::node_identity();
-  entrance.host = job::own_host_name();
-  auto networks = api::make_networks(*resolved, {.rank = entrance.store->rank(),
-                                                 .size = entrance.store->size(),
-                                                 .node = entrance.node,
-                                                 .settings = &settings,
-                                                 .log = base::Log(settings.log_level, identity->rank)});
-  if (!networks) return std::unexpected(std::move(networks.error()));
-  entrance.owned_networks = std::move(*networks);
-  entrance.options = std::move(*resolved);
-  return enter_and_meet(std::move(entrance));
-}
-
-Result<std::unique_ptr<Context::State>> Context::State::enter_and_meet(Entrance entrance) {
-  for (const auto& network : entrance.owned_networks) entrance.networks.push_back(network.get());
-  auto state = enter(std::move(entrance));
-  if (!state) return state;
-  if (auto met = (*state)->meet(); !met) return std::unexpected(std::move(met.error()));
-  return state;
-}
-
-Result<std::unique_ptr<Context::State>> Context::State::enter(Entrance entrance) {
-  std::unique_ptr<State> state(new State());
-  state->options_ = std::move(entrance.options);
-  state->store_ = std::move(entrance.store);
-  state->node_ = entrance.node;
-  state->host_ = std::move(entrance.host);
-  state->networks_ = std::move(entrance.networks);
-  state->owned_networks_ = std::move(entrance.owned_networks);
-  state->uid_ = entrance.uid;
-  state->simulated_ = entrance.simulated;
-  if (!state->simulated_) state->fork_mark_.watch();
-  const base::Settings& settings = state->options_.settings;
-  state->log_ = base::Log(settings.log_level, state->store_->rank());
-  state->recorder_ = std::make_unique<base::FlightRecorder>(settings.flight_records);
-  if (auto built = state->build(); !built) return std::unexpected(std::move(built.error()));
-  const auto deadline = base::deadline_in(std::chrono::seconds(settings.join_timeout_s));
-  if (auto said = job::publish(state->as_member(), deadline); !said) return std::unexpected(std::move(said.error()));
-  return state;
-}
-
-job::Member Context::State::as_member() const {
-  return {.store = *store_,
-          .networks = networks_,
-          .node = node_,
-          .host = host_,
-          .settings = options_.settings,
-          .log = log_};
-}
-
-Result<void> Context::State::build() {
-  const std::uint32_t rank = store_->rank();
-  const std::uint32_t size = store_->size();
-  self_fabric_ = std::make_unique<translators::LoopbackFabric>(size);
-  to_self_ = std::make_unique<translators::Loopback>(*self_fabric_, ir::Peer{rank});
-  std::vector<engine::ScheduleQueue*> queues;
-  const auto add = [&](ir::Translator& network) {
-    queues.push_back(queues_.emplace_back(std::make_unique<engine::ScheduleQueue>(network)).get());
-  };
-  add(*to_self_);
-  for (ir::Translator* network : networks_) add(*network);
-  auto engine = engine::Engine::create(rank, size, job::limits_of(options_.settings), queues, *recorder_);
-  if (!engine) return std::unexpected(std::move(engine.error()));
-  engine_ = std::move(*engine);
-  if (!is_open()) engine_->expect_news(); // of the store, or of a simulated network
-  engine_->set_log(log_);
-  lookout_.emplace(progress::Watchdog::Means{.store = *store_, .work = *this, .log = log_, .recorder = *recorder_},
-                   progress::Lookout::Config{.watchdog = std::chrono::seconds(options_.settings.watchdog_s),
-                                             .unsolicited_memory = options_.settings.unsolicited_memory,
-                                             .looks = !simulated_});
-  one_sided_engine_ = std::make_unique<onesided::OneSidedEngine>(engine_->services());
-  barriers_ = std::make_unique<collective::Barriers>(*engine_);
-  patterns_ = std::make_unique<pattern::Patterns>(*engine_);
-  return {};
-}
-
-Result<void> Context::State::meet() {
-  const base::Settings& settings = options_.settings;
-  auto roster = job::meet(as_member(), base::deadline_in(std::chrono::seconds(settings.join_timeout_s)));
-  if (!roster) return std::unexpected(std::move(roster.error()));
-  if (is_open()) {
-    engine_->set_contacts(std::move(roster->contacts), uid_);
-    engine_->enter_open_world();
-  } else {
-    engine_->set_contacts(std::move(roster->contacts));
-  }
-  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping));
-  hosts_ = std::move(roster->hosts);
-  if (simulated_) return {};
-  sleeper_ = std::make_unique<progress::Sleeper>(
-      static_cast<progress::PendingWork&>(*this), *lookout_,
-      progress::Waiter::Config{
-          .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .crowded = roster->crowded},
-      networks_);
-  log_joined();
-  if (settings.announce && store_->rank() == 0) announce();
-  return {};
-}
 
 Context::State* Context::State::moved_from() {
   static State* const nobody = [] {
@@ -134,8 +18,8 @@ Context::State* Context::State::moved_from() {
 }
 
 void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
-  if (state == nullptr || !state->in_child()) return;
-  if (!state->in_job()) {
+  if (state == nullptr || !state->must_refuse()) return;
+  if (!state->has_engine()) {
     static_cast<void>(state.release()); // moved_from()
     return;
   }
@@ -143,12 +27,12 @@ void Context::State::abandon_in_child(std::unique_ptr<State>& state) {
   kept.push_back(state.release());
 }
 
-Result<Request> Context::State::refuse_request_in_child() const {
-  return refuse_in_child();
+Result<Request> Context::State::refuse_request() const {
+  return refuse();
 }
 
-std::unexpected<Error> Context::State::refuse_in_child() const {
-  if (!in_job())
+std::unexpected<Error> Context::State::refuse() const {
+  if (!has_engine())
     return std::unexpected(Error{
         .code = ErrorCode::bad_argument, .fact = "the context was moved to another object", .remedy = "use that one"});
   return std::unexpected(Error{
@@ -157,30 +41,8 @@ std::unexpected<Error> Context::State::refuse_in_child() const {
       .remedy = "make all calls in the process that joined; the child may start another program"});
 }
 
-void Context::State::log_joined() const {
-  if (!log_.enabled(LogLevel::info)) return;
-  job::Joined joined{.rank = store_->rank(), .size = store_->size(), .services = {}};
-  for (std::size_t i = 0; i < networks_.size(); ++i) {
-    job::Service& service = joined.services.emplace_back();
-    service.translator = networks_[i]->name();
-    service.remark = networks_[i]->remark();
-    for (std::uint32_t rank = 0; rank < joined.size; ++rank)
-      if (engine_->contact(rank).port == i + 1) service.peers.push_back(rank);
-  }
-  job::log_join(log_, joined, options_);
-}
-
-void Context::State::announce() const {
-  std::string text = std::to_string(store_->size()) + " processes;";
-  for (const ir::Translator* network : networks_) text += " " + std::string(network->name());
-  text += !networks_.empty() && networks_.front()->capabilities().reads_any_memory
-              ? " serves all peers of this machine, large messages by one copy through the kernel"
-              : " serves all peers of this machine, large messages copied through the rings";
-  log_.announce(text);
-}
-
 Result<void> Context::State::check_rank(Rank rank) const {
-  if (!in_job()) return refuse_in_child();
+  if (!has_engine()) return refuse();
   if (static_cast<std::uint32_t>(rank) < engine_->size()) return {};
   return std::unexpected(Error{.code = ErrorCode::bad_argument,
                                .fact = "rank " + std::to_string(static_cast<std::uint32_t>(rank)) +

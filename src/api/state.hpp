@@ -68,23 +68,23 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
     std::uint64_t uid = 0;  // of an open world
     bool simulated = false; // time passes only when its calls return, and the networks report deaths
   };
-  // The first half of joining: publishes that the process is there. Meet is the second: it waits until all have published.
+  // Joining (join.cpp). The first half: publishes that the process is there. Meet is the second: it waits until all have published.
   static Result<std::unique_ptr<State>> enter(Entrance entrance);
   Result<void> meet();
   ~State();
   // What a context that was moved from holds. Its calls are refused like those of a child of fork, so that they cost nothing
   // elsewhere. Made by the first context and never destroyed.
   static State* moved_from();
-  // False for that one: there is no engine.
-  [[nodiscard]] bool in_job() const { return engine_ != nullptr; }
-  // In a child of fork the parent's membership is not the child's to end: it is left alone, memory and all.
+  // False for that one.
+  [[nodiscard]] bool has_engine() const { return engine_ != nullptr; }
+  // In a child of fork the parent's membership is not the child's to end: it is left alone, memory and all. So is moved_from().
   static void abandon_in_child(std::unique_ptr<State>& state);
-  // Whether this is a child of fork, whose calls are refused: it shares the parent's rings and would disturb it.
-  [[nodiscard]] bool in_child() const { return fork_mark_.in_child(); }
-  [[nodiscard]] std::unexpected<Error> refuse_in_child() const;
+  // Whether every call is refused: in a child of fork, which shares the parent's rings and would disturb it, and for moved_from().
+  [[nodiscard]] bool must_refuse() const { return fork_mark_.in_child(); }
+  [[nodiscard]] std::unexpected<Error> refuse() const;
   // The same for the quick calls, which need neither stack nor registers for it.
-  [[nodiscard, gnu::cold, gnu::noinline]] Result<Request> refuse_request_in_child() const;
-  static constexpr Completion kRefusedInChild{.code = ErrorCode::bad_argument};
+  [[nodiscard, gnu::cold, gnu::noinline]] Result<Request> refuse_request() const;
+  static constexpr Completion kRefused{.code = ErrorCode::bad_argument};
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
@@ -126,7 +126,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   void forget_work() { lookout_->watchdog().forget(); }
   [[nodiscard]] bool has_worked() { return lookout_->watchdog().has_moved(); }
 
-  // The same for a simulated process, which is called only when something has happened to it.
+  // As progress, for a simulated process, which is called only when something has happened to it.
   std::size_t progress_all();
   std::size_t progress_told(std::span<const std::uint32_t> writers);
   // False for a simulated process: time passes only when it returns.

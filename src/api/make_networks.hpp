@@ -1,4 +1,4 @@
-// The networks of a context.
+// Makes the networks of a context.
 #pragma once
 
 #include "base/options.hpp"

@@ -1,4 +1,4 @@
-#include "api/networks.hpp"
+#include "api/make_networks.hpp"
 
 #include "job/inspection.hpp"
 
