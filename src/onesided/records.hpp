@@ -57,14 +57,14 @@ struct AreaRelay {
   std::uint64_t id = 0;
   std::uint64_t offset = 0; // that the runs count from
   std::uint64_t number = 0; // of the relay, counted by its origin
-  std::uint64_t ended = 0;  // all relays of the origin's with smaller numbers have
+  std::uint64_t ended = 0;  // every relay of the origin's with a smaller number has ended
   std::uint64_t label = 0;  // of the signal
-  std::uint64_t bytes = 0;  // that the signal tells
+  std::uint64_t bytes = 0;  // the size that the signal tells
   std::uint32_t origin = 0; // rank
   std::uint32_t receivers = 0;
-  std::uint8_t record = 0;  // this one of
-  std::uint8_t records = 0; // so many, at most kMostRecords
-  std::uint8_t signal = 0;  // wanted
+  std::uint8_t record = 0;  // index of this one
+  std::uint8_t records = 0; // how many there are, at most kMostRecords
+  std::uint8_t signal = 0;  // 1: one is wanted
   std::uint8_t fanout = 0;
   std::uint32_t unused = 0;
 

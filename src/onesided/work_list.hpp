@@ -21,7 +21,7 @@ struct Gathering;
 struct Granted { // the area's key is here: what has waited for it runs
   KnownArea* area = nullptr;
 };
-struct Closed { // the area cannot be used any more: its lock is lost
+struct Closed { // the area cannot be used any more; if it is a lock, it is lost
   KnownArea* area = nullptr;
 };
 struct Gathered { // an mcast has the keys of all its receivers

@@ -100,7 +100,8 @@ struct LockVerdict {
     pass_over,  // the served ticket is a dead process's: serve the next one
   };
   Kind kind{};
-  bool held = false; // pass_over: the dead process may have held the lock, or was to hear that one before it died
+  bool held =
+      false; // pass_over: the dead process may have held the lock, or was itself still to be told that an earlier holder had died
 };
 LockVerdict judge_lock(const LockReading& before, const LockReading& now, std::uint32_t ticket,
                        const std::function<bool(std::uint32_t)>& is_dead);

@@ -19,9 +19,9 @@ class BasicLocks final : private RecoveryHost {
   // Whether the area can be a lock of this job: what a peer says of it is not believed further than that.
   [[nodiscard]] bool fits(const KnownArea& area) const { return area.bytes >= bytes() && area.atomics; }
 
-  // At once, where the lock is free and nobody comes in between; the next, where nobody waits. False: nothing has happened,
-  // and the general form is to be used.
+  // At once, where the lock is free and nobody comes in between. False: nothing has happened, and the general form is to be used.
   [[nodiscard]] bool lock_now(KnownArea& area);
+  // At once, where nobody waits. False as above.
   [[nodiscard]] bool unlock_now(KnownArea& area);
 
   // The area is open. The tracker has begun, and is ended here.
