@@ -36,7 +36,7 @@ std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers
 }
 
 bool Context::State::drained() const {
-  return !engine_->owes_words() && !engine_->holds_commands() &&
+  return !engine_->owes_control_records() && !engine_->holds_commands() &&
          std::ranges::all_of(networks_, [](const ir::Translator* network) { return network->drained(); });
 }
 
@@ -46,7 +46,7 @@ void Context::State::say_last_words() {
   while (!drained() || exchanges_->cut_short()) {
     const std::uint64_t now = base::steady_ns();
     // In an open world peers may be contexts of this very thread, and what has not ended is abandoned.
-    if (is_open() && (!engine_->owes_words() || now - begin >= kSecond)) return;
+    if (is_open() && (!engine_->owes_control_records() || now - begin >= kSecond)) return;
     // A control record that a peer waits for is written however slow that peer is, unless it is gone, too.
     if (drained() && now - begin >= kSecond) return;
     if (now - begin >= kPatience) lookout_->news().watch_departures();

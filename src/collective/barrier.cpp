@@ -24,7 +24,7 @@ constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
 
 Barriers::Barriers(engine::Engine& engine) : engine_(engine) {
   // The engine tells of it while it handles something else: what follows from it is left to the next call of progress.
-  engine_.handlers().tell_of_ends(engine::end_row(*this, [](Barriers& self, engine::Connection&, engine::PeerEnd end) {
+  engine_.handlers().add_end_row(engine::end_row(*this, [](Barriers& self, engine::Connection&, engine::PeerEnd end) {
     if (end.how == engine::End::died) self.failed_ = true;
   }));
 }
@@ -34,10 +34,10 @@ Request Barriers::start(Notify notify) {
   running_.reserve(running_.size() + 1); // whatever fails for lack of memory does so before anything has happened
   spare_.reserve(running_.size() + spare_.size() + 2);
   if (spare_.empty()) spare_.push_back(std::make_unique<Plan>());
-  const Request request = engine_.begin_collective(notify);
+  const Request request = engine_.begin_composite(notify, engine::OperationKind::barrier);
   ++number_;
   if (failed_) {
-    engine_.finish_collective(request, ErrorCode::peer_failed);
+    engine_.finish_composite(request, ErrorCode::peer_failed);
     return request;
   }
   auto plan = std::move(spare_.back());
@@ -98,7 +98,7 @@ bool Barriers::advance(Plan& plan) {
 }
 
 void Barriers::finish(Plan& plan, ErrorCode code) {
-  engine_.finish_collective(plan.request, code);
+  engine_.finish_composite(plan.request, code);
   plan.over = true;
 }
 

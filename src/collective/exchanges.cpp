@@ -55,7 +55,7 @@ Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const st
 
 Exchanges::Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping)
     : engine_(engine), grouping_(std::move(grouping)) {
-  engine_.handlers().tell_of_ends(engine::end_row(*this, [](Exchanges& self, engine::Connection&, engine::PeerEnd end) {
+  engine_.handlers().add_end_row(engine::end_row(*this, [](Exchanges& self, engine::Connection&, engine::PeerEnd end) {
     if (end.how == engine::End::died) self.peer_died();
   }));
 }
@@ -102,10 +102,10 @@ Request Exchanges::begin(Notify notify, Make&& make) {
   // Whatever fails for lack of memory does so before anything has happened.
   running_.reserve(running_.size() + 1);
   std::unique_ptr<ExchangePlan> plan = failed_ ? nullptr : make(Tag{kExchangeMark | (number_ + 1)});
-  const Request request = engine_.begin_collective(notify, engine::OperationKind::exchange);
+  const Request request = engine_.begin_composite(notify, engine::OperationKind::exchange);
   ++number_;
   if (failed_) {
-    engine_.finish_collective(request, ErrorCode::peer_failed);
+    engine_.finish_composite(request, ErrorCode::peer_failed);
     return request;
   }
   running_.push_back({.request = request, .plan = std::move(plan)});
@@ -129,7 +129,7 @@ std::size_t Exchanges::advance_all() {
       ++i;
       continue;
     }
-    engine_.finish_collective(running_[i].request, plan.code(), plan.received());
+    engine_.finish_composite(running_[i].request, plan.code(), plan.received());
     running_[i] = std::move(running_.back());
     running_.pop_back();
     ++steps;

@@ -61,6 +61,14 @@ Connection& Engine::make_connection(std::uint32_t rank) {
   return connection;
 }
 
+void Engine::open(Connection& connection) {
+  if (connection.absent) return;
+  if (grants_by_read(connection.queue()))
+    grant_by_read_.start(connection);
+  else
+    connector_.start(connection);
+}
+
 void Engine::give_up_news() {
   for (Connection* connection : std::exchange(absent_, {}))
     if (!connection->failed()) fail(*connection, End::connection_lost);
@@ -74,7 +82,7 @@ void Engine::established(Connection& connection) {
   else if (connection.reader.exists())
     readable_.push_back(&connection);
   if (connection.reader.exists() && connection.reader.report_due())
-    outbox_.report_consumed(connection); // could not be told before
+    record_writer_.report_consumed(connection); // could not be told before
   ir::DirectMemory* memory = connection.queue().facets().direct_memory;
   if (!connection.writes_shared && memory != nullptr)
     connection.direct = memory->direct_ring(ir::Peer{connection.rank}, connection.grant.place, connection.grant.bytes);

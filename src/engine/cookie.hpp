@@ -8,7 +8,7 @@
 namespace heddle::engine {
 
 enum class CookieKind : std::uint64_t {
-  lock = 1,
+  common_slot_lock = 1,
   directory,
   claim,
   read,

@@ -8,7 +8,7 @@
 
 namespace heddle::engine {
 
-void Engine::enter_record_rows() {
+void Engine::register_record_rows() {
   const auto taken = []<Taken (Receiver::*Take)(Connection&, Lead, std::uint64_t, const std::byte*)>() {
     return [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
       return (receiver.*Take)(connection, lead, tag, content);
@@ -23,8 +23,8 @@ void Engine::enter_record_rows() {
       });
   set(RecordKind::eager_synchronous, Begins::yes, taken.operator()<&Receiver::synchronous>());
   set(RecordKind::unsolicited, Begins::no, taken.operator()<&Receiver::unsolicited>());
-  set(RecordKind::request_to_send, Begins::yes, taken.operator()<&Receiver::asked_to_send>());
-  set(RecordKind::request_to_send_unsolicited, Begins::no, taken.operator()<&Receiver::asked_to_send_unsolicited>());
+  set(RecordKind::request_to_send, Begins::yes, taken.operator()<&Receiver::request_to_send>());
+  set(RecordKind::request_to_send_unsolicited, Begins::no, taken.operator()<&Receiver::request_to_send_unsolicited>());
   set(RecordKind::fragment, Begins::no,
       [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
         return receiver.fragment(connection, lead, tag, content) ? Taken::yes : Taken::malformed;
@@ -118,8 +118,8 @@ bool Engine::dispatch_completed(const ir::Event& event) {
   return of_use;
 }
 
-void Engine::enter_command_rows() {
-  handlers_.set(CookieKind::lock,
+void Engine::register_command_rows() {
+  handlers_.set(CookieKind::common_slot_lock,
                 command_row(*this, [](Engine& engine, Connection* connection, const ir::Event& event) {
                   if (connection->nobody()) return true;
                   engine.connector_.lock_answered(*connection, event);
@@ -134,7 +134,7 @@ void Engine::enter_command_rows() {
                 }));
   handlers_.set(CookieKind::claim,
                 command_row(*this, [](Engine& engine, Connection* connection, const ir::Event& event) {
-                  return connection->nobody() || engine.claim_ended(*connection, event);
+                  return connection->nobody() || engine.slot_claim_ended(*connection, event);
                 }));
   handlers_.set(CookieKind::read, command_row(fetcher_, [](Fetcher& fetcher, Connection*, const ir::Event& event) {
                   fetcher.read_ended(event);
@@ -152,13 +152,13 @@ void Engine::enter_command_rows() {
                 }));
 }
 
-bool Engine::claim_ended(Connection& connection, const ir::Event& event) {
+bool Engine::slot_claim_ended(Connection& connection, const ir::Event& event) {
   bool in_vain = false;
   std::size_t written = 0; // the event counts as something done in any case
-  if (outbox_.claim_answered(connection, event))
+  if (record_writer_.claim_answered(connection, event))
     sender_.pump(connection, written);
   else if (event.status == ir::Status::ok && connection.failed())
-    tell_later(connection); // for which it was asked
+    break_off_later(connection); // for which it was asked
   else
     in_vain = event.status == ir::Status::ok && connection.claim == ClaimState::none;
   if (event.status == ir::Status::refused && !connection.failed()) {

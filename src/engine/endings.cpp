@@ -1,5 +1,8 @@
-// How it ends with a peer: its process has died or left, or the connection is lost. What had arrived is delivered first, then all
+// How contact with a peer ended: its process has died or left, or the connection is lost. What had arrived is delivered first, then all
 // that is under way with it ends, the program is told, and what the peer could reach serves others.
+//
+// Operations are ended by those who have added an end row to the handlers: Sender::peer_lost, Receiver::peer_lost (with that of Fetcher),
+// added in engine.cpp; OneSidedEngine::peer_lost, Barriers, Exchanges and Patterns in their own rooms.
 #include "engine/engine.hpp"
 
 #include "engine/fate.hpp"
@@ -31,13 +34,12 @@ void Engine::fail(Connection& connection, End how) {
   // A peer that lives could still write to its ring and cells: they stay unused.
   if (how != End::connection_lost)
     take_back(connection);
-  else if (could_write && !outbox_.break_off(connection))
-    tell_later(connection);
+  else if (could_write && !record_writer_.break_off(connection))
+    break_off_later(connection);
   ++gone_;
 }
 
-// Its ring is full now.
-void Engine::tell_later(Connection& connection) {
+void Engine::break_off_later(Connection& connection) {
   connection.must_break_off = true;
   enlist(connection);
 }

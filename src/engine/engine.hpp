@@ -1,5 +1,6 @@
 // The protocol engine: consumes what arrives, emits commands, and ends operations. It has no threads, no clock and no
-// global state and does no input or output; everything it knows of the network it learns through its queues.
+// global state but for the reserve of memory, and does no input or output but for the log that it is given; everything it knows of the
+// network it learns through its queues.
 #pragma once
 
 #include "base/ages.hpp"
@@ -9,10 +10,10 @@
 #include "engine/handlers.hpp"
 #include "engine/messages/assistant.hpp"
 #include "engine/messages/fetcher.hpp"
-#include "engine/messages/outbox.hpp"
 #include "engine/messages/receiver.hpp"
 #include "engine/messages/sender.hpp"
 #include "engine/rings/grant_by_read.hpp"
+#include "engine/rings/record_writer.hpp"
 #include "engine/schedule_queue.hpp"
 #include "ir/translator.hpp"
 
@@ -48,7 +49,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // One contact per rank, this process's own included; rank r has the unique id `first` + r.
   void set_contacts(std::vector<Contact> contacts, Uid first = 1);
 
-  // An open world (peers.cpp): peers come and go. Whoever asks for a connection is given a rank.
+  // An open world (open_world.cpp): peers come and go. Whoever asks for a connection is given a rank.
   void enter_open_world() {
     open_ = true;
     state_.ranks_agree = false;
@@ -79,14 +80,14 @@ class Engine final : private ConnectionHost, private ProtocolHost {
     fetch_waiting();
   }
 
-  // A request for something that is no single message; ended by finish_collective.
-  Request begin_collective(Notify notify, OperationKind kind = OperationKind::collective);
-  void finish_collective(Request request, ErrorCode code, std::uint64_t bytes = 0);
+  // A request for something that is no single message (barrier, exchange, pattern); ended by finish_composite.
+  Request begin_composite(Notify notify, OperationKind kind);
+  void finish_composite(Request request, ErrorCode code, std::uint64_t bytes = 0);
 
   // For other rooms: who takes what comes in, and what a protocol of theirs needs (protocol.hpp).
   [[nodiscard]] Handlers& handlers() { return handlers_; }
   [[nodiscard]] Services services() {
-    return {.state = state_, .outbox = outbox_, .host = *this, .handlers = handlers_};
+    return {.state = state_, .record_writer = record_writer_, .host = *this, .handlers = handlers_};
   }
   // For prepared commands: the queue to a peer, and whether the peer can still be reached.
   [[nodiscard]] ScheduleQueue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
@@ -128,8 +129,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] bool awaits_answers() const;
   // Something has to be tried again that nobody will tell of: a peer's common slot, or its shared ring, was taken.
   [[nodiscard]] bool must_try_again() const { return connector_.tries_again() || others_try_again(); }
-  // The same for whoever is told of every answer.
-  [[nodiscard]] bool must_try_again_unasked() const { return connector_.tries_again_unasked() || others_try_again(); }
+  // The same, where no command is under way whose answer would wake the caller.
+  [[nodiscard]] bool must_try_again_without_answer() const {
+    return connector_.tries_again_without_answer() || others_try_again();
+  }
 
   // Commands that are held, or records that wait to be written: back-pressure may be the cause, and while a network says when
   // it takes more, a faulty one does not.
@@ -137,8 +140,8 @@ class Engine final : private ConnectionHost, private ProtocolHost {
 
   // After a sleep that was instead of calls of progress.
   void try_again_now() { connector_.try_again_now(); }
-  // Something is still to be said to peers that wait for it, such as that their message has been fetched.
-  [[nodiscard]] bool owes_words() const;
+  // Control records that peers wait for are still to be written, such as that their message has been fetched.
+  [[nodiscard]] bool owes_control_records() const;
 
   // The outcome, when the operation has ended; the request is then gone. code stale_request for an unknown one.
   std::optional<Completion> take_completion(Request request);
@@ -158,7 +161,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] bool has_events() const { return state_.has_events(); }
 
   // The process is known to be dead: what it has sent is still delivered, everything else with it ends. Also of one that had
-  // left before: its exit status told.
+  // left before: its exit status showed a failure.
   void peer_failed(std::uint32_t rank) { peer_gone(rank, End::died); }
   // The peer has left in good order: the same.
   void peer_left(std::uint32_t rank) { peer_gone(rank, End::left); }
@@ -175,10 +178,11 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] bool connected(std::uint32_t rank) const {
     return connections_[rank] != nullptr && (connections_[rank]->connected() || connections_[rank]->failed());
   }
-  // Peers that have died so far; and those, with peers that the connection to was lost.
+  // Peers that have died so far.
   [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
+  // News of deaths and lost connections so far; one peer may count twice.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
-  // How it has ended with that peer: ok while it has not.
+  // How contact with that peer ended: ok while it has not.
   [[nodiscard]] ErrorCode fate(std::uint32_t rank) const {
     return has_failed(rank) ? connections_[rank]->fate : ErrorCode::ok;
   }
@@ -203,17 +207,11 @@ class Engine final : private ConnectionHost, private ProtocolHost {
  private:
   Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, base::FlightRecorder& recorder);
 
-  // ConnectionHost
-  Connection* connection_to(std::uint32_t rank) override;
-  Connection* connection_from(const Initiator& initiator, const Port& port) override;
-  void established(Connection& connection) override;
-  void lost(Connection& connection, const char* why) override;
-  // ProtocolHost
-  void connect(Connection& connection) override {
-    if (!connection.connected()) open(connection);
-  }
-  [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const override { return ports_; }
+  // Its own rows among the handlers: dispatch.cpp.
+  void register_record_rows();
+  void register_command_rows();
 
+  // Sending: engine_inline.hpp, send.cpp.
   // Checks everything, and connects first where that is missing.
   Result<Request> send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data);
   Operation& begin_send(OperationKind kind, Connection& connection, const SendArguments& arguments,
@@ -222,13 +220,31 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   static bool sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data);
   // Sends in any way that suits, now or later.
   void submit(Operation& operation, const ConstLayout& data);
+  [[nodiscard]] Error unknown_rank(const char* what, std::uint32_t rank, const char* otherwise) const;
 
+  // Receiving: engine_inline.hpp, receive.cpp.
   [[nodiscard]] bool wrong(const Match& match) const;
   [[nodiscard]] Error complaint(const Match& match) const;
-  [[nodiscard]] Error unknown_rank(const char* what, std::uint32_t rank, const char* otherwise) const;
   [[nodiscard]] bool source_failed(const Match& match) const;
-  [[nodiscard]] Error failed_error(std::uint32_t rank) const;
 
+  // Connections: connections.cpp. ConnectionHost and ProtocolHost ask for some.
+  Connection* connection_to(std::uint32_t rank) override;
+  void established(Connection& connection) override;
+  void connect(Connection& connection) override {
+    if (!connection.connected()) open(connection);
+  }
+  [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const override { return ports_; }
+  Connection& make_connection(std::uint32_t rank);
+  void connect_to_self(Connection& connection);
+  // Starts what makes the connection ready to be written to, unless it is under way.
+  void open(Connection& connection);
+  // Where rings are granted by reading, a peer's first word is an event: it is asked for from now on.
+  void may_be_heard_of(const Contact& contact) {
+    Port& port = *ports_[contact.port];
+    port.listens = port.listens || grants_by_read(*port.queue);
+  }
+
+  // Progress: engine_inline.hpp, progress.cpp.
   // A translator with nothing under way is asked for events only now and then: only a failure could come.
   static constexpr std::uint64_t kIdlePollInterval = 64;
   [[nodiscard]] bool others_try_again() const;
@@ -236,10 +252,21 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   [[nodiscard]] bool nothing_else_to_do() const;
   // Nothing can come through it but answers, and none is awaited.
   [[nodiscard]] bool rests(const Port& port) const { return &port == lonely_ && port.queue->outstanding() == 0; }
-  // Some tens of nanoseconds.
-  static constexpr int kGlances = 16;
   // With everything: also translators that nothing is expected of.
   std::size_t handle_all(bool everything);
+  std::size_t pump_all();
+  // Among the connections that are pumped, if it has something to write.
+  void pump_later(Connection& connection) override;
+  // Among them in any case.
+  void enlist(Connection& connection);
+  // Messages, control records or fragments wait to be written.
+  static bool has_output(const Connection& connection);
+  // Unsolicited messages that have waited for room.
+  std::size_t fetch_waiting();
+
+  // Reading rings: engine_inline.hpp, read_rings.cpp.
+  // Some tens of nanoseconds.
+  static constexpr int kGlances = 16;
   std::size_t read_rings();
   // Rings looked at in one call of progress: few enough that a call stays short with hundreds of peers.
   static constexpr std::size_t kRingsAtOnce = 16;
@@ -249,33 +276,39 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // There is no memory for the next record of this connection's ring now. It stays there, and the connection among those that are pumped, so
   // that it is tried again once there is.
   void hold_back(Connection& connection);
-  // Among the connections that are pumped.
-  void enlist(Connection& connection);
   std::size_t read_shared_ring(Port& port);
   // The record in the slot where the reader stands.
-  Taken take_slot(Connection& connection, const SharedRingReader& reader);
+  Taken take_slot_record(Connection& connection, const SharedRingReader& reader);
   // Whether the owner of a slot, as its claim says, lives and has not heard that it is given up on.
   [[nodiscard]] bool may_write(std::uint32_t owner);
   // What a peer that is gone has written behind a slot that another has claimed and not written yet: that may take long.
   void read_ahead(Connection& connection);
+
+  // Events of the translators: dispatch.cpp.
   std::size_t poll_events(Port& port);
   // False: the command was in vain, and is to be tried again.
   bool dispatch_event(const ir::Event& event);
   bool dispatch_completed(const ir::Event& event);
   void dispatch_announced(const ir::Event& event);
-  // Its own rows among the handlers.
-  void enter_record_rows();
-  void enter_command_rows();
-  bool claim_ended(Connection& connection, const ir::Event& event);
-  // Starts what makes the connection ready to be written to, unless it is under way.
-  void open(Connection& connection);
-  static bool has_words(const Connection& connection);
-  // Where rings are granted by reading, a peer's first word is an event: it is asked for from now on.
-  void may_be_heard_of(const Contact& contact) {
-    Port& port = *ports_[contact.port];
-    port.listens = port.listens || grants_by_read(*port.queue);
-  }
-  Connection& make_connection(std::uint32_t rank);
+  // The answer to the claim of a slot in a peer's shared ring.
+  bool slot_claim_ended(Connection& connection, const ir::Event& event);
+
+  // Ends of peers: endings.cpp.
+  void lost(Connection& connection, const char* why) override;
+  void fail(Connection& connection, End how);
+  // Tells the peer that the connection is lost as soon as its ring has room.
+  void break_off_later(Connection& connection);
+  // Counts it, and tells the program.
+  void tell_end(Connection& connection, End how);
+  void peer_gone(std::uint32_t rank, End how);
+  // What had arrived before the end. False: there is no memory for some of it, which is tried again.
+  bool deliver_the_last(Connection& connection);
+  // The peer is dead: what it could reach here serves others again.
+  void take_back(Connection& connection);
+  [[nodiscard]] Error failed_error(std::uint32_t rank) const;
+
+  // An open world: open_world.cpp.
+  Connection* connection_from(const Initiator& initiator, const Port& port) override;
   // The connection that a command to the rank was for, though the rank may have been removed since.
   Connection* connection_of_command(std::uint32_t rank);
   // Gives a process a rank, and attaches it.
@@ -288,24 +321,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   void let_go(Connection& connection, End how = End::left);
   void drop_connection(Connection& connection);
   [[nodiscard]] Connection* find_parting(Uid uid);
-  void connect_to_self(Connection& connection);
-  void pump_later(Connection& connection) override;
-  std::size_t pump_all();
-  // Unsolicited messages that have waited for room.
-  std::size_t fetch_waiting();
-  void fail(Connection& connection, End how);
-  void tell_later(Connection& connection);
-  // Counts it, and tells the program.
-  void tell_end(Connection& connection, End how);
-  void peer_gone(std::uint32_t rank, End how);
-  // What had arrived before the end. False: there is no memory for some of it, which is tried again.
-  bool deliver_the_last(Connection& connection);
-  // The peer is dead: what it could reach here serves others again.
-  void take_back(Connection& connection);
 
   EngineState state_;
   Handlers handlers_;
-  Outbox outbox_;
+  RecordWriter record_writer_;
   Fetcher fetcher_;
   Assistant assistant_;
   Sender sender_;
@@ -313,8 +332,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   Connector connector_;
   GrantByRead grant_by_read_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::vector<Port*> busy_ports_; // all but one that serves this process alone, while it rests
-  const Port* lonely_ = nullptr;  // serves this process alone, which has no connection to itself
+  const Port* lonely_ = nullptr; // serves this process alone, which has no connection to itself
   std::vector<Contact> contacts_;
   std::vector<Connection*> connections_; // by rank; null: never talked to
   base::BackedList<Connection> owned_connections_;
@@ -325,7 +343,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   Connection removed_;                          // stands for all peers that were removed
   base::BackedVector<Connection*> parting_;     // removed, but their peers may still write here
   base::BackedVector<std::uint32_t> postponed_; // ranks of processes that are still among those
-  std::size_t peers_ = 0;                       // whose end is still to be told
+  std::size_t peers_ = 0;                       // not removed: room is kept for their ends
   bool open_ = false;
   bool news_expected_ = false;
   std::size_t next_ring_ = 0;
@@ -333,7 +351,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   std::uint64_t failures_ = 0;
   std::uint64_t cut_off_ = 0;
   ErrorCode gravest_fate_{};
-  std::uint64_t gone_ = 0; // these, and those that left
+  std::uint64_t gone_ = 0; // peers that have ended in any way, each counted once
 };
 
 } // namespace heddle::engine

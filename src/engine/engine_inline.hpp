@@ -11,8 +11,8 @@ inline Result<Request> Engine::send(const SendArguments& arguments, const ConstL
   Connection* connection = rank < state_.book.size() ? connections_[rank] : nullptr;
   if (connection != nullptr && data.usable() && sends_whole(*connection, arguments, data)) [[likely]] {
     state_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
-    if (Outbox::store_message(*connection, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
-                              {data.data(), data.bytes()})) [[likely]]
+    if (RecordWriter::store_message(*connection, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
+                                    {data.data(), data.bytes()})) [[likely]]
       return state_.completed_send(state_.operations.take(), arguments.to, arguments.tag, data.bytes(),
                                    arguments.notify);
   }
@@ -146,7 +146,7 @@ inline bool Engine::source_failed(const Match& match) const {
 }
 
 inline bool Engine::nothing_else_to_do() const {
-  for (const Port* port : busy_ports_)
+  for (const auto& port : ports_)
     if (port->listens || port->queue->outstanding() != 0 ||
         port->area->common.request.load(std::memory_order_relaxed) != 0 || port->shared.reader.exists())
       return false;
@@ -189,12 +189,12 @@ inline void Engine::enlist(Connection& connection) {
   to_pump_.push_back(&connection);
 }
 
-inline bool Engine::has_words(const Connection& connection) {
+inline bool Engine::has_output(const Connection& connection) {
   return !connection.waiting.empty() || !connection.control.empty() || !connection.streams.empty();
 }
 
 inline void Engine::pump_later(Connection& connection) {
-  if (connection.pumped || !has_words(connection)) [[likely]]
+  if (connection.pumped || !has_output(connection)) [[likely]]
     return;
   enlist(connection);
 }

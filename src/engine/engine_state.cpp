@@ -12,7 +12,7 @@ Event::Kind event_kind(OperationKind kind) {
     case OperationKind::receive: return Event::Kind::received;
     case OperationKind::unsolicited_send: return Event::Kind::unsolicited_left;
     case OperationKind::unsolicited_receive: return Event::Kind::unsolicited_arrived;
-    case OperationKind::collective: return Event::Kind::barrier_passed;
+    case OperationKind::barrier: return Event::Kind::barrier_passed;
     case OperationKind::pattern: return Event::Kind::pattern_ended;
     case OperationKind::exchange: return Event::Kind::exchanged;
   }

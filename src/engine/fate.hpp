@@ -1,4 +1,4 @@
-// How it ends with a peer: peer_failed, connection_lost or peer_left; for a pattern also pattern_freed.
+// How contact with a peer ended: peer_failed, connection_lost or peer_left; for a pattern also pattern_freed.
 #pragma once
 
 #include <heddle/error.hpp>

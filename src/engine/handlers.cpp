@@ -11,7 +11,7 @@ void Handlers::remove(const void* owner) {
     if (row.owner == owner) row = {};
   for (CommandRow& row : commands_)
     if (row.owner == owner) row = {};
-  std::erase_if(told_, [owner](const EndRow& row) { return row.owner == owner; });
+  std::erase_if(end_rows_, [owner](const EndRow& row) { return row.owner == owner; });
 }
 
 // Where memory is short the record stays in its ring: what it does, it does after it has all that it needs.

@@ -38,8 +38,8 @@ struct CommandRow {
   void* owner = nullptr;
 };
 
-// How it ends with a peer. Called once; again, with what was known before, when the peer of a lost connection turns out to be dead or to
-// have left, and when one that had left fails after all.
+// How contact with a peer ended. Called once, and a second time, with what was known before, when the peer of a lost connection turns out to
+// be dead or to have left, or when one that had left fails after all.
 struct PeerEnd {
   End how{};
   End before{};                  // none: this is the first news
@@ -95,7 +95,7 @@ class Handlers {
   void set(RecordKind kind, const RecordRow& row) { records_[static_cast<std::size_t>(kind)] = row; }
   void set(CookieKind kind, const CommandRow& row) { commands_[static_cast<std::size_t>(kind)] = row; }
   // Called in the order in which they were added.
-  void tell_of_ends(const EndRow& row) { told_.push_back(row); }
+  void add_end_row(const EndRow& row) { end_rows_.push_back(row); }
   // `busy` is a word, since every call of the engine's progress looks at it.
   void add(Protocol& protocol, const bool& busy) { protocols_.push_back({.protocol = &protocol, .busy = &busy}); }
   // Takes out all that stands there for it.
@@ -112,14 +112,14 @@ class Handlers {
     return commands_[kind].ended(commands_[kind].owner, connection, event);
   }
   void tell(Connection& connection, PeerEnd end) const {
-    for (const EndRow& row : told_) row.told(row.owner, connection, end);
+    for (const EndRow& row : end_rows_) row.told(row.owner, connection, end);
   }
   [[nodiscard]] std::span<const ProtocolRow> protocols() const { return protocols_; }
 
  private:
   std::array<RecordRow, kRecordKinds> records_{};
   std::array<CommandRow, kCookieKinds> commands_{};
-  std::vector<EndRow> told_;
+  std::vector<EndRow> end_rows_;
   std::vector<ProtocolRow> protocols_;
 };
 

@@ -167,7 +167,7 @@ TEST(Handlers, ProtocolsStandThereUntilTheyAreTakenOut) {
 TEST(Handlers, WhatStandsForARemovedPeerIsToldAlong) {
   Handlers handlers;
   Taker taker;
-  handlers.tell_of_ends(end_row(taker, [](Taker& self, Connection& connection, PeerEnd end) {
+  handlers.add_end_row(end_row(taker, [](Taker& self, Connection& connection, PeerEnd end) {
     EXPECT_EQ(end.how, End::removed);
     EXPECT_TRUE(end.is_first());
     self.seen = connection.rank * 100 + end.instead->rank;
@@ -193,8 +193,8 @@ TEST(Handlers, AllOnTheListAreToldOfAnEndInTheirOrder) {
   constexpr auto kTold = [](Listener& self, Connection& connection, PeerEnd end) {
     self.log.push_back(self.name + " " + std::to_string(connection.rank) + (end.is_first() ? "" : " again"));
   };
-  handlers.tell_of_ends(end_row(first, kTold));
-  handlers.tell_of_ends(end_row(second, kTold));
+  handlers.add_end_row(end_row(first, kTold));
+  handlers.add_end_row(end_row(second, kTold));
   Connection connection;
   connection.rank = 4;
   handlers.tell(connection, {.how = End::connection_lost});

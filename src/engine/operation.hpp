@@ -20,7 +20,7 @@ enum class OperationKind : std::uint8_t {
   receive,
   unsolicited_send,
   unsolicited_receive,
-  collective,
+  barrier,
   exchange,
   pattern
 };
@@ -39,7 +39,7 @@ enum class Stage : std::uint8_t {
   awaiting_assist,     // all is read but what the sender is copying
   receiving_fragments, // the message comes in pieces through the ring
   // others
-  running, // a collective: its plan is being carried out
+  running, // a barrier, exchange or pattern: its plan is being carried out
   done,    // the completion waits to be fetched
 };
 
@@ -71,7 +71,7 @@ struct alignas(64) Operation {
   ConstLayout source; // send: the caller's memory
 
   // Rendezvous.
-  OperationName partner = 0;   // the sender's name for it
+  OperationName partner = 0;   // the peer's name for its side of it
   ir::RemotePlace place;       // where the message can be read; where this process exposed it (send)
   std::uint64_t wanted = 0;    // bytes that will be moved
   std::uint64_t claimed = 0;   // bytes that a command has been posted for

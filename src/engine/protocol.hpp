@@ -14,7 +14,7 @@ namespace heddle::engine {
 
 class EngineState;
 class Handlers;
-class Outbox;
+class RecordWriter;
 
 class Protocol {
  public:
@@ -48,7 +48,7 @@ class ProtocolHost {
 // All of it outlives the protocol.
 struct Services {
   EngineState& state;
-  Outbox& outbox;
+  RecordWriter& record_writer;
   ProtocolHost& host;
   Handlers& handlers;
 };

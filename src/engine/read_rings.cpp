@@ -72,13 +72,13 @@ std::size_t Engine::read_ring(Connection& connection) {
     ++done;
   }
   if (done > 0) {
-    if (connection.connected() && connection.reader.report_due()) outbox_.report_consumed(connection);
+    if (connection.connected() && connection.reader.report_due()) record_writer_.report_consumed(connection);
     pump_later(connection);
   }
   return done;
 }
 
-Taken Engine::take_slot(Connection& connection, const SharedRingReader& reader) {
+Taken Engine::take_slot_record(Connection& connection, const SharedRingReader& reader) {
   std::uint64_t word = 0;
   std::memcpy(&word, reader.record(), sizeof word);
   const Lead lead = Lead::unpack(word);
@@ -95,7 +95,7 @@ void Engine::read_ahead(Connection& connection) {
     if (claim.owner == 0 || !ahead.current(claim)) return;
     if (claim.owner != connection.rank + 1) continue;
     if (!claim.ready) return; // what it wrote later is out of order
-    const Taken taken = take_slot(connection, ahead);
+    const Taken taken = take_slot_record(connection, ahead);
     if (taken == Taken::later) return hold_back(connection);
     if (taken == Taken::malformed) return lost(connection, "it sent a malformed record");
     ahead.disown();
@@ -139,7 +139,7 @@ std::size_t Engine::read_shared_ring(Port& port) {
       continue;
     }
     if (!claim.ready) break;
-    const Taken taken = take_slot(*connection, reader);
+    const Taken taken = take_slot_record(*connection, reader);
     if (taken == Taken::later) {
       hold_back(*connection);
       break;

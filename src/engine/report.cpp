@@ -34,7 +34,7 @@ const char* describe(OperationKind kind) {
     case OperationKind::receive: return "receive";
     case OperationKind::unsolicited_send: return "unsolicited send";
     case OperationKind::unsolicited_receive: return "unsolicited receive";
-    case OperationKind::collective: return "barrier";
+    case OperationKind::barrier: return "barrier";
     case OperationKind::pattern: return "pattern";
     case OperationKind::exchange: return "all-to-all";
   }
@@ -127,7 +127,7 @@ std::string Engine::waiting_for(const base::Ages* ages, std::uint64_t now_ns) {
 }
 
 ExpectedProtocol expected_protocol(const Limits& limits, const ir::Capabilities& capabilities, std::uint64_t bytes) {
-  // As Introduction::adopt reckons for an exclusive ring.
+  // As RingHandover::adopt reckons for an exclusive ring.
   const std::uint64_t ring_room = largest_record(limits.ring_bytes) - kRecordHeadBytes - kLeadBytes;
   const std::uint64_t limit = std::min(limits.eager_limit, ring_room);
   const MessageProtocol protocol = bytes <= limit                  ? MessageProtocol::eager

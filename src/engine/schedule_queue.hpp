@@ -52,7 +52,7 @@ class ScheduleQueue {
   // Tries again what back-pressure had held.
   void flush();
 
-  // Events of the translator; sees to it that none is asked for where none can come.
+  // Events of the translator; counts those of signalled commands.
   std::size_t poll(std::span<ir::Event> events) {
     const std::size_t count = translator_.poll(events);
     for (std::size_t i = 0; i < count; ++i)
@@ -60,7 +60,7 @@ class ScheduleQueue {
     return count;
   }
 
-  // Signalled commands whose event has not come yet.
+  // Signalled commands whose event has not come yet, and all commands that are held.
   [[nodiscard]] std::size_t outstanding() const { return outstanding_ + held_count_; }
   // Commands that back-pressure keeps here.
   [[nodiscard]] std::size_t held() const { return held_count_; }

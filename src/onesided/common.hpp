@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/engine_state.hpp"
-#include "engine/messages/outbox.hpp"
 #include "engine/protocol.hpp"
+#include "engine/rings/record_writer.hpp"
 #include "onesided/areas/known_area.hpp"
 #include "onesided/work_list.hpp"
 
@@ -12,21 +12,21 @@ namespace heddle::onesided {
 using engine::CookieKind;
 using engine::EngineState;
 using engine::Lead;
-using engine::Outbox;
 using engine::Port;
 using engine::RecordKind;
+using engine::RecordWriter;
 using engine::ScheduleQueue;
 
 struct Common {
   EngineState& engine;
-  Outbox& outbox;
+  RecordWriter& record_writer;
   engine::ProtocolHost& host;
   KnownAreas known{};
   WorkList work_list{};
 
   template <typename Body>
   void tell(Connection& connection, RecordKind kind, const Body& body) {
-    outbox.write_control(connection, kind, body);
+    record_writer.write_control(connection, kind, body);
     host.pump_later(connection);
   }
   // The area's key no longer holds, or its memory cannot be entered any more. May be said in the middle of anything.

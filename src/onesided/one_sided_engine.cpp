@@ -32,13 +32,13 @@ Each(Functions...) -> Each<Functions...>;
 
 OneSidedEngine::OneSidedEngine(const engine::Services& services)
     : handlers_(services.handlers),
-      common_{.engine = services.state, .outbox = services.outbox, .host = services.host},
+      common_{.engine = services.state, .record_writer = services.record_writer, .host = services.host},
       own_(common_),
       transfers_(common_),
       relays_(common_, transfers_, own_),
       multicasts_(common_, transfers_, relays_),
       locks_(common_) {
-  enter_rows();
+  register_rows();
 }
 
 OneSidedEngine::~OneSidedEngine() {
@@ -50,7 +50,7 @@ Result<void> OneSidedEngine::close(AreaId id) {
   const auto number = static_cast<std::uint64_t>(id);
   if (KnownArea* area = common_.known.find(common_.engine.rank, number)) {
     area->own_live.store(0, std::memory_order_relaxed);
-    transfers_.forget(*area);
+    transfers_.forget_area(*area);
     settle();
   }
   return own_.close(number);
@@ -213,7 +213,7 @@ void OneSidedEngine::peer_lost(Connection& connection) {
 void OneSidedEngine::settle() {
   common_.work_list.settle(Each{[this](const Granted& task) { run_next_waiting(*task.area); },
                                 [this](const Closed& task) {
-                                  transfers_.forget(*task.area);
+                                  transfers_.forget_area(*task.area);
                                   locks_.lost(*task.area, task.area->code_of_closed());
                                 },
                                 [this](const Gathered& task) { multicasts_.launch(*task.gathering); }});

@@ -19,7 +19,7 @@ namespace heddle::onesided {
 
 class OneSidedEngine final : private engine::Protocol {
  public:
-  // Goes before the engine, since it gives memory back to the ports.
+  // Must be destroyed before the engine, since it gives memory back to the ports.
   explicit OneSidedEngine(const engine::Services& services);
   ~OneSidedEngine();
   OneSidedEngine(const OneSidedEngine&) = delete;
@@ -34,43 +34,11 @@ class OneSidedEngine final : private engine::Protocol {
   Result<void> close(AreaId id);
 
   // At once, where nothing has to be waited for. False: nothing has happened, and the general form is to be used.
-  [[nodiscard]] bool push_now(const Place& to, std::span<const std::byte> data) {
-    const KnownArea* area = reach(to, data.size());
-    if (area == nullptr || data.data() == nullptr || !area->direct.enter()) [[unlikely]]
-      return false;
-    base::store_in_order(area->direct.memory + to.offset, data.data(), data.size());
-    area->direct.leave();
-    return true;
-  }
-  [[nodiscard]] bool pull_now(const Place& from, std::span<std::byte> into) {
-    const KnownArea* area = reach(from, into.size());
-    if (area == nullptr || into.data() == nullptr || !area->direct.enter()) [[unlikely]]
-      return false;
-    base::copy_bytes(into.data(), area->direct.memory + from.offset, into.size());
-    area->direct.leave();
-    return true;
-  }
-
-  [[nodiscard]] std::optional<std::uint64_t> atomic_now(const Place& at, const Atomic& operation) {
-    const std::uint32_t bytes = operation.bytes;
-    if (!is_sound(operation, at.offset)) [[unlikely]]
-      return {};
-    const KnownArea* area = reach(at, bytes);
-    if (area == nullptr || !area->atomics || !area->direct.enter()) [[unlikely]]
-      return {};
-    const std::uint64_t before = apply_here(operation, area->direct.memory + at.offset);
-    area->direct.leave();
-    return before;
-  }
-
-  [[nodiscard]] bool lock_now(Rank home, AreaId id) {
-    KnownArea* area = common_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
-    return area != nullptr && locks_.lock_now(*area);
-  }
-  [[nodiscard]] bool unlock_now(Rank home, AreaId id) {
-    KnownArea* area = common_.known.find(static_cast<std::uint32_t>(home), static_cast<std::uint64_t>(id));
-    return area != nullptr && locks_.unlock_now(*area);
-  }
+  [[nodiscard]] bool push_now(const Place& to, std::span<const std::byte> data);
+  [[nodiscard]] bool pull_now(const Place& from, std::span<std::byte> into);
+  [[nodiscard]] std::optional<std::uint64_t> atomic_now(const Place& at, const Atomic& operation);
+  [[nodiscard]] bool lock_now(Rank home, AreaId id);
+  [[nodiscard]] bool unlock_now(Rank home, AreaId id);
 
   struct Move {
     Place place;
@@ -103,7 +71,7 @@ class OneSidedEngine final : private engine::Protocol {
 
   // The rows of what comes in (rows.cpp).
   using Self = OneSidedEngine;
-  void enter_rows();
+  void register_rows();
   template <typename Body, typename Take>
   void on_body(RecordKind kind, engine::Begins begins, Take take);
   template <typename Take>
@@ -112,14 +80,7 @@ class OneSidedEngine final : private engine::Protocol {
   void on_command(CookieKind kind, Ended ended);
 
   // The area as direct memory that holds the bytes; null where something else has to be looked at.
-  [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const {
-    const KnownArea* area =
-        common_.known.find(static_cast<std::uint32_t>(place.peer), static_cast<std::uint64_t>(place.area));
-    if (area == nullptr || !area->direct.exists() || place.offset > area->bytes || bytes > area->bytes - place.offset)
-        [[unlikely]]
-      return nullptr;
-    return area;
-  }
+  [[nodiscard]] const KnownArea* reach(const Place& place, std::uint64_t bytes) const;
   // Ends with out_of_memory where there is none to begin it.
   template <typename Fill>
   void begin(Transfer::Kind kind, Rank rank, AreaId id, Tracker& tracker, const Fill& fill);
@@ -150,3 +111,5 @@ class OneSidedEngine final : private engine::Protocol {
 };
 
 } // namespace heddle::onesided
+
+#include "onesided/one_sided_inline.hpp"

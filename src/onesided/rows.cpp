@@ -42,7 +42,7 @@ void OneSidedEngine::on_command(CookieKind kind, Ended /*ended*/) {
                 }));
 }
 
-void OneSidedEngine::enter_rows() {
+void OneSidedEngine::register_rows() {
   handlers_.add(*this, common_.work_list.busy());
   on_body<AreaAsk>(RecordKind::area_ask, Begins::yes, [](Self& self, Connection& from, const AreaAsk& ask) {
     self.own_.asked(from, ask);
@@ -85,7 +85,7 @@ void OneSidedEngine::enter_rows() {
   on_command(CookieKind::group_put, [](Self& self, const ir::Event& event) { self.multicasts_.command_ended(event); });
   on_command(CookieKind::lock_step, [](Self& self, const ir::Event& event) { self.locks_.command_ended(event); });
 
-  handlers_.tell_of_ends(engine::end_row(*this, [](Self& self, Connection& connection, engine::PeerEnd end) {
+  handlers_.add_end_row(engine::end_row(*this, [](Self& self, Connection& connection, engine::PeerEnd end) {
     if (end.is_first())
       self.peer_lost(connection);
     else if (end.before == engine::End::connection_lost)

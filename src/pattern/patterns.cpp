@@ -67,7 +67,7 @@ Result<Request> PlannedPattern::compile(Notify notify) {
   // Whatever fails for lack of memory does so before anything has happened.
   compiler_.emplace(owner_.engine_, plan_, owner_.serial_to_come(), options_);
   try {
-    request_ = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+    request_ = owner_.engine_.begin_composite(notify, engine::OperationKind::pattern);
   } catch (const std::bad_alloc&) {
     compiler_.reset();
     throw;
@@ -102,7 +102,7 @@ Result<Request> PlannedPattern::start(Notify notify) {
     return std::unexpected(*error_);
   }
   if (!base::Reserve::may_begin()) return std::unexpected(engine::Engine::no_memory());
-  const Request request = owner_.engine_.begin_collective(notify, engine::OperationKind::pattern);
+  const Request request = owner_.engine_.begin_composite(notify, engine::OperationKind::pattern);
   request_ = request;
   error_.reset();
   incomplete_.clear();
@@ -157,7 +157,7 @@ void PlannedPattern::end_compile() {
     stage_ = Stage::ready;
     compiler_.reset();
   }
-  owner_.engine_.finish_collective(request_, error_ ? error_->code : ErrorCode::ok);
+  owner_.engine_.finish_composite(request_, error_ ? error_->code : ErrorCode::ok);
   if (abandoned_) static_cast<void>(free());
 }
 
@@ -178,7 +178,7 @@ void PlannedPattern::end_round() {
                          " requests of the pattern did not complete: a process of it " + what_became_of_it(code),
                  .remedy = "incomplete() says which"});
   }
-  owner_.engine_.finish_collective(request_, error_ ? error_->code : ErrorCode::ok);
+  owner_.engine_.finish_composite(request_, error_ ? error_->code : ErrorCode::ok);
   if (abandoned_) static_cast<void>(free());
 }
 
@@ -235,7 +235,7 @@ Patterns::Patterns(engine::Engine& engine) : engine_(engine) {
                  self.command_ended(engine::cookie_number(event.cookie), event.status);
                  return true;
                }));
-  handlers.tell_of_ends(engine::end_row(*this, [](Patterns& self, engine::Connection&, engine::PeerEnd end) {
+  handlers.add_end_row(engine::end_row(*this, [](Patterns& self, engine::Connection&, engine::PeerEnd end) {
     if (end.how == engine::End::died) self.peer_died();
   }));
 }

@@ -252,7 +252,7 @@ void WorldState::look_again_if_due(Process& process) {
 
 // One timer at a time: events that come before it must not set more of them.
 void WorldState::set_timer_if_needed(Process& process) {
-  const bool tries_again = engine_of(*process.peer).must_try_again_unasked();
+  const bool tries_again = engine_of(*process.peer).must_try_again_without_answer();
   const bool held =
       process.faulty != nullptr && (process.faulty->held() > 0 || engine_of(*process.peer).holds_commands());
   if (!tries_again) process.patience = {};

@@ -244,7 +244,7 @@ struct Mourner {
   std::vector<std::uint32_t> ranks{};
 
   explicit Mourner(engine::Engine& engine) {
-    engine.handlers().tell_of_ends(
+    engine.handlers().add_end_row(
         engine::end_row(*this, [](Mourner& self, engine::Connection& connection, engine::PeerEnd end) {
           self.told.push_back(end);
           self.ranks.push_back(connection.rank);

@@ -182,8 +182,8 @@ class Member final : public engine::ProtocolHost {
   Shared& shared_;
   base::FlightRecorder recorder_{1};
   engine::EngineState engine_;
-  engine::Outbox outbox_;
-  onesided::Common common_{.engine = engine_, .outbox = outbox_, .host = *this};
+  engine::RecordWriter record_writer_;
+  onesided::Common common_{.engine = engine_, .record_writer = record_writer_, .host = *this};
   std::optional<onesided::BasicLocks<ModelMemory>> locks_;
   onesided::KnownArea& area_;
   std::atomic<std::uint64_t> live_{1};

@@ -51,7 +51,7 @@ class RingProgram {
     return command;
   }
 
-  // As Outbox::write_exclusive.
+  // As RecordWriter::write_exclusive.
   void write() {
     for (std::uint64_t record = 0; record < sizes_.size(); ++record) {
       const std::uint64_t bytes = 8 * sizes_[record];
@@ -83,7 +83,7 @@ class RingProgram {
     }
   }
 
-  // As Engine::read_ring and Outbox::report_consumed. A look that finds nothing changes nothing, and is left out.
+  // As Engine::read_ring and RecordWriter::report_consumed. A look that finds nothing changes nothing, and is left out.
   void read() {
     for (std::uint64_t record = 0; record < sizes_.size();) {
       const std::uint64_t found = reader_->peek();

@@ -36,7 +36,7 @@ class SharedRingProgram {
  private:
   std::byte* memory(std::uint64_t slot) { return reinterpret_cast<std::byte*>(memory_.data()) + slot * kSlotBytes; }
 
-  // As Outbox::ask_claim, claim_answered and write_shared.
+  // As RecordWriter::ask_claim, claim_answered and write_shared.
   void write(std::uint32_t rank) {
     SharedRingCursor& cursor = cursors_.at(rank);
     for (std::uint64_t record = 0; record < records_.at(rank); ++record) {

@@ -35,7 +35,8 @@ struct SlotBody {
   Uid sender = 0;
   ir::Endpoint endpoint{};
   RingGrant grant;
-  ir::RemotePlace consumed; // where the reader of that ring's opposite reports its position
+  // A word of the sender's: the receiver of this reports there how far it has read what the sender wrote.
+  ir::RemotePlace consumed;
 };
 static_assert(std::is_trivially_copyable_v<SlotBody>);
 

@@ -86,10 +86,10 @@ struct Connection {
   std::uint32_t lock_retry = 0;     // progress calls to let pass before the lock is tried again
   std::uint32_t lock_patience = 0;  // how many the last time
   bool lock_asked = false;
-  bool introduced = false;    // it was asked for by this side, or answered: the peer may write here
-  bool requested = false;     // its request stands in the peer's common slot, unanswered
-  bool granted = false;       // without connections: it was given a ring
-  std::uint64_t pointers = 0; // without connections: what the peer's directory said when it was asked for a ring
+  bool introduced = false;           // it was asked for by this side, or answered: the peer may write here
+  bool requested = false;            // its request stands in the peer's common slot, unanswered
+  bool granted = false;              // where rings are granted by reading: it was given a ring
+  std::uint64_t directory_entry = 0; // the same: what the peer's directory said when it was asked for a ring
 
   // Writing.
   bool writes_shared = false;

@@ -39,8 +39,8 @@ void Connector::broken(Connection& connection, const char* why) {
 void Connector::end(Connection& connection) {
   feed(connection, Input::ended);
   Port& port = *connection.port;
-  Introduction::free_slot(port, connection.slot);
-  Introduction::free_slot(port, connection.abandoned_slot);
+  RingHandover::free_slot(port, connection.slot);
+  RingHandover::free_slot(port, connection.abandoned_slot);
 }
 
 void Connector::free_lock_of(Port& port, std::uint64_t incarnation) {
@@ -67,7 +67,7 @@ void Connector::carry_out(Connection& connection, Effect effect) {
     case Effect::inform: inform(connection); return;
     case Effect::acknowledge: acknowledge(connection); return;
     case Effect::establish:
-      Introduction::free_slot(*connection.port, connection.slot);
+      RingHandover::free_slot(*connection.port, connection.slot);
       host_.established(connection);
       return;
     case Effect::unlock: unlock(connection); return;
@@ -112,12 +112,12 @@ void Connector::lock(Connection& connection) {
   if (connection.slot < 0) {
     const auto& taken = connection.port->slot_taken;
     if (std::count(taken.begin(), taken.end(), false) <= kSlotsForAnswers) return;
-    connection.slot = Introduction::take_slot(*connection.port);
+    connection.slot = RingHandover::take_slot(*connection.port);
   }
   ir::Command command = lock_command(incarnation_of(engine_.book.uid(engine_.rank), connection.rank));
   command.flags = ir::Flags::signalled;
   command.peer = ir::Peer{connection.rank};
-  command.cookie = make_cookie(CookieKind::lock, connection.rank);
+  command.cookie = make_cookie(CookieKind::common_slot_lock, connection.rank);
   command.remote = connection.peer_area.at(BootstrapArea::lock_offset());
   connection.lock_asked = true;
   connection.queue().post(command);
@@ -161,10 +161,10 @@ void Connector::request(Connection& connection) {
 
 void Connector::answer(Connection& connection) {
   Port& port = *connection.port;
-  if (connection.slot < 0) connection.slot = Introduction::take_slot(port); // look_at_common_slot saw one free
+  if (connection.slot < 0) connection.slot = RingHandover::take_slot(port); // look_at_common_slot saw one free
   watch(connection);
   connection.introduced = true;
-  const bool ready = introduction_.prepare(connection);
+  const bool ready = handover_.prepare(connection);
   write_slot(connection, ready ? SlotVerb::answer : SlotVerb::refused, ready);
   free_common_slot(port.area->common);
   if (!ready) {
@@ -187,16 +187,16 @@ void Connector::turn_down(Connection& connection) {
 }
 
 void Connector::write_slot(Connection& connection, SlotVerb verb, bool with_body) {
-  connection.queue().post(introduction_.slot_command(connection, verb, with_body));
+  connection.queue().post(handover_.slot_command(connection, verb, with_body));
 }
 
 void Connector::inform(Connection& connection) {
   SlotBody told;
-  if (!introduction_.hear(connection, told)) {
+  if (!handover_.hear(connection, told)) {
     broken(connection, "it sent a malformed answer");
     return;
   }
-  if (!introduction_.prepare(connection) || !introduction_.adopt(connection, told)) {
+  if (!handover_.prepare(connection) || !handover_.adopt(connection, told)) {
     write_slot(connection, SlotVerb::refused, false);
     broken(connection, "no memory for its ring, or no endpoint");
     return;
@@ -206,12 +206,12 @@ void Connector::inform(Connection& connection) {
 
 void Connector::acknowledge(Connection& connection) {
   SlotBody told;
-  if (!introduction_.hear(connection, told) || !introduction_.adopt(connection, told)) {
+  if (!handover_.hear(connection, told) || !handover_.adopt(connection, told)) {
     broken(connection, "it sent malformed connection data");
     return;
   }
   write_slot(connection, SlotVerb::acknowledge, false);
-  Introduction::free_slot(*connection.port, connection.slot);
+  RingHandover::free_slot(*connection.port, connection.slot);
   host_.established(connection);
 }
 
@@ -248,7 +248,7 @@ std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) 
   if (word == 0) return 0;
   if (!is_word_of(word, engine_.book.uid(connection.rank))) return 0; // meant for who had the slot before
   if (index == connection.abandoned_slot) {
-    Introduction::free_slot(port, connection.abandoned_slot);
+    RingHandover::free_slot(port, connection.abandoned_slot);
     return 1;
   }
   switch (verb_of(word)) {
@@ -260,7 +260,7 @@ std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) 
     case SlotVerb::acknowledge: feed(connection, Input::acknowledge); return 1;
     case SlotVerb::refused: feed(connection, Input::refused); return 1;
     case SlotVerb::superseded:
-      Introduction::free_slot(port, connection.slot);
+      RingHandover::free_slot(port, connection.slot);
       connection.requested = false;
       feed(connection, Input::superseded);
       return 1;
@@ -271,7 +271,7 @@ std::size_t Connector::look_at_slot(Connection& connection, std::int32_t index) 
 }
 
 bool Connector::connect_to_self(Connection& connection) {
-  if (!introduction_.prepare(connection) || !introduction_.adopt(connection, connection.outgoing)) return false;
+  if (!handover_.prepare(connection) || !handover_.adopt(connection, connection.outgoing)) return false;
   feed(connection, Input::to_self);
   return true;
 }

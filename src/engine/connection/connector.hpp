@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/connection/introduction.hpp"
 #include "engine/connection/machine.hpp"
+#include "engine/connection/ring_handover.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,7 @@ namespace heddle::engine {
 
 class Connector {
  public:
-  Connector(EngineState& engine, ConnectionHost& host) : engine_(engine), host_(host), introduction_(engine) {}
+  Connector(EngineState& engine, ConnectionHost& host) : engine_(engine), host_(host), handover_(engine) {}
 
   // Starts connecting, unless it is under way.
   void start(Connection& connection) { feed(connection, connection::Input::start); }
@@ -26,8 +26,8 @@ class Connector {
     return std::any_of(under_way_.begin(), under_way_.end(),
                        [](const Connection* connection) { return connection->state == connection::State::locking; });
   }
-  // The same, where nothing is under way whose answer will tell.
-  [[nodiscard]] bool tries_again_unasked() const {
+  // The same, where no command is under way whose answer would wake the caller.
+  [[nodiscard]] bool tries_again_without_answer() const {
     return std::any_of(under_way_.begin(), under_way_.end(), [](const Connection* connection) {
       return connection->state == connection::State::locking && !connection->lock_asked;
     });
@@ -77,7 +77,7 @@ class Connector {
 
   EngineState& engine_;
   ConnectionHost& host_;
-  Introduction introduction_;
+  RingHandover handover_;
   base::BackedVector<Connection*> under_way_;
 };
 

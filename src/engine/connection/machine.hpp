@@ -2,11 +2,12 @@
 // The effects are carried out by connector.cpp.
 //
 //   initiator                                     responder
-//   idle --start--> locking                                          I1  compare-and-swap on the responder's common slot
-//   locking --lock_taken--> awaiting_answer                          I2, I3  writes its request, prepares its endpoint
+//   idle --start--> locking                                          I1  takes a command slot; compare-and-swap on the
+//                                                                        responder's common slot
+//   locking --lock_taken--> awaiting_answer                          I2, I3  writes its request
 //                                                 idle --request--> awaiting_information
 //                                                                    R1  prepares, answers, frees the common slot
-//   awaiting_answer --answer--> awaiting_acknowledge                 I4, I5  connects, writes its own information
+//   awaiting_answer --answer--> awaiting_acknowledge                 I4, I5  prepares, connects, writes its own information
 //                                                 awaiting_information --information--> connected
 //                                                                    R2  connects, acknowledges
 //   awaiting_acknowledge --acknowledge--> connected
@@ -53,12 +54,12 @@ inline constexpr unsigned kInputs = 14;
 
 enum class Effect : std::uint8_t {
   none,
-  lock,               // compare-and-swap on the peer's common slot
-  request,            // take a slot, write the request
+  lock,               // take a command slot, compare-and-swap on the peer's common slot
+  request,            // write the request
   answer,             // prepare endpoint and ring, write the answer, free the own common slot
   abandon_and_answer, // the same, and forget the own attempt: a lock that is still taken is given back
   turn_down,          // write `superseded` to the peer's slot, free the own common slot
-  inform,             // connect the endpoint, write the own information
+  inform,             // prepare endpoint and ring, connect the endpoint, write the own information
   acknowledge,        // connect the endpoint, write the last word; messages may flow
   establish,          // messages may flow
   unlock,             // the lock came after the attempt was given up: free the peer's common slot

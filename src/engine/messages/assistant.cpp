@@ -10,7 +10,7 @@ void Assistant::begin(Connection& connection, const AssistRequest& request) {
                       send->exposed && request.bytes <= send->source.bytes() && request.chunk > 0 &&
                       request.cell < kClaimCells;
   if (!usable) {
-    outbox_.write_control(connection, RecordKind::assist_done, AssistDone{.cell = request.cell, .bytes = 0});
+    record_writer_.write_control(connection, RecordKind::assist_done, AssistDone{.cell = request.cell, .bytes = 0});
     return;
   }
   auto unused =
@@ -77,8 +77,8 @@ void Assistant::replace(const Connection& connection, Connection& by) {
 
 void Assistant::end(Assist& assist, std::uint64_t lost) {
   if (!assist.connection->failed())
-    outbox_.write_control(*assist.connection, RecordKind::assist_done,
-                          AssistDone{.cell = assist.request.cell, .bytes = assist.copied, .lost = lost});
+    record_writer_.write_control(*assist.connection, RecordKind::assist_done,
+                                 AssistDone{.cell = assist.request.cell, .bytes = assist.copied, .lost = lost});
   assist.connection = nullptr;
 }
 

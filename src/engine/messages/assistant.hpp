@@ -4,7 +4,7 @@
 
 #include "base/reserve.hpp"
 #include "engine/engine_state.hpp"
-#include "engine/messages/outbox.hpp"
+#include "engine/rings/record_writer.hpp"
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace heddle::engine {
 
 class Assistant {
  public:
-  Assistant(EngineState& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
+  Assistant(EngineState& engine, RecordWriter& record_writer) : engine_(engine), record_writer_(record_writer) {}
 
   // The receiver of a message of this process asks for help. A message that is gone already is answered with "nothing".
   void begin(Connection& connection, const AssistRequest& request);
@@ -38,7 +38,7 @@ class Assistant {
   void end(Assist& assist, std::uint64_t lost);
 
   EngineState& engine_;
-  Outbox& outbox_;
+  RecordWriter& record_writer_;
   base::BackedVector<Assist> assists_;
 };
 

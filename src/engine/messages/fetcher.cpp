@@ -118,13 +118,13 @@ void Fetcher::ask_for_help(Operation& receive) {
   port.cell_place[cell] = *place;
   receive.cell = static_cast<std::int32_t>(cell);
   open_cell(port.area->cells[cell], receive.claimed / receive.chunk);
-  outbox_.write_control(connection, RecordKind::assist,
-                        AssistRequest{.sender = receive.partner,
-                                      .cell = cell,
-                                      .key = static_cast<std::uint64_t>(place->key),
-                                      .offset = place->offset,
-                                      .bytes = receive.wanted,
-                                      .chunk = receive.chunk});
+  record_writer_.write_control(connection, RecordKind::assist,
+                               AssistRequest{.sender = receive.partner,
+                                             .cell = cell,
+                                             .key = static_cast<std::uint64_t>(place->key),
+                                             .offset = place->offset,
+                                             .bytes = receive.wanted,
+                                             .chunk = receive.chunk});
 }
 
 bool Fetcher::assist_done(Connection& connection, const AssistDone& done) {
@@ -167,7 +167,7 @@ void Fetcher::leave_cell(Operation& receive) {
 }
 
 void Fetcher::finish(Operation& receive) {
-  outbox_.write_control(*receive.connection, RecordKind::finish, Finish::of(receive.partner, receive.wanted));
+  record_writer_.write_control(*receive.connection, RecordKind::finish, Finish::of(receive.partner, receive.wanted));
   const bool cut = receive.completion.message_bytes > receive.completion.bytes;
   engine_.complete(receive, cut ? ErrorCode::truncated : ErrorCode::ok);
 }
@@ -178,15 +178,16 @@ void Fetcher::refused(Operation& receive) {
   if (receive.in_flight > 0) return; // the last of its reads decides
   if (receive.moved > 0 || receive.cell >= 0) {
     // Some of it could be read, so the rest is not there, or no longer. The sender's part ends here too.
-    outbox_.write_control(*receive.connection, RecordKind::finish,
-                          Finish::of(receive.partner, 0, ErrorCode::system_failed));
+    record_writer_.write_control(*receive.connection, RecordKind::finish,
+                                 Finish::of(receive.partner, 0, ErrorCode::system_failed));
     fail(receive);
     return;
   }
   if (!advance(receive, ReceiveInput::read_refused)) return fail(receive);
   reads_.remove(receive);
-  outbox_.write_control(*receive.connection, RecordKind::clear_to_send,
-                        ClearToSend{.sender = receive.partner, .receiver = receive.name, .bytes = receive.wanted});
+  record_writer_.write_control(
+      *receive.connection, RecordKind::clear_to_send,
+      ClearToSend{.sender = receive.partner, .receiver = receive.name, .bytes = receive.wanted});
 }
 
 void Fetcher::fail(Operation& receive) {

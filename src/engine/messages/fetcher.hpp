@@ -5,13 +5,13 @@
 #pragma once
 
 #include "engine/engine_state.hpp"
-#include "engine/messages/outbox.hpp"
+#include "engine/rings/record_writer.hpp"
 
 namespace heddle::engine {
 
 class Fetcher {
  public:
-  Fetcher(EngineState& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
+  Fetcher(EngineState& engine, RecordWriter& record_writer) : engine_(engine), record_writer_(record_writer) {}
 
   // Takes over a matched receive in Stage::reading. Its connection, place, partner and wanted are set.
   void start(Operation& receive);
@@ -38,7 +38,7 @@ class Fetcher {
   void leave_cell(Operation& receive);
 
   EngineState& engine_;
-  Outbox& outbox_;
+  RecordWriter& record_writer_;
   OperationList reads_;
   std::size_t under_way_ = 0; // commands
 };

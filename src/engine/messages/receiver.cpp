@@ -50,7 +50,7 @@ Taken Receiver::synchronous(Connection& connection, Lead lead, std::uint64_t tag
 }
 
 void Receiver::tell_matched(Connection& connection, OperationName sender, std::uint64_t bytes) {
-  outbox_.write_control(connection, RecordKind::finish, Finish::of(sender, bytes));
+  record_writer_.write_control(connection, RecordKind::finish, Finish::of(sender, bytes));
 }
 
 Taken Receiver::unsolicited(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
@@ -69,7 +69,7 @@ Taken Receiver::unsolicited(Connection& connection, Lead lead, std::uint64_t tag
   return Taken::yes;
 }
 
-Taken Receiver::asked_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+Taken Receiver::request_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
   RequestToSend request;
   if (lead.bytes != sizeof request) return Taken::malformed;
   std::memcpy(&request, content, sizeof request);
@@ -79,8 +79,8 @@ Taken Receiver::asked_to_send(Connection& connection, Lead lead, std::uint64_t t
   return Taken::yes;
 }
 
-Taken Receiver::asked_to_send_unsolicited(Connection& connection, Lead lead, std::uint64_t tag,
-                                          const std::byte* content) {
+Taken Receiver::request_to_send_unsolicited(Connection& connection, Lead lead, std::uint64_t tag,
+                                            const std::byte* content) {
   RequestToSend request;
   if (lead.bytes != sizeof request) return Taken::malformed;
   std::memcpy(&request, content, sizeof request);
@@ -132,7 +132,7 @@ bool Receiver::fetch_unsolicited(Connection& connection, std::uint64_t tag, cons
 void Receiver::refuse(Connection& connection, const RequestToSend& request) {
   engine_.unsolicited.refuse();
   engine_.recorder.record("no memory for an unsolicited message", connection.rank, request.bytes);
-  outbox_.write_control(connection, RecordKind::finish, Finish::of(request.sender, 0, ErrorCode::out_of_memory));
+  record_writer_.write_control(connection, RecordKind::finish, Finish::of(request.sender, 0, ErrorCode::out_of_memory));
 }
 
 void Receiver::fetch(Operation& receive, Connection& connection, std::uint64_t tag, const RequestToSend& request) {
@@ -156,24 +156,10 @@ void Receiver::fetch(Operation& receive, Connection& connection, std::uint64_t t
   } else if (readable) {
     fetcher_.start(receive);
   } else {
-    outbox_.write_control(connection, RecordKind::clear_to_send,
-                          ClearToSend{.sender = request.sender, .receiver = receive.name, .bytes = receive.wanted});
+    record_writer_.write_control(
+        connection, RecordKind::clear_to_send,
+        ClearToSend{.sender = request.sender, .receiver = receive.name, .bytes = receive.wanted});
   }
-}
-
-bool Receiver::fragment(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
-  Operation* receive = engine_.operations.find(tag);
-  if (receive == nullptr || receive->connection != &connection || receive->stage != Stage::receiving_fragments)
-    return false;
-  if (lead.bytes > receive->wanted - receive->moved) return false;
-  scatter(receive->target, receive->moved, content, lead.bytes);
-  receive->moved += lead.bytes;
-  if (receive->moved == receive->wanted) {
-    if (!advance(*receive, ReceiveInput::all_here)) return false;
-    const bool cut = receive->completion.message_bytes > receive->completion.bytes;
-    engine_.complete(*receive, cut ? ErrorCode::truncated : ErrorCode::ok);
-  }
-  return true;
 }
 
 void Receiver::take(Operation& receive, UnexpectedMessage& message, Connection& connection) {

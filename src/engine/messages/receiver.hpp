@@ -5,7 +5,7 @@
 #include "engine/handlers.hpp"
 #include "engine/layout_cursor.hpp"
 #include "engine/messages/fetcher.hpp"
-#include "engine/messages/outbox.hpp"
+#include "engine/rings/record_writer.hpp"
 
 #include <algorithm>
 
@@ -13,8 +13,8 @@ namespace heddle::engine {
 
 class Receiver {
  public:
-  Receiver(EngineState& engine, Outbox& outbox, Fetcher& fetcher)
-      : engine_(engine), outbox_(outbox), fetcher_(fetcher) {}
+  Receiver(EngineState& engine, RecordWriter& record_writer, Fetcher& fetcher)
+      : engine_(engine), record_writer_(record_writer), fetcher_(fetcher) {}
 
   // A record of one of the kinds that concern receiving has arrived. `content` is what follows lead word and tag.
   // Of a whole message: false means later.
@@ -27,8 +27,8 @@ class Receiver {
   }
   Taken synchronous(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken unsolicited(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
-  Taken asked_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
-  Taken asked_to_send_unsolicited(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken request_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
+  Taken request_to_send_unsolicited(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   // Large unsolicited messages that there is no room for wait here and not in their ring, where what comes behind them may be just
   // what frees some.
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
@@ -77,7 +77,7 @@ class Receiver {
   };
 
   EngineState& engine_;
-  Outbox& outbox_;
+  RecordWriter& record_writer_;
   Fetcher& fetcher_;
   base::BackedDeque<Waiting> waiting_;
 };

@@ -42,7 +42,7 @@ void Sender::submit(Operation& send) {
 
 bool Sender::pump(Connection& connection, std::size_t& done) {
   if (!connection.connected()) return false;
-  if (!outbox_.flush_control(connection)) return false;
+  if (!record_writer_.flush_control(connection)) return false;
   while (!connection.waiting.empty()) {
     Operation& send = *connection.waiting.front();
     connection.waiting.remove(send);
@@ -94,7 +94,7 @@ bool Sender::write_whole(Operation& send) {
     record.kind = RecordKind::eager_synchronous;
     record.body = bytes_of(head);
   }
-  if (!outbox_.write(*send.connection, record)) return false;
+  if (!record_writer_.write(*send.connection, record)) return false;
   if (!advance(send, synchronous ? SendInput::put_synchronous : SendInput::put_whole))
     end(send, ErrorCode::system_failed);
   else if (send.stage == Stage::done)
@@ -118,7 +118,7 @@ bool Sender::write_request_to_send(Operation& send) {
                               .offset = send.place.offset,
                               .readable = send.exposed ? 1U : 0U};
   const bool unsolicited = send.kind == OperationKind::unsolicited_send;
-  const bool written = outbox_.write(
+  const bool written = record_writer_.write(
       connection, {.kind = unsolicited ? RecordKind::request_to_send_unsolicited : RecordKind::request_to_send,
                    .channel = send.channel,
                    .tag = static_cast<std::uint64_t>(send.completion.tag),
@@ -129,47 +129,12 @@ bool Sender::write_request_to_send(Operation& send) {
   return true;
 }
 
-bool Sender::write_fragments(Operation& send) {
-  Connection& connection = *send.connection;
-  // Small enough that the receiver copies one out while the next is written.
-  const std::uint64_t worthwhile = std::max(connection.largest_payload / 2, std::uint64_t{64});
-  const std::uint64_t most = std::min({engine_.limits.chunk_bytes, connection.largest_payload, worthwhile});
-  while (send.moved < send.wanted) {
-    const std::uint64_t bytes = std::min(most, send.wanted - send.moved);
-    // Room is looked for before anything is gathered for it.
-    if (!connection.writes_shared && connection.writer.room_for(record_span(bytes)) == RingWriter::Room::none)
-      return false;
-    if (connection.writes_shared && connection.claim == ClaimState::asked) return false;
-    const std::byte* payload = contiguous(send, send.moved, bytes);
-    if (payload == nullptr ||
-        !outbox_.write(connection,
-                       {.kind = RecordKind::fragment, .tag = send.partner, .payload = payload, .payload_bytes = bytes}))
-      return false;
-    send.moved += bytes;
-  }
-  return true;
-}
-
 void Sender::finished(Connection& connection, const Finish& record) {
   Operation* send = engine_.operations.find(record.sender);
   if (send == nullptr || send->connection != &connection) return; // the operation was abandoned here
   if (!step(send->stage, SendInput::finish)) return;
   send->completion.bytes = std::min(record.bytes(), send->source.bytes());
   end(*send, record.code());
-}
-
-bool Sender::clear_to_send(Connection& connection, const ClearToSend& record) {
-  Operation* send = engine_.operations.find(record.sender);
-  if (send == nullptr || send->connection != &connection) return true;
-  const auto next = step(send->stage, SendInput::clear_to_send);
-  if (!next || record.bytes > send->source.bytes()) return false;
-  send->stage = *next;
-  send->partner = record.receiver;
-  send->wanted = record.bytes;
-  send->moved = 0;
-  send->completion.bytes = record.bytes;
-  connection.streams.push_back(*send);
-  return true;
 }
 
 void Sender::end(Operation& send, ErrorCode code) {

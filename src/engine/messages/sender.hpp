@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/engine_state.hpp"
-#include "engine/messages/outbox.hpp"
+#include "engine/rings/record_writer.hpp"
 
 #include <vector>
 
@@ -21,7 +21,7 @@ ExpectedProtocol expected_protocol(const Limits& limits, const ir::Capabilities&
 
 class Sender {
  public:
-  Sender(EngineState& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
+  Sender(EngineState& engine, RecordWriter& record_writer) : engine_(engine), record_writer_(record_writer) {}
 
   // Takes over a queued send; it is written now if its turn has come, otherwise by pump.
   void submit(Operation& send);
@@ -44,7 +44,7 @@ class Sender {
   void end(Operation& send, ErrorCode code);
 
   EngineState& engine_;
-  Outbox& outbox_;
+  RecordWriter& record_writer_;
   std::vector<std::byte> scratch_;
 };
 

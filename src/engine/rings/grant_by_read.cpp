@@ -46,7 +46,7 @@ std::size_t GrantByRead::progress() {
 }
 
 bool GrantByRead::ask(Connection& connection) {
-  connection.slot = Introduction::take_slot(*connection.port);
+  connection.slot = RingHandover::take_slot(*connection.port);
   if (connection.slot < 0) return false;
   ir::Command command;
   command.operation = ir::Operation::get;
@@ -54,8 +54,8 @@ bool GrantByRead::ask(Connection& connection) {
   command.peer = ir::Peer{connection.rank};
   command.cookie = make_cookie(CookieKind::directory, connection.rank);
   command.remote = connection.peer_area.at(BootstrapArea::directory_offset(engine_.rank));
-  command.local = reinterpret_cast<std::byte*>(&connection.pointers);
-  command.bytes = sizeof connection.pointers;
+  command.local = reinterpret_cast<std::byte*>(&connection.directory_entry);
+  command.bytes = sizeof connection.directory_entry;
   command.operand = static_cast<std::uint64_t>(connection.slot);
   connection.queue().post(command);
   return true;
@@ -72,11 +72,11 @@ void GrantByRead::asked(Connection& connection, std::uint64_t slot) {
     return;
   }
   connection.peer_slot = static_cast<std::uint32_t>(slot);
-  connection.granted = introduction_.prepare(connection);
+  connection.granted = handover_.prepare(connection);
   if (connection.granted)
     connection.port->area->directory(connection.rank).store(connection.ring.grant.bytes, std::memory_order_relaxed);
-  ir::Command command = introduction_.slot_command(
-      connection, connection.granted ? SlotVerb::answer : SlotVerb::refused, connection.granted);
+  ir::Command command =
+      handover_.slot_command(connection, connection.granted ? SlotVerb::answer : SlotVerb::refused, connection.granted);
   command.flags = command.flags | ir::Flags::announced;
   command.operand = slot;
   connection.queue().post(command);
@@ -97,9 +97,9 @@ void GrantByRead::answered(Connection& connection, std::uint64_t slot) {
 
 void GrantByRead::establish(Connection& connection) {
   SlotBody told;
-  const bool sound = introduction_.hear(connection, told) && introduction_.prepare_word(connection) &&
-                     introduction_.adopt(connection, told);
-  Introduction::free_slot(*connection.port, connection.slot);
+  const bool sound =
+      handover_.hear(connection, told) && handover_.prepare_word(connection) && handover_.adopt(connection, told);
+  RingHandover::free_slot(*connection.port, connection.slot);
   if (sound) {
     host_.established(connection);
   } else {

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/reserve.hpp"
-#include "engine/connection/introduction.hpp"
+#include "engine/connection/ring_handover.hpp"
 
 #include <vector>
 
@@ -42,7 +42,7 @@ inline bool grants_by_read(const ScheduleQueue& queue) {
 
 class GrantByRead {
  public:
-  GrantByRead(EngineState& engine, ConnectionHost& host) : engine_(engine), host_(host), introduction_(engine) {}
+  GrantByRead(EngineState& engine, ConnectionHost& host) : engine_(engine), host_(host), handover_(engine) {}
 
   // Asks for a ring, unless that was done.
   void start(Connection& connection) { feed(connection, grant_by_read::Input::start); }
@@ -65,7 +65,7 @@ class GrantByRead {
 
   EngineState& engine_;
   ConnectionHost& host_;
-  Introduction introduction_;
+  RingHandover handover_;
   base::BackedVector<Connection*> wanting_;
 };
 

@@ -18,7 +18,7 @@ struct Pair {
         reader(reinterpret_cast<std::byte*>(memory.data()), capacity) {}
 
   void put_word(std::uint64_t at, std::uint64_t word) { memory[at / 8] = word; }
-  // The command of Outbox::write_exclusive. False when there is no room.
+  // The command of RecordWriter::write_exclusive. False when there is no room.
   bool write(RecordKind kind, const std::vector<std::byte>& payload) {
     const std::uint64_t span = record_span(payload.size());
     const RingWriter::Room room = writer.room_for(span);

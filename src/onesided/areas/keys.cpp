@@ -73,7 +73,7 @@ void OneSidedEngine::run_next_waiting(KnownArea& area) {
 void OneSidedEngine::revoked(Connection& connection, const AreaRevoked& record) {
   KnownArea* area = common_.known.find(connection.rank, record.id);
   if (area == nullptr || area->state != KnownArea::State::open || area->place.key != ir::MemoryKey{record.key}) return;
-  transfers_.forget(*area);
+  transfers_.forget_area(*area);
 }
 
 void OneSidedEngine::end_waiting(KnownArea& area, ErrorCode code) {

@@ -134,7 +134,7 @@ void Relays::answer(base::BackedList<Relay>::iterator relay, Target& target, Err
   if (code != ErrorCode::ok) {
     KnownArea& area = *target.transfer->area;
     const bool same_key = static_cast<std::uint64_t>(area.place.key) == target.receiver.key;
-    if (code == ErrorCode::revoked_area && same_key) transfers_.forget(area);
+    if (code == ErrorCode::revoked_area && same_key) transfers_.forget_area(area);
     transfers_.finish(*std::exchange(target.transfer, nullptr), code);
   }
   if (--relay->unanswered == 0) batch_ended(relay);
@@ -206,7 +206,7 @@ bool Relays::write(const base::BackedVector<std::byte>& message) {
     return true;
   }
   return connection.connected() &&
-         common_.outbox.write(
+         common_.record_writer.write(
              connection,
              {.kind = RecordKind::area_relay, .body = {}, .payload = message.data(), .payload_bytes = message.size()});
 }

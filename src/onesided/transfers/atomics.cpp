@@ -86,7 +86,7 @@ void Transfers::do_atomic(Transfer& transfer) {
     area.direct.leave();
     finish(transfer, ErrorCode::ok);
   } else {
-    forget(area);
+    forget_area(area);
     finish(transfer, area.code_of_closed());
   }
 }

@@ -34,10 +34,10 @@ bool Transfers::scatter(Transfer& transfer) {
   while (transfer.code == ErrorCode::ok) {
     if (transfer.packed.empty()) transfer.more = pack_runs(transfer.cursor, transfer.local, most, transfer.packed);
     if (!transfer.more) break;
-    if (!common_.outbox.write(*area.connection, {.kind = RecordKind::area_scatter,
-                                                 .body = std::as_bytes(std::span(&head, 1)),
-                                                 .payload = transfer.packed.data(),
-                                                 .payload_bytes = transfer.packed.size()}))
+    if (!common_.record_writer.write(*area.connection, {.kind = RecordKind::area_scatter,
+                                                        .body = std::as_bytes(std::span(&head, 1)),
+                                                        .payload = transfer.packed.data(),
+                                                        .payload_bytes = transfer.packed.size()}))
       return false;
     transfer.packed.clear();
     ++transfer.in_flight;

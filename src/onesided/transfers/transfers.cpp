@@ -47,7 +47,7 @@ void Transfers::finish(Transfer& transfer, ErrorCode code) {
   free_.push_back(&transfer);
 }
 
-void Transfers::forget(KnownArea& area) {
+void Transfers::forget_area(KnownArea& area) {
   if (area.state != KnownArea::State::open) return;
   area.shut();
   if (area.rank != common_.engine.rank && !area.connection->failed())
@@ -104,7 +104,7 @@ void Transfers::move(Transfer& transfer) {
 void Transfers::move_directly(Transfer& transfer) {
   KnownArea& area = *transfer.area;
   if (!area.direct.enter()) {
-    forget(area);
+    forget_area(area);
     finish(transfer, area.code_of_closed());
     return;
   }
@@ -190,7 +190,8 @@ void Transfers::end_if_done(Transfer& transfer) {
 void Transfers::command_ended(const ir::Event& event) {
   Transfer& transfer = pool_[engine::cookie_number(event.cookie)];
   KnownArea& area = *transfer.area;
-  if (event.status == ir::Status::refused && static_cast<std::uint64_t>(area.place.key) == transfer.key) forget(area);
+  if (event.status == ir::Status::refused && static_cast<std::uint64_t>(area.place.key) == transfer.key)
+    forget_area(area);
   if (transfer.kind == Transfer::Kind::atomic) {
     atomic_ended(transfer, event);
     return;

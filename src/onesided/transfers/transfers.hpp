@@ -62,7 +62,7 @@ class Transfers {
   Transfer& take(Transfer::Kind kind, Tracker& tracker);
   // The area is open: carries it out, or starts to.
   void run(Transfer& transfer);
-  // What has to be known before its first piece; ok, or why there is none.
+  // Checks arguments and range, sets cursor and key. Anything but ok: the transfer ends with it.
   ErrorCode prepare(Transfer& transfer);
   // The event at the target, once its data is there.
   void give_signal(const Transfer& transfer);
@@ -72,14 +72,14 @@ class Transfers {
   void command_ended(const ir::Event& event);
   // The owner has put a record's pieces into place, or has not.
   void scatter_answered(const Connection& connection, const AreaScattered& answer);
-  // The peer is gone: what only it could answer ends.
+  // The peer is gone: transfers sent as records, which only it could have answered, end. The others end with their commands.
   void peer_lost(const Connection& connection);
   // Records that wait for room are tried again. True: all are written.
   bool scatter_again(Transfer& transfer);
   // Ends it; it is gone afterwards.
   void finish(Transfer& transfer, ErrorCode code);
-  // The area's key no longer holds.
-  void forget(KnownArea& area);
+  // The area's key no longer holds: closes the area here.
+  void forget_area(KnownArea& area);
 
   [[nodiscard]] std::size_t under_way() const { return pool_.size() - free_.size(); }
 

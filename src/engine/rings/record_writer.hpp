@@ -1,4 +1,5 @@
-// Writing records to a peer's ring, of either type. The only place that knows how a record becomes a command.
+// Writing records to a peer's ring, of either type. The only place that knows how a record becomes a command,
+// or stores in direct memory.
 #pragma once
 
 #include "base/copy.hpp"
@@ -21,7 +22,7 @@ struct Outgoing {
   std::uint64_t payload_bytes = 0;
 };
 
-class Outbox {
+class RecordWriter {
  public:
   // The quick way of a whole message: stores its record if there is direct access to the peer's ring, and room right here.
   // False says only that write is to be asked.

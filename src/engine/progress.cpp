@@ -34,11 +34,11 @@ bool Engine::awaits_answers() const {
 bool Engine::holds_commands() const {
   return std::any_of(
              to_pump_.begin(), to_pump_.end(),
-             [](const Connection* connection) { return has_words(*connection) || connection->must_break_off; }) ||
+             [](const Connection* connection) { return has_output(*connection) || connection->must_break_off; }) ||
          std::any_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->queue->held() != 0; });
 }
 
-bool Engine::owes_words() const {
+bool Engine::owes_control_records() const {
   return std::any_of(to_pump_.begin(), to_pump_.end(), [](const Connection* connection) {
     return connection->connected() && !connection->control.empty();
   });
@@ -50,14 +50,6 @@ bool Engine::others_try_again() const {
          std::any_of(to_pump_.begin(), to_pump_.end(), [this](const Connection* connection) {
            return connection->held_back ? state_.unsolicited.has_room(0) : connection->writes_shared;
          });
-}
-
-void Engine::open(Connection& connection) {
-  if (connection.absent) return;
-  if (grants_by_read(connection.queue()))
-    grant_by_read_.start(connection);
-  else
-    connector_.start(connection);
 }
 
 std::size_t Engine::fetch_waiting() {
@@ -99,10 +91,11 @@ std::size_t Engine::pump_all() {
       else
         done += read_whole_ring(&connection);
     }
-    if (!connection.connected() && !connection.failed() && has_words(connection))
+    if (!connection.connected() && !connection.failed() && has_output(connection))
       open(connection); // it has control records, and was only read from until now
-    const bool idle = connection.connected() ? sender_.pump(connection, done) : !has_words(connection);
-    if (connection.must_break_off) connection.must_break_off = !connection.dead && !outbox_.break_off(connection);
+    const bool idle = connection.connected() ? sender_.pump(connection, done) : !has_output(connection);
+    if (connection.must_break_off)
+      connection.must_break_off = !connection.dead && !record_writer_.break_off(connection);
     const bool done_with = connection.failed() ? !connection.must_break_off : idle && !connection.held_back;
     if (done_with) {
       connection.pumped = false;

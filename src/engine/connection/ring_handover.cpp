@@ -1,4 +1,4 @@
-#include "engine/connection/introduction.hpp"
+#include "engine/connection/ring_handover.hpp"
 
 #include "engine/connection/slots.hpp"
 
@@ -18,7 +18,7 @@ bool plausible(const RingGrant& grant) {
 
 } // namespace
 
-std::int32_t Introduction::take_slot(Port& port) {
+std::int32_t RingHandover::take_slot(Port& port) {
   const auto found = std::find(port.slot_taken.begin(), port.slot_taken.end(), false);
   if (found == port.slot_taken.end()) return -1;
   *found = true;
@@ -27,19 +27,19 @@ std::int32_t Introduction::take_slot(Port& port) {
   return index;
 }
 
-void Introduction::free_slot(Port& port, std::int32_t& slot) {
+void RingHandover::free_slot(Port& port, std::int32_t& slot) {
   if (slot >= 0) port.slot_taken[static_cast<std::size_t>(slot)] = false;
   slot = -1;
 }
 
-bool Introduction::prepare_word(Connection& connection) {
+bool RingHandover::prepare_word(Connection& connection) {
   if (!connection.consumed_word.memory.empty()) return true;
   auto word = connection.queue().translator().allocate(sizeof(std::uint64_t));
   if (word) connection.consumed_word = *word;
   return word.has_value();
 }
 
-bool Introduction::prepare(Connection& connection) {
+bool RingHandover::prepare(Connection& connection) {
   if (!prepare_word(connection)) return false;
   if (connection.ring.grant.type == RingType::refused)
     connection.ring = engine_.rings.take(connection.queue().translator(), connection.port->shared);
@@ -58,7 +58,7 @@ bool Introduction::prepare(Connection& connection) {
   return true;
 }
 
-bool Introduction::hear(Connection& connection, SlotBody& told) const {
+bool RingHandover::hear(Connection& connection, SlotBody& told) const {
   told = read_body(connection.port->area->slots[connection.slot]);
   if (told.sender != engine_.book.uid(connection.rank) || told.slot >= kCommandSlots || !plausible(told.grant))
     return false;
@@ -66,7 +66,7 @@ bool Introduction::hear(Connection& connection, SlotBody& told) const {
   return true;
 }
 
-bool Introduction::adopt(Connection& connection, const SlotBody& told) {
+bool RingHandover::adopt(Connection& connection, const SlotBody& told) {
   ir::Endpoints* endpoints = connection.queue().facets().endpoints;
   if (endpoints != nullptr && !endpoints->connect_endpoint(ir::Peer{connection.rank}, told.endpoint)) return false;
   connection.grant = told.grant;
@@ -86,7 +86,7 @@ bool Introduction::adopt(Connection& connection, const SlotBody& told) {
   return true;
 }
 
-void Introduction::stage(Connection& connection) {
+void RingHandover::stage(Connection& connection) {
   constexpr std::uint64_t kOverhead = kRecordHeadBytes + 2 * kLeadBytes; // claim word or terminator included
   constexpr std::uint64_t kInHead = ir::kHeadBytes - kRecordHeadBytes - kLeadBytes;
   const std::uint64_t inline_bytes = connection.queue().capabilities().inline_bytes;
@@ -101,7 +101,7 @@ void Introduction::stage(Connection& connection) {
     connection.largest_payload = std::min(connection.largest_payload, std::max(taken_at_once, kInHead));
 }
 
-ir::Command Introduction::slot_command(Connection& connection, SlotVerb verb, bool with_body) const {
+ir::Command RingHandover::slot_command(Connection& connection, SlotVerb verb, bool with_body) const {
   ir::Command command = slot_put(verb, engine_.book.uid(engine_.rank), with_body ? &connection.outgoing : nullptr);
   command.peer = ir::Peer{connection.rank};
   command.remote = connection.peer_area.at(BootstrapArea::slot_offset(connection.peer_slot));

@@ -176,7 +176,7 @@ void Engine::let_go(Connection& connection, End how) {
     lost(next, "there was no memory to attach it");
     return;
   }
-  if (has_words(next)) open(next);
+  if (has_output(next)) open(next);
 }
 
 void Engine::drop_connection(Connection& connection) {

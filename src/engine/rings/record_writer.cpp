@@ -1,10 +1,10 @@
-#include "engine/messages/outbox.hpp"
+#include "engine/rings/record_writer.hpp"
 
 #include "engine/cookie.hpp"
 
 namespace heddle::engine {
 
-bool Outbox::write_exclusive(Connection& connection, const Outgoing& record) {
+bool RecordWriter::write_exclusive(Connection& connection, const Outgoing& record) {
   const std::uint64_t span = record_span(record.body.size() + record.payload_bytes);
   const RingWriter::Room room = connection.writer.room_for(span);
   if (room == RingWriter::Room::none || (room == RingWriter::Room::after_wrap && !write_wrap(connection))) return false;
@@ -16,7 +16,7 @@ bool Outbox::write_exclusive(Connection& connection, const Outgoing& record) {
   return written;
 }
 
-bool Outbox::put(Connection& connection, const Outgoing& record) {
+bool RecordWriter::put(Connection& connection, const Outgoing& record) {
   ir::Command command;
   command.operation = ir::Operation::put;
   command.flags = ir::Flags::lead_last | ir::Flags::terminated;
@@ -29,7 +29,7 @@ bool Outbox::put(Connection& connection, const Outgoing& record) {
   return connection.queue().try_post(command);
 }
 
-bool Outbox::write_wrap(Connection& connection) {
+bool RecordWriter::write_wrap(Connection& connection) {
   ir::Command command;
   command.operation = ir::Operation::put;
   command.flags = ir::Flags::lead_last;
@@ -44,7 +44,7 @@ bool Outbox::write_wrap(Connection& connection) {
   return true;
 }
 
-bool Outbox::write_shared(Connection& connection, const Outgoing& record) {
+bool RecordWriter::write_shared(Connection& connection, const Outgoing& record) {
   if (connection.claim != ClaimState::held) {
     if (connection.claim == ClaimState::none) ask_claim(connection);
     return false;
@@ -66,7 +66,7 @@ bool Outbox::write_shared(Connection& connection, const Outgoing& record) {
   return true;
 }
 
-void Outbox::ask_claim(Connection& connection) {
+void RecordWriter::ask_claim(Connection& connection) {
   ir::Command command;
   command.operation = ir::Operation::compare_and_swap;
   command.flags = ir::Flags::signalled;
@@ -79,7 +79,7 @@ void Outbox::ask_claim(Connection& connection) {
   connection.queue().post(command);
 }
 
-bool Outbox::claim_answered(Connection& connection, const ir::Event& event) {
+bool RecordWriter::claim_answered(Connection& connection, const ir::Event& event) {
   connection.claim = ClaimState::none;
   if (event.status != ir::Status::ok) return false;
   const SharedRingCursor::Outcome outcome = connection.cursor.judge(event.value);
@@ -90,12 +90,12 @@ bool Outbox::claim_answered(Connection& connection, const ir::Event& event) {
   return outcome == SharedRingCursor::Outcome::claimed;
 }
 
-bool Outbox::break_off(Connection& connection) {
+bool RecordWriter::break_off(Connection& connection) {
   const bool written = write(connection, {.kind = RecordKind::broken_off});
   return written || connection.writes_shared; // there a slot has just been asked for
 }
 
-bool Outbox::flush_control(Connection& connection) {
+bool RecordWriter::flush_control(Connection& connection) {
   while (!connection.control.empty()) {
     const ControlRecord& record = connection.control.front();
     if (!write(connection, {.kind = record.kind, .body = std::span(record.body).first(record.bytes)})) return false;
@@ -104,7 +104,7 @@ bool Outbox::flush_control(Connection& connection) {
   return true;
 }
 
-void Outbox::report_consumed(Connection& connection) {
+void RecordWriter::report_consumed(Connection& connection) {
   ir::Command command;
   command.operation = ir::Operation::put;
   command.flags = ir::Flags::lead_last;

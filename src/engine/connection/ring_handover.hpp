@@ -1,4 +1,5 @@
-// What both ways of opening a connection have in common: command slots, this side's ring, and what one side tells the other.
+// How two processes hand each other their rings and endpoints: command slots, this side's ring and endpoint, and what it makes of the
+// other's. Common to both ways of opening a connection (connector.hpp, rings/grant_by_read.hpp).
 #pragma once
 
 #include "engine/connection/connection.hpp"
@@ -20,9 +21,9 @@ class ConnectionHost {
   virtual void lost(Connection& connection, const char* why) = 0;
 };
 
-class Introduction {
+class RingHandover {
  public:
-  explicit Introduction(EngineState& engine) : engine_(engine) {}
+  explicit RingHandover(EngineState& engine) : engine_(engine) {}
 
   // A command slot for the peer's words, or -1 while all are taken.
   [[nodiscard]] static std::int32_t take_slot(Port& port);
