@@ -25,7 +25,7 @@ enum class OperationKind : std::uint8_t {
   pattern
 };
 
-// Where an operation stands. The machines of messages/ say which follow which.
+// Where an operation stands. The machines of messages/ say which follow which, and which ends pass them by.
 enum class Stage : std::uint8_t {
   free,
   // sends

@@ -1,6 +1,8 @@
 // Receives beside the quick one of engine_inline.hpp: probes, the receive of a probed message, cancelling.
 #include "engine/engine.hpp"
 
+#include "engine/messages/machines.hpp"
+
 #include <string>
 
 namespace heddle::engine {
@@ -54,7 +56,8 @@ Result<Request> Engine::receive_matched(const Message& message, const Layout& in
 
 bool Engine::cancel(Request request) {
   Operation* operation = state_.operations.find(request.name);
-  if (operation == nullptr || operation->kind != OperationKind::receive || operation->stage != Stage::posted)
+  if (operation == nullptr || operation->kind != OperationKind::receive ||
+      !advance(*operation, ReceiveInput::cancelled))
     return false;
   state_.matching_of(operation->channel).remove(*operation);
   operation->completion = {};

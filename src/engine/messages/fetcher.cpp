@@ -152,6 +152,7 @@ bool Fetcher::assist_done(Connection& connection, const AssistDone& done) {
 
 void Fetcher::check_all_here(Operation& receive) {
   if (receive.moved < receive.wanted || receive.in_flight > 0) return;
+  if (!advance(receive, ReceiveInput::all_here)) return fail(receive);
   reads_.remove(receive);
   leave_cell(receive);
   finish(receive);

@@ -15,6 +15,10 @@
 //   any      --peer_lost--> done
 //
 // Any other pair is a violation of the protocol by the peer.
+//
+// The machines are asked wherever that costs the hot path nothing. Whole messages pass them by: a send that leaves at once is never queued
+// (EngineState::completed_send), and matching hands out posted receives alone, which Receiver::deliver ends. So do reads that
+// fail (Fetcher::fail) and errors of this process's own: EngineState::complete ends an operation at any stage.
 #pragma once
 
 #include "engine/operation.hpp"
@@ -36,7 +40,7 @@ enum class SendInput : std::uint8_t {
 inline constexpr unsigned kSendInputs = 7;
 
 enum class ReceiveInput : std::uint8_t {
-  whole,        // a whole message has matched
+  whole,        // a message has matched of which nothing is to be fetched
   readable,     // a request to send has matched whose message can be read
   streamed,     // a request to send has matched whose message must come as fragments
   read_refused, // the first read was refused

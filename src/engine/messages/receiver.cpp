@@ -149,10 +149,13 @@ void Receiver::fetch(Operation& receive, Connection& connection, std::uint64_t t
   receive.completion.message_bytes = request.bytes;
   engine_.recorder.record("matched request to send", connection.rank, request.bytes, tag);
   const bool readable = request.readable != 0 && receive.target.shape() == Layout::Shape::contiguous;
-  if (receive.wanted == 0) {
-    fetcher_.finish(receive);
-  } else if (!advance(receive, readable ? ReceiveInput::readable : ReceiveInput::streamed)) {
+  const ReceiveInput matched = receive.wanted == 0 ? ReceiveInput::whole
+                               : readable          ? ReceiveInput::readable
+                                                   : ReceiveInput::streamed;
+  if (!advance(receive, matched)) {
     engine_.complete(receive, ErrorCode::system_failed); // it was not waiting for a message
+  } else if (receive.wanted == 0) {
+    fetcher_.finish(receive);
   } else if (readable) {
     fetcher_.start(receive);
   } else {
@@ -189,11 +192,12 @@ void Receiver::peer_lost(Connection& connection) {
   engine_.operations.visit_all([this, &connection](Operation& operation) {
     const bool from_peer_only = operation.stage == Stage::posted && operation.kind == OperationKind::receive &&
                                 operation.match.source == Rank{connection.rank};
-    if (from_peer_only) {
+    if (from_peer_only && advance(operation, ReceiveInput::peer_lost)) {
       engine_.matching_of(operation.channel).remove(operation);
       operation.completion = {.peer = Rank{connection.rank}, .tag = operation.match.tag};
       engine_.complete(operation, connection.fate);
-    } else if (operation.connection == &connection && operation.stage == Stage::receiving_fragments) {
+    } else if (operation.connection == &connection && operation.stage == Stage::receiving_fragments &&
+               advance(operation, ReceiveInput::peer_lost)) {
       operation.completion.bytes = 0;
       engine_.complete(operation, connection.fate);
     }

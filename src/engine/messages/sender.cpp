@@ -59,7 +59,7 @@ bool Sender::pump(Connection& connection, std::size_t& done) {
     done += over || send.moved != before ? 1 : 0;
     if (!over) return false;
     connection.streams.remove(send);
-    end(send, ErrorCode::ok);
+    end(send, advance(send, SendInput::last_fragment) ? ErrorCode::ok : ErrorCode::system_failed);
   }
   return true;
 }
@@ -132,7 +132,7 @@ bool Sender::write_request_to_send(Operation& send) {
 void Sender::finished(Connection& connection, const Finish& record) {
   Operation* send = engine_.operations.find(record.sender);
   if (send == nullptr || send->connection != &connection) return; // the operation was abandoned here
-  if (!step(send->stage, SendInput::finish)) return;
+  if (!advance(*send, SendInput::finish)) return;
   send->completion.bytes = std::min(record.bytes(), send->source.bytes());
   end(*send, record.code());
 }
@@ -148,7 +148,7 @@ void Sender::peer_lost(Connection& connection) {
   connection.waiting = {};
   connection.streams = {};
   engine_.operations.visit_all([this, &connection](Operation& operation) {
-    if (operation.connection == &connection && step(operation.stage, SendInput::peer_lost)) {
+    if (operation.connection == &connection && advance(operation, SendInput::peer_lost)) {
       operation.completion.bytes = 0;
       end(operation, connection.fate);
     }
