@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <type_traits>
@@ -21,6 +22,11 @@ class Line {
   void say(const Value& value) const {
     static_assert(std::is_trivially_copyable_v<Value>);
     if (::send(file_, &value, sizeof value, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof value)) std::abort();
+  }
+  // Whether something was said, or the other end has gone.
+  [[nodiscard]] bool has_word() const {
+    std::byte word{};
+    return ::recv(file_, &word, sizeof word, MSG_PEEK | MSG_DONTWAIT) >= 0;
   }
   template <typename Value>
   [[nodiscard]] Value hear() const {

@@ -31,6 +31,12 @@ class SleepContract : public Pair {
     const auto made = sleeping->descriptor();
     ASSERT_TRUE(made) << made.error().message();
     descriptor = *made;
+    // What a network does with the first commands, such as connecting, is over before anybody sleeps.
+    ASSERT_EQ(left.status_of(put_word(1, there, 0)), ir::Status::ok);
+    for (int i = 0; i < 100; ++i) {
+      left.poll();
+      right.poll();
+    }
   }
   // After an announcement. By the descriptor: whether it was woken.
   bool sleep(By by, std::chrono::nanoseconds limit) const {

@@ -25,6 +25,13 @@ class Stranger {
     if (first) memory_ = first->memory;
   }
 
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  // As a process that leaves: not before all that it has said has left it.
+  ~Stranger() {
+    side_.wait([this] { return translator_->drained(); });
+  }
+
   [[nodiscard]] std::uint64_t uid() const { return uid_; }
   [[nodiscard]] Side& side() { return side_; }
   [[nodiscard]] ir::Translator& translator() { return *translator_; }

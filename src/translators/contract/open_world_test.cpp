@@ -158,6 +158,7 @@ TEST_P(OpenWorldContract, OneThatIsKilledHasFailed) {
     ::pause();
     return 0;
   });
+  ASSERT_TRUE(host->side().wait([&] { return child.line().has_word(); })); // some networks need the target's calls
   ASSERT_TRUE(host->translator().attach(ir::Peer{1}, child.line().hear<ir::Address>()));
   child.kill();
   expect_told(*host, {failed(kUid, 6), failed(1U)}, {guest.get()});

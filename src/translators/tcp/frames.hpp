@@ -1,0 +1,71 @@
+// What two processes say to each other over a TCP connection: a greeting each, then frames. Docs: docs/protocols/tcp.md.
+// Numbers are in the machine's own order: processes of another byte order are turned away at the greeting.
+#pragma once
+
+#include "ir/command.hpp"
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+namespace heddle::translators::tcp {
+
+inline constexpr std::array<char, 8> kMagic{'h', 'e', 'd', 'd', 'l', 'e', '-', 't'};
+inline constexpr std::uint32_t kByteOrder = 0x0102'0304;
+inline constexpr std::uint32_t kVersion = 1;
+
+// From who connects.
+struct Hello {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t order = kByteOrder;
+  std::uint32_t version = kVersion;
+  std::uint64_t id = 0;     // the process that connects
+  std::uint64_t wanted = 0; // the one that it wants
+};
+
+enum class Verdict : std::uint32_t {
+  welcome,
+  crossing,      // the other side connects, too, and its connection stands
+  another,       // the process wanted is not here
+  other_version, // of the protocol
+  other_order,   // of bytes
+};
+
+// The answer.
+struct Welcome {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kVersion;
+  Verdict verdict{};
+};
+
+enum class FrameKind : std::uint8_t {
+  put = 1,
+  get,
+  compare_and_swap,
+  fetch_and_add,
+  answer,
+  attach,  // the sender knows the receiver by the number in `operand` from now on
+  detach,  // and no longer: it writes nothing more under that number
+  goodbye, // the sender leaves
+};
+
+// Then `head_bytes` of a put's head (compare_and_swap: the expected word), then `bytes` of payload (put, answer).
+struct Frame {
+  FrameKind kind{};
+  std::uint8_t flags = 0; // ir::Flags of a put; ir::Status of an answer
+  std::uint16_t head_bytes = 0;
+  std::uint32_t number = 0; // of a command that is to be answered, + 1; 0: none
+  std::uint64_t bytes = 0;  // payload; of a get, what is wanted
+  std::uint64_t key = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t operand = 0; // of an atomic; an answer's value; what a put announces
+};
+static_assert(std::is_trivially_copyable_v<Frame> && sizeof(Frame) == 40);
+
+inline constexpr std::size_t kLongestStart = sizeof(Frame) + ir::kHeadBytes;
+// Of one put or get: so much can stand before a small message.
+inline constexpr std::uint64_t kLargestTransfer = 256 << 10;
+// Commands of one process to another that wait for their answers.
+inline constexpr std::size_t kMostAsked = 256;
+
+} // namespace heddle::translators::tcp

@@ -1,0 +1,242 @@
+#include "translators/tcp/tcp.hpp"
+
+#include "translators/register_entry.hpp"
+#include "translators/tcp/sockets.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace heddle::translators {
+
+using tcp::Wire;
+using tcp::WireState;
+
+template Entry entry_of<Tcp>();
+
+namespace {
+
+constexpr std::size_t kBuffer = 256 << 10;
+// What one peer may have waiting here: then commands to it are not taken.
+constexpr std::size_t kMostWaiting = 1 << 20;
+// While one connection is busy, the others are looked at once in so many polls.
+constexpr std::uint64_t kPollsPerLook = 8;
+constexpr int kReadsAtOnce = 8;
+
+std::uint32_t number_of(ir::Peer peer) {
+  return static_cast<std::uint32_t>(peer);
+}
+
+} // namespace
+
+Result<std::unique_ptr<Tcp>> Tcp::create(const Setup& setup) {
+  AreaKeys keys = AreaKeys::secret();
+  // Loopback alone: nobody on it is asked to prove that it belongs to the job.
+  tcp::Place self{.host = {}, .port = 0, .id = setup.uid != 0 ? setup.uid : 1 + setup.rank, .bootstrap = {}};
+  constexpr std::array<std::uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+  std::copy(kLoopback.begin(), kLoopback.end(), self.host.s6_addr);
+  self.bootstrap = ir::MemoryKey{keys.draw()};
+  auto listener = tcp::listen_at(self);
+  if (!listener) return std::unexpected(std::move(listener.error()));
+  base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
+  if (!poller.open() || ::epoll_ctl(poller.number(), EPOLL_CTL_ADD, listener->number(), &wanted) != 0)
+    return std::unexpected(Error{.code = ErrorCode::system_failed,
+                                 .fact = "TCP cannot wait for connections: " + std::generic_category().message(errno),
+                                 .system_code = errno});
+  return std::unique_ptr<Tcp>(new Tcp(setup, self, std::move(*listener), std::move(poller)));
+}
+
+Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) {
+  auto made = create({.rank = setup.rank, .size = setup.size, .uid = setup.uid, .log = setup.log});
+  if (!made) return std::unexpected(std::move(made.error()));
+  return std::move(*made);
+}
+
+Tcp::Tcp(const Setup& setup, tcp::Place self, base::Descriptor listener, base::Descriptor poller)
+    : rank_(setup.rank),
+      size_(setup.size),
+      uid_(setup.uid),
+      log_(setup.log),
+      capabilities_{.announces_writes = true,
+                    .orders_puts = true,
+                    .atomics = true,
+                    .atomics_with_processor = true,
+                    .atomics_on_any_memory = true,
+                    .reads_any_memory = true,
+                    .open_world = true,
+                    .inline_bytes = tcp::kLargestTransfer,
+                    .largest_transfer = tcp::kLargestTransfer},
+      self_(self),
+      next_key_(self.bootstrap),
+      listener_(std::move(listener)),
+      poller_(std::move(poller)),
+      buffer_(kBuffer) {}
+
+Tcp::~Tcp() {
+  // Those who have just connected hear of it, too.
+  accept_newcomers();
+  newcomers_.remove_if([this](tcp::Newcomer& newcomer) { return hear(newcomer); });
+  for (auto& [id, wire] : wires_) {
+    if (wire->state != WireState::open) continue;
+    send_notice(*wire, tcp::FrameKind::goodbye, 0);
+    wire->out.flush(wire->socket.number());
+    // Unread bytes would make the system reset the connection, and lose what it has not delivered.
+    iovec piece{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
+    while (tcp::receive_some(wire->socket.number(), {&piece, 1}) > 0) {
+    }
+  }
+}
+
+std::string Tcp::remark() const {
+  return "listens at " + self_.text() + ": on this machine alone, since no secret says who may connect";
+}
+
+Result<void> Tcp::reaches(const ir::Address& address) const {
+  const auto place = tcp::Place::unpack(address);
+  if (!place) return std::unexpected(place.error());
+  return {};
+}
+
+Result<ir::RemotePlace> Tcp::attach(ir::Peer peer, const ir::Address& address) {
+  const auto refuse = [&](Error error) {
+    error.code = ErrorCode::unreachable;
+    error.peer = static_cast<std::int64_t>(peer);
+    return std::unexpected(std::move(error));
+  };
+  auto place = tcp::Place::unpack(address);
+  if (!place) return refuse(std::move(place.error()));
+  if (!is_open_world() && number_of(peer) >= size_)
+    return refuse({.fact = "peer " + std::to_string(number_of(peer)) + " is not of this job"});
+  const ir::RemotePlace bootstrap{.key = place->bootstrap, .offset = 0};
+  const auto known = attached_.find(number_of(peer));
+  const std::uint64_t known_id = known == attached_.end() ? 0 : known->second == nullptr ? self_.id : known->second->id;
+  if (known_id == place->id) return bootstrap;
+  detach(peer);
+  if (place->id == self_.id) {
+    attached_[number_of(peer)] = nullptr;
+    return bootstrap;
+  }
+  Wire& wire = wire_of(place->id);
+  if (wire.number) detach(*wire.number);
+  wire.place = *place;
+  if (wire.state == WireState::idle)
+    if (auto begun = connect(wire); !begun) return refuse(std::move(begun.error()));
+  wire.number = peer;
+  attached_[number_of(peer)] = &wire;
+  gone_.erase(number_of(peer));
+  if (is_open_world()) send_notice(wire, tcp::FrameKind::attach, number_of(peer));
+  return bootstrap;
+}
+
+void Tcp::detach(ir::Peer peer) {
+  gone_.erase(number_of(peer));
+  const auto found = attached_.find(number_of(peer));
+  if (found == attached_.end()) return;
+  Wire* wire = found->second;
+  attached_.erase(found);
+  if (wire == nullptr) return;
+  end_asked(*wire, ir::Status::peer_lost);
+  wire->number.reset();
+  if (is_open_world()) send_notice(*wire, tcp::FrameKind::detach, number_of(peer));
+}
+
+std::size_t Tcp::submit(std::span<const ir::Command> commands) {
+  for (const ir::Command& command : commands) {
+    const auto taken = static_cast<std::size_t>(&command - commands.data());
+    if (!events_.make_room()) return taken;
+    const bool signalled = ir::has(command.flags, ir::Flags::signalled);
+    const auto found = attached_.find(number_of(command.peer));
+    if (found == attached_.end()) {
+      const auto gone = gone_.find(number_of(command.peer));
+      if (signalled)
+        complete(command.peer, command.cookie, gone == gone_.end() ? ir::Status::peer_lost : gone->second, 0);
+    } else if (command.bytes > tcp::kLargestTransfer ||
+               (command.operation == ir::Operation::put && command.head_bytes > ir::kHeadBytes)) {
+      if (signalled) complete(command.peer, command.cookie, ir::Status::refused, 0);
+    } else if (found->second == nullptr) {
+      std::uint64_t value = 0;
+      const ir::Status status = memory_.execute(command, value);
+      if (signalled) complete(command.peer, command.cookie, status, value);
+    } else if (!takes(*found->second, command)) {
+      return taken;
+    } else {
+      try {
+        send(*found->second, command);
+      } catch (const std::bad_alloc&) {
+        return taken;
+      }
+    }
+  }
+  return commands.size();
+}
+
+bool Tcp::takes(const Wire& wire, const ir::Command& command) const {
+  const bool answered = ir::has(command.flags, ir::Flags::signalled) || command.operation != ir::Operation::put;
+  return wire.out.waiting() < kMostWaiting && (!answered || wire.asked_count < tcp::kMostAsked);
+}
+
+std::size_t Tcp::poll(std::span<ir::Event> events) {
+  ++polls_;
+  for (std::size_t i = 0; i < to_flush_.size();) {
+    Wire& wire = *to_flush_[i];
+    flush(wire);
+    if (wire.out.waiting() > 0 || !wire.gets.empty()) {
+      ++i;
+      continue;
+    }
+    wire.listed = false;
+    to_flush_[i] = to_flush_.back();
+    to_flush_.pop_back();
+  }
+  if (hot_ != nullptr) read(*hot_);
+  if (hot_ == nullptr || polls_ % kPollsPerLook == 0) epoll_pass();
+  look_at_clock();
+  return events_.pop(events);
+}
+
+void Tcp::read(Wire& wire) {
+  reading_ = &wire;
+  auto state = tcp::Inflow::State::goes_on;
+  for (int reads = 0; reads < kReadsAtOnce && state == tcp::Inflow::State::goes_on; ++reads)
+    state = wire.in.read(wire.socket.number(), buffer_, *this);
+  reading_ = nullptr;
+  if (state == tcp::Inflow::State::ended) return end_wire(wire);
+  flush(wire);
+}
+
+void Tcp::flush(Wire& wire) {
+  if (wire.state != WireState::open) return;
+  wire.out.flush(wire.socket.number());
+  serve_gets(wire);
+  const bool full = wire.out.waiting() > 0;
+  if (full != wire.watched_for_room) {
+    wire.watched_for_room = full;
+    watch(wire, full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  }
+}
+
+bool Tcp::drained() const {
+  return std::ranges::none_of(to_flush_, [](const Wire* wire) { return wire->out.waiting() > 0; });
+}
+
+bool Tcp::announce_sleep(By) {
+  for (Wire* wire : to_flush_) flush(*wire);
+  return true;
+}
+
+void Tcp::sleep(std::chrono::nanoseconds limit) {
+  pollfd waits{.fd = poller_.number(), .events = POLLIN, .revents = 0};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
+  ::ppoll(&waits, 1, &time, nullptr);
+}
+
+void Tcp::complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value) {
+  events_.push({.kind = ir::EventKind::completed, .status = status, .peer = peer, .cookie = cookie, .value = value});
+}
+
+} // namespace heddle::translators

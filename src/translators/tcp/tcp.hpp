@@ -1,0 +1,133 @@
+// The translator for TCP: processes of any machines that reach each other by IP. A put is a frame that the target carries out when
+// it polls: the target has to make calls, also for one-sided operations. See docs/protocols/tcp.md.
+#pragma once
+
+#include "base/descriptor.hpp"
+#include "base/log.hpp"
+#include "ir/translator.hpp"
+#include "translators/area_keys.hpp"
+#include "translators/entry.hpp"
+#include "translators/event_list.hpp"
+#include "translators/memory_table.hpp"
+#include "translators/tcp/wire.hpp"
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace heddle::translators {
+
+class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::FrameTaker {
+ public:
+  static constexpr std::string_view kName = "tcp";
+  static constexpr std::string_view kReach = "processes that are reached by IP";
+  static constexpr std::span<const base::SectionOption> kOptions{};
+
+  struct Setup {
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    std::uint64_t uid = 0; // in an open world; 0: in a job
+    base::Log log{};
+  };
+  static Result<std::unique_ptr<Tcp>> create(const Setup& setup);
+  static Result<std::unique_ptr<ir::Translator>> make(const TranslatorSetup& setup);
+  // Says goodbye to everybody.
+  ~Tcp() override;
+
+  [[nodiscard]] std::string_view name() const override { return kName; }
+  [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] std::string remark() const override;
+  [[nodiscard]] ir::Facets facets() override { return {.sleeping = this}; }
+  [[nodiscard]] ir::Address address() const override { return self_.pack(); }
+  [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
+  Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return memory_.allocate(next_key(), bytes); }
+  void deallocate(const ir::ExposedMemory& memory) override { memory_.deallocate(memory); }
+  Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return memory_.expose(next_key(), memory); }
+  void withdraw(const ir::RemotePlace& place) override { memory_.withdraw(place.key); }
+  Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
+  void detach(ir::Peer peer) override;
+  std::size_t submit(std::span<const ir::Command> commands) override;
+  std::size_t poll(std::span<ir::Event> events) override;
+  [[nodiscard]] bool drained() const override;
+
+  // Sleeping. Sockets stay readable, so nothing has to be announced.
+  bool announce_sleep(By by) override;
+  void cancel_sleep() override {}
+  void sleep(std::chrono::nanoseconds limit) override;
+  [[nodiscard]] Result<int> descriptor() override { return poller_.number(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Tcp(const Setup& setup, tcp::Place self, base::Descriptor listener, base::Descriptor poller);
+
+  // FrameTaker, for the wire that is being read.
+  bool begin(const tcp::Frame& frame, std::span<const std::byte> head) override;
+  std::byte* payload_target(const tcp::Frame& frame, std::uint64_t done) override;
+  void end(const tcp::Frame& frame, std::span<const std::byte> head, std::span<const std::byte> tail) override;
+
+  ir::MemoryKey next_key() { return std::exchange(next_key_, ir::MemoryKey{keys_.draw()}); }
+  [[nodiscard]] bool is_open_world() const { return uid_ != 0; }
+
+  // Wires (wires.cpp).
+  tcp::Wire& wire_of(std::uint64_t id);
+  Result<void> connect(tcp::Wire& wire);
+  void connected(tcp::Wire& wire);
+  void read_answer(tcp::Wire& wire);
+  void opened(tcp::Wire& wire);
+  void accept_newcomers();
+  // True: it has said who it is, or will never: it is to be forgotten.
+  bool hear(tcp::Newcomer& newcomer);
+  tcp::Verdict judge(const tcp::Hello& hello);
+  void watch(tcp::Wire& wire, std::uint32_t events);
+  void end_wire(tcp::Wire& wire);
+  void look_at_clock();
+  void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
+
+  // Frames (frames.cpp).
+  [[nodiscard]] bool takes(const tcp::Wire& wire, const ir::Command& command) const;
+  void send(tcp::Wire& wire, const ir::Command& command);
+  void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);
+  void answer(tcp::Wire& wire, const tcp::Frame& frame, ir::Status status, std::uint64_t value);
+  void serve_gets(tcp::Wire& wire);
+  ir::Status finish_put(const ir::Command& command, std::span<const std::byte> tail);
+  [[nodiscard]] static ir::Command command_of(const tcp::Frame& frame, std::span<const std::byte> head);
+  bool is_expected(const tcp::Frame& answer) const;
+  void take_answer(const tcp::Frame& frame, std::span<const std::byte> tail);
+  void read(tcp::Wire& wire);
+  void flush(tcp::Wire& wire);
+  void complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value);
+  // Those that wait for an answer. It may still come: their numbers stay taken.
+  void end_asked(tcp::Wire& wire, ir::Status status);
+  void epoll_pass();
+  void handle(tcp::Wire& wire);
+  void list(tcp::Wire& wire);
+
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::uint64_t uid_;
+  base::Log log_;
+  ir::Capabilities capabilities_;
+  AreaKeys keys_ = AreaKeys::secret();
+  tcp::Place self_;
+  ir::MemoryKey next_key_;
+  base::Descriptor listener_;
+  base::Descriptor poller_;
+  MemoryTable memory_;
+  EventList events_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<tcp::Wire>> wires_; // by id of the process
+  std::unordered_map<std::uint32_t, tcp::Wire*> attached_;              // by number; null: this process itself
+  std::unordered_map<std::uint32_t, ir::Status> gone_;                  // attached ones whose wire has ended
+  std::list<tcp::Newcomer> newcomers_;
+  std::vector<tcp::Wire*> to_flush_;
+  tcp::Wire* hot_ = nullptr;     // read from last
+  tcp::Wire* reading_ = nullptr; // whose frames are being taken
+  std::vector<std::byte> buffer_;
+  std::uint64_t polls_ = 0;
+};
+
+} // namespace heddle::translators

@@ -1,0 +1,91 @@
+#include "translators/contract/contract.hpp"
+#include "translators/contract/open_world.hpp"
+#include "translators/decorator.hpp"
+#include "translators/tcp/tcp.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace heddle::translators::contract {
+namespace {
+
+// Commands are carried out when their target polls: here whenever either side does.
+class DrivenTcp final : public Decorator {
+ public:
+  explicit DrivenTcp(ir::Translator& own) : Decorator(own) {}
+  void drives(ir::Translator& other) { other_ = &other; }
+  std::size_t poll(std::span<ir::Event> events) override {
+    if (other_ != nullptr) other_->poll({});
+    return Decorator::poll(events);
+  }
+
+ private:
+  ir::Translator* other_ = nullptr;
+};
+
+std::unique_ptr<Tcp> tcp_of(std::uint32_t rank) {
+  auto made = Tcp::create({.rank = rank, .size = 4});
+  EXPECT_TRUE(made) << made.error().message();
+  return std::move(*made);
+}
+
+class TcpNetwork final : public Network {
+ public:
+  TcpNetwork() {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      networks_.push_back(tcp_of(rank));
+      sides_.push_back(std::make_unique<DrivenTcp>(*networks_.back()));
+    }
+    sides_[0]->drives(*networks_[1]);
+    sides_[1]->drives(*networks_[0]);
+  }
+  ir::Translator& at(std::uint32_t rank) override { return *sides_[rank]; }
+  Contact nobody() override { return {.peer = ir::Peer{3}, .address = {}}; }
+  Contact gone() override { return {.peer = ir::Peer{2}, .address = tcp_of(2)->address()}; }
+  [[nodiscard]] bool threads() const override { return false; }
+
+ private:
+  std::vector<std::unique_ptr<Tcp>> networks_;
+  std::vector<std::unique_ptr<DrivenTcp>> sides_;
+};
+
+HEDDLE_TRANSLATOR_CONTRACT(Tcp, TcpNetwork);
+
+// One that is opened is driven by all others of its process.
+class OpenTcp final : public Decorator {
+ public:
+  explicit OpenTcp(std::unique_ptr<Tcp> own) : Decorator(*own), own_(std::move(own)) {
+    if (std::exchange(process(), ::getpid()) != ::getpid())
+      all().clear(); // what a child has of its parent's is the parent's
+    all().push_back(own_.get());
+  }
+  ~OpenTcp() override { std::erase(all(), own_.get()); }
+  std::size_t poll(std::span<ir::Event> events) override {
+    for (Tcp* each : all())
+      if (each != own_.get()) each->poll({});
+    return Decorator::poll(events);
+  }
+
+ private:
+  static pid_t& process() {
+    static pid_t which = 0;
+    return which;
+  }
+  static std::vector<Tcp*>& all() {
+    static std::vector<Tcp*> opened;
+    return opened;
+  }
+  std::unique_ptr<Tcp> own_;
+};
+
+std::unique_ptr<ir::Translator> open_tcp(std::uint64_t uid) {
+  auto made = Tcp::create({.uid = uid});
+  EXPECT_TRUE(made) << made.error().message();
+  return std::make_unique<OpenTcp>(std::move(*made));
+}
+
+HEDDLE_OPEN_WORLD_CONTRACT(Tcp, open_tcp);
+
+} // namespace
+} // namespace heddle::translators::contract
