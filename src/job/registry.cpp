@@ -9,6 +9,7 @@ namespace heddle::translators {
 // the rest (register_entry.hpp), and a class whose folder does not is an error of the linker.
 static constexpr Entry (*kAll[])() = {
     entry_of<class Shm>,
+    entry_of<class Tcp>,
 };
 
 } // namespace heddle::translators

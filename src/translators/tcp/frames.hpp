@@ -19,8 +19,9 @@ struct Hello {
   std::array<char, 8> magic = kMagic;
   std::uint32_t order = kByteOrder;
   std::uint32_t version = kVersion;
-  std::uint64_t id = 0;     // the process that connects
-  std::uint64_t wanted = 0; // the one that it wants
+  std::uint64_t id = 0;      // the process that connects
+  std::uint64_t wanted = 0;  // the one that it wants
+  std::uint64_t attempt = 0; // grows with every connection that the process begins
 };
 
 enum class Verdict : std::uint32_t {
@@ -36,6 +37,9 @@ struct Welcome {
   std::array<char, 8> magic = kMagic;
   std::uint32_t version = kVersion;
   Verdict verdict{};
+  // The last attempt of the answering process to connect to the other, which it has given up for this one: its hello, which may come
+  // later, is void.
+  std::uint64_t given_up = 0;
 };
 
 enum class FrameKind : std::uint8_t {

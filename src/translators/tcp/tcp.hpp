@@ -128,6 +128,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   tcp::Wire* reading_ = nullptr; // whose frames are being taken
   std::vector<std::byte> buffer_;
   std::uint64_t polls_ = 0;
+  std::uint64_t attempts_ = 0;
 };
 
 } // namespace heddle::translators

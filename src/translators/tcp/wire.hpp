@@ -51,6 +51,8 @@ struct Wire {
   bool watched_for_room = false;                  // the system is to tell when the socket takes more
   std::optional<ir::Peer> number;                 // by which it is known here, while it is attached
   std::vector<std::uint64_t> stays;               // numbers by which it has attached this process
+  std::uint64_t attempt = 0;                      // the last one begun here
+  std::uint64_t void_attempts = 0;                // of the peer's: up to this one
   bool has_left = false;                          // it has said goodbye
   bool listed = false;                            // among those that have something to send
   std::chrono::steady_clock::time_point deadline; // while the connection is made

@@ -74,7 +74,8 @@ Result<void> Tcp::connect(Wire& wire) {
 }
 
 void Tcp::connected(Wire& wire) {
-  tcp::Hello hello{.id = self_.id, .wanted = wire.id};
+  wire.attempt = ++attempts_;
+  tcp::Hello hello{.id = self_.id, .wanted = wire.id, .attempt = wire.attempt};
   iovec whole{.iov_base = &hello, .iov_len = sizeof hello};
   tcp::send_some(wire.socket.number(), {&whole, 1}); // the first bytes of a connection: there is room
   wire.state = WireState::greeting;
@@ -90,7 +91,10 @@ void Tcp::read_answer(Wire& wire) {
   }
   tcp::Welcome welcome;
   std::memcpy(&welcome, wire.answer.data(), sizeof welcome);
-  if (welcome.magic == tcp::kMagic && welcome.verdict == Verdict::welcome) return opened(wire);
+  if (welcome.magic == tcp::kMagic && welcome.verdict == Verdict::welcome) {
+    wire.void_attempts = welcome.given_up;
+    return opened(wire);
+  }
   if (welcome.magic == tcp::kMagic && welcome.verdict == Verdict::crossing) {
     wire.socket.reset();
     wire.state = WireState::awaiting;
@@ -142,7 +146,9 @@ bool Tcp::hear(Newcomer& newcomer) {
   tcp::Hello hello;
   std::memcpy(&hello, newcomer.hello.data(), sizeof hello);
   if (hello.magic != tcp::kMagic) return true;
-  tcp::Welcome welcome{.verdict = judge(hello)};
+  const auto known = wires_.find(hello.id);
+  if (known != wires_.end() && hello.attempt <= known->second->void_attempts) return true;
+  tcp::Welcome welcome{.verdict = judge(hello), .given_up = known == wires_.end() ? 0 : known->second->attempt};
   iovec whole{.iov_base = &welcome, .iov_len = sizeof welcome};
   tcp::send_some(newcomer.socket.number(), {&whole, 1});
   if (welcome.verdict != Verdict::welcome) return true;
