@@ -1,11 +1,12 @@
 // A job on two machines, as far as its processes can tell: those of one reach each other by shared memory, those of different ones by
-// sockets alone. Both networks serve one context at once.
+// sockets, or by TCP, alone. Both networks serve one context at once.
 #include "api/access.hpp"
 #include "options_file/options_file.hpp"
 #include "store/client.hpp"
 #include "store/server.hpp"
 #include "translators/contract/socket_network.hpp"
 #include "translators/shm/shm.hpp"
+#include "translators/tcp/tcp.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,9 +48,10 @@ struct Place {
   std::string store;
   std::string job;
   std::vector<base::Descriptor> sockets;
+  std::string between; // the network between the machines
 };
 
-Context join(Place place, std::vector<std::string> names = {"shm", "sockets"}) {
+Context join(Place place) {
   ContextAccess::State::Entrance entrance;
   entrance.options = demand(base::resolve({}, {}), "options");
   entrance.store =
@@ -57,8 +59,11 @@ Context join(Place place, std::vector<std::string> names = {"shm", "sockets"}) {
                                     base::deadline_in(std::chrono::seconds(30))),
              "store");
   entrance.node = machine_of(place.rank);
-  for (const std::string& name : names) {
-    if (name == "sockets")
+  for (const std::string& name : {std::string("shm"), place.between}) {
+    if (name == "tcp")
+      entrance.owned_networks.push_back(
+          demand(translators::Tcp::create({.rank = place.rank, .size = kProcesses}), "tcp"));
+    else if (name == "sockets")
       entrance.owned_networks.push_back(std::make_unique<SocketNetwork>(place.rank, std::move(place.sockets)));
     else
       entrance.owned_networks.push_back(
@@ -85,7 +90,7 @@ void await_sleep(pid_t process) {
 }
 
 // Runs the program in so many children and serves them; what each ended with.
-std::vector<int> run(const std::function<void(Place)>& program) {
+std::vector<int> run(const std::string& between, const std::function<void(Place)>& program) {
   const std::string job = "machines-" + std::to_string(::getpid()); // so that runs side by side do not meet
   auto server = store::Server::start({.size = kProcesses, .job = job});
   if (!server) {
@@ -103,7 +108,8 @@ std::vector<int> run(const std::function<void(Place)>& program) {
                .first = rank == 0 ? 0 : children.front(),
                .store = (*server)->address(),
                .job = job,
-               .sockets = std::move(own)});
+               .sockets = std::move(own),
+               .between = between});
       ::_exit(0);
     }
     children.push_back(child);
@@ -153,109 +159,121 @@ void exchange_with_all(Context& context, std::size_t bytes) {
     demand(in[peer] == content(peer, own, bytes), "a message is not what was sent");
 }
 
-TEST(TwoMachines, ServeEachPairByTheFirstNetworkThatLeadsThere) {
-  EXPECT_EQ(run([](Place place) {
-              const std::uint32_t rank = place.rank;
-              const Context context = join(std::move(place));
-              for (std::uint32_t peer = 0; peer < kProcesses; ++peer) {
-                const std::string by = demand(context.why(Rank{peer}, 8), "why").translator;
-                const std::string wanted =
-                    peer == rank ? "loopback" : (machine_of(peer) == machine_of(rank) ? "shm" : "sockets");
-                demand(by == wanted, "rank " + std::to_string(peer) + " is served by " + by);
-              }
-            }),
+// By the network between the machines.
+class TwoMachines : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Network, TwoMachines, testing::Values("sockets", "tcp"),
+                         [](const auto& given) { return std::string(given.param); });
+
+TEST_P(TwoMachines, ServeEachPairByTheFirstNetworkThatLeadsThere) {
+  EXPECT_EQ(run(GetParam(),
+                [](Place place) {
+                  const std::uint32_t rank = place.rank;
+                  const std::string between = place.between;
+                  const Context context = join(std::move(place));
+                  for (std::uint32_t peer = 0; peer < kProcesses; ++peer) {
+                    const std::string by = demand(context.why(Rank{peer}, 8), "why").translator;
+                    const std::string wanted =
+                        peer == rank ? "loopback" : (machine_of(peer) == machine_of(rank) ? "shm" : between);
+                    demand(by == wanted, "rank " + std::to_string(peer) + " is served by " + by);
+                  }
+                }),
             kAllWell);
 }
 
-TEST(TwoMachines, ExchangeMessagesOfAllSizesAndCollectives) {
-  EXPECT_EQ(run([](Place place) {
-              Context context = join(std::move(place));
-              for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{3000}, std::size_t{500'000}})
-                exchange_with_all(context, bytes);
-              demand(context.barrier(), "barrier");
-              std::vector<std::byte> out(kProcesses * 1000);
-              std::vector<std::byte> in(out.size());
-              for (std::uint32_t peer = 0; peer < kProcesses; ++peer)
-                std::ranges::copy(content(static_cast<std::uint32_t>(context.rank()), peer, 1000),
-                                  out.begin() + peer * 1000);
-              demand(context.alltoall(out, in), "alltoall");
-              for (std::uint32_t peer = 0; peer < kProcesses; ++peer)
-                demand(std::ranges::equal(std::span(in).subspan(peer * 1000, 1000),
-                                          content(peer, static_cast<std::uint32_t>(context.rank()), 1000)),
-                       "a block is not what was sent");
-              demand(context.barrier(), "barrier");
-            }),
-            kAllWell);
+TEST_P(TwoMachines, ExchangeMessagesOfAllSizesAndCollectives) {
+  EXPECT_EQ(
+      run(GetParam(),
+          [](Place place) {
+            Context context = join(std::move(place));
+            for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{3000}, std::size_t{500'000}})
+              exchange_with_all(context, bytes);
+            demand(context.barrier(), "barrier");
+            std::vector<std::byte> out(kProcesses * 1000);
+            std::vector<std::byte> in(out.size());
+            for (std::uint32_t peer = 0; peer < kProcesses; ++peer)
+              std::ranges::copy(content(static_cast<std::uint32_t>(context.rank()), peer, 1000),
+                                out.begin() + peer * 1000);
+            demand(context.alltoall(out, in), "alltoall");
+            for (std::uint32_t peer = 0; peer < kProcesses; ++peer)
+              demand(std::ranges::equal(std::span(in).subspan(peer * 1000, 1000),
+                                        content(peer, static_cast<std::uint32_t>(context.rank()), 1000)),
+                     "a block is not what was sent");
+            demand(context.barrier(), "barrier");
+          }),
+      kAllWell);
 }
 
 // Rank 0 sleeps on both networks; the others send one after the other, each only when rank 0 is asleep.
-TEST(TwoMachines, WakeASleeperByEitherNetwork) {
-  EXPECT_EQ(run([](Place place) {
-              const std::uint32_t rank = place.rank;
-              const pid_t first = place.first;
-              Context context = join(std::move(place));
-              constexpr int kRounds = 20;
-              std::uint64_t word = 0;
-              for (int round = 0; round < kRounds; ++round) {
-                for (std::uint32_t sender = 1; sender < kProcesses; ++sender) {
-                  if (rank == 0) {
-                    const Request request = demand(
-                        context.receive({.source = Rank{sender}, .tag = Tag{1}}, std::span(&word, 1)), "receive");
-                    demand(context.wait(request, std::chrono::seconds(20)).code == ErrorCode::ok, "slept through it");
-                  } else if (rank == sender) {
-                    await_sleep(first);
-                    demand(context.wait(demand(context.send(Rank{0}, Tag{1}, std::span(&word, 1)), "send")).code ==
-                               ErrorCode::ok,
-                           "not sent");
-                  }
+TEST_P(TwoMachines, WakeASleeperByEitherNetwork) {
+  EXPECT_EQ(
+      run(GetParam(),
+          [](Place place) {
+            const std::uint32_t rank = place.rank;
+            const pid_t first = place.first;
+            Context context = join(std::move(place));
+            constexpr int kRounds = 20;
+            std::uint64_t word = 0;
+            for (int round = 0; round < kRounds; ++round) {
+              for (std::uint32_t sender = 1; sender < kProcesses; ++sender) {
+                if (rank == 0) {
+                  const Request request =
+                      demand(context.receive({.source = Rank{sender}, .tag = Tag{1}}, std::span(&word, 1)), "receive");
+                  demand(context.wait(request, std::chrono::seconds(20)).code == ErrorCode::ok, "slept through it");
+                } else if (rank == sender) {
+                  await_sleep(first);
+                  demand(context.wait(demand(context.send(Rank{0}, Tag{1}, std::span(&word, 1)), "send")).code ==
+                             ErrorCode::ok,
+                         "not sent");
                 }
               }
-              demand(context.barrier(), "barrier");
-            }),
-            kAllWell);
+            }
+            demand(context.barrier(), "barrier");
+          }),
+      kAllWell);
 }
 
 // Rank 0 has an event loop of its own; the others send when it is asleep, at once after each other, or in between.
-TEST(TwoMachines, AreHeardByAnEventLoop) {
-  EXPECT_EQ(run([](Place place) {
-              const std::uint32_t rank = place.rank;
-              const pid_t first = place.first;
-              Context context = join(std::move(place));
-              constexpr std::uint32_t kMessages = 300;
-              if (rank != 0) {
-                for (std::uint32_t i = 0; i < kMessages; ++i) {
-                  if ((i + rank) % 8 == 0) await_sleep(first);
-                  const std::uint64_t word = i;
-                  const auto sent = demand(context.send_unsolicited(Rank{0}, Tag{i}, std::span(&word, 1)), "send");
-                  demand(context.wait(sent).code == ErrorCode::ok, "not sent");
-                }
-                demand(context.barrier(), "barrier");
-                return;
-              }
-              const int loop = ::epoll_create1(0);
-              epoll_event wanted{.events = EPOLLIN, .data = {}};
-              demand(::epoll_ctl(loop, EPOLL_CTL_ADD, demand(context.descriptor(), "descriptor"), &wanted) == 0,
-                     "epoll");
-              std::vector<std::uint32_t> heard(kProcesses);
-              std::array<Event, 8> events;
-              while (std::accumulate(heard.begin(), heard.end(), 0U) < kMessages * (kProcesses - 1)) {
-                const std::size_t count = context.poll(events);
-                for (const Event& event : std::span(events).first(count)) {
-                  if (event.kind != Event::Kind::unsolicited_arrived) continue;
-                  const auto from = static_cast<std::uint32_t>(event.completion.peer);
-                  demand(static_cast<std::uint64_t>(event.completion.tag) == heard[from]++, "one is missing");
-                  context.release(event.unsolicited);
-                }
-                if (count > 0 || !demand(context.ready_to_sleep(), "ready_to_sleep")) continue;
-                demand(::epoll_wait(loop, &wanted, 1, 20'000) == 1, "slept through a message");
-              }
-              demand(context.barrier(), "barrier");
-            }),
+TEST_P(TwoMachines, AreHeardByAnEventLoop) {
+  EXPECT_EQ(run(GetParam(),
+                [](Place place) {
+                  const std::uint32_t rank = place.rank;
+                  const pid_t first = place.first;
+                  Context context = join(std::move(place));
+                  constexpr std::uint32_t kMessages = 300;
+                  if (rank != 0) {
+                    for (std::uint32_t i = 0; i < kMessages; ++i) {
+                      if ((i + rank) % 8 == 0) await_sleep(first);
+                      const std::uint64_t word = i;
+                      const auto sent = demand(context.send_unsolicited(Rank{0}, Tag{i}, std::span(&word, 1)), "send");
+                      demand(context.wait(sent).code == ErrorCode::ok, "not sent");
+                    }
+                    demand(context.barrier(), "barrier");
+                    return;
+                  }
+                  const int loop = ::epoll_create1(0);
+                  epoll_event wanted{.events = EPOLLIN, .data = {}};
+                  demand(::epoll_ctl(loop, EPOLL_CTL_ADD, demand(context.descriptor(), "descriptor"), &wanted) == 0,
+                         "epoll");
+                  std::vector<std::uint32_t> heard(kProcesses);
+                  std::array<Event, 8> events;
+                  while (std::accumulate(heard.begin(), heard.end(), 0U) < kMessages * (kProcesses - 1)) {
+                    const std::size_t count = context.poll(events);
+                    for (const Event& event : std::span(events).first(count)) {
+                      if (event.kind != Event::Kind::unsolicited_arrived) continue;
+                      const auto from = static_cast<std::uint32_t>(event.completion.peer);
+                      demand(static_cast<std::uint64_t>(event.completion.tag) == heard[from]++, "one is missing");
+                      context.release(event.unsolicited);
+                    }
+                    if (count > 0 || !demand(context.ready_to_sleep(), "ready_to_sleep")) continue;
+                    demand(::epoll_wait(loop, &wanted, 1, 20'000) == 1, "slept through a message");
+                  }
+                  demand(context.barrier(), "barrier");
+                }),
             kAllWell);
 }
 
-TEST(TwoMachines, SayWhyTheyCannotMeet) {
-  const std::vector<int> ends = run([](Place place) {
+TEST(Machines, SayWhyTheyCannotMeet) {
+  const std::vector<int> ends = run("sockets", [](Place place) {
     const std::uint32_t rank = place.rank;
     auto refused = [&]() -> Result<void> {
       ContextAccess::State::Entrance entrance;
