@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <system_error>
 
@@ -13,12 +14,39 @@ namespace {
 
 constexpr int kWaiting = 128; // connections that the system keeps until they are accepted
 
-sockaddr_in6 socket_address(const Place& place) {
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_port = htons(place.port);
-  address.sin6_addr = place.host;
-  return address;
+// As the system wants it: of either family.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(sockaddr_storage);
+
+  [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  [[nodiscard]] std::uint16_t port() const { // it stands at the same place in both
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+  }
+};
+
+int family_of(const Place& place) {
+  return IN6_IS_ADDR_V4MAPPED(&place.host) ? AF_INET : AF_INET6;
+}
+
+SocketAddress socket_address(const Place& place) {
+  SocketAddress made;
+  if (family_of(place) == AF_INET) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(place.port);
+    std::memcpy(&address.sin_addr, place.host.s6_addr + 12, sizeof address.sin_addr);
+    std::memcpy(&made.storage, &address, sizeof address);
+    made.length = sizeof address;
+  } else {
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(place.port);
+    address.sin6_addr = place.host;
+    std::memcpy(&made.storage, &address, sizeof address);
+    made.length = sizeof address;
+  }
+  return made;
 }
 
 std::unexpected<Error> failure(ErrorCode code, const std::string& what, int reason) {
@@ -26,12 +54,8 @@ std::unexpected<Error> failure(ErrorCode code, const std::string& what, int reas
       Error{.code = code, .fact = what + ": " + std::generic_category().message(reason), .system_code = reason});
 }
 
-// One for both families: IPv4 is reached by mapped addresses.
-base::Descriptor make_socket() {
-  base::Descriptor made(::socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int off = 0;
-  if (made.open()) ::setsockopt(made.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  return made;
+base::Descriptor make_socket(const Place& place) {
+  return base::Descriptor(::socket(family_of(place), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 void send_at_once(int socket) {
@@ -42,15 +66,13 @@ void send_at_once(int socket) {
 } // namespace
 
 Result<base::Descriptor> listen_at(Place& place) {
-  base::Descriptor listener = make_socket();
+  base::Descriptor listener = make_socket(place);
   if (!listener.open()) return failure(ErrorCode::system_failed, "TCP has no socket", errno);
-  sockaddr_in6 address = socket_address(place);
-  socklen_t length = sizeof address;
-  if (::bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      ::listen(listener.number(), kWaiting) != 0 ||
-      ::getsockname(listener.number(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
+  SocketAddress address = socket_address(place);
+  if (::bind(listener.number(), address.get(), address.length) != 0 || ::listen(listener.number(), kWaiting) != 0 ||
+      ::getsockname(listener.number(), address.get(), &address.length) != 0)
     return failure(ErrorCode::system_failed, "TCP cannot listen at " + place.text(), errno);
-  place.port = ntohs(address.sin6_port);
+  place.port = address.port();
   return listener;
 }
 
@@ -59,17 +81,16 @@ int connect_error(int socket) {
   socklen_t length = sizeof reason;
   if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &length) != 0) return errno;
   if (reason != 0) return reason;
-  sockaddr_in6 peer{};
-  length = sizeof peer;
-  return ::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) == 0 ? 0 : EINPROGRESS;
+  SocketAddress peer;
+  return ::getpeername(socket, peer.get(), &peer.length) == 0 ? 0 : EINPROGRESS;
 }
 
 Result<base::Descriptor> begin_connect(const Place& place) {
-  base::Descriptor made = make_socket();
+  base::Descriptor made = make_socket(place);
   if (!made.open()) return failure(ErrorCode::system_failed, "TCP has no socket", errno);
   send_at_once(made.number());
-  const sockaddr_in6 address = socket_address(place);
-  int reason = ::connect(made.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  SocketAddress address = socket_address(place);
+  int reason = ::connect(made.number(), address.get(), address.length) == 0 ? 0 : errno;
   if (reason == EINPROGRESS) reason = connect_error(made.number());
   if (reason != 0 && reason != EINPROGRESS)
     return failure(ErrorCode::unreachable, "nobody answers at " + place.text(), reason);
