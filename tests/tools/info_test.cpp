@@ -139,7 +139,8 @@ TEST(Info, ReadsSectionsOfAFile) {
   const json info = object_of(with_file("eager_limit = 4096\n[shm]\ncross_memory = \"off\"\n"));
   EXPECT_EQ(option(info, "eager_limit").at("value"), "4KiB");
   EXPECT_EQ(option(info, "shm.cross_memory").at("origin"), path + ":3");
-  expect_refused("info", with_file("[pigeon]\n"), ":1: this build has no translator called 'pigeon' (remedy: it has: shm, tcp");
+  expect_refused("info", with_file("[pigeon]\n"),
+                 ":1: this build has no translator called 'pigeon' (remedy: it has: shm, tcp");
   expect_refused("info", with_file("cross_memory = \"off\"\n"), "it is cross_memory in section [shm]");
 }
 
