@@ -91,13 +91,25 @@ class SharedRingProgram {
   std::optional<engine::BasicSharedRingReader<ModelMemory>> reader_;
 };
 
+// As RecordWriter::write_shared: a record whose three words are `value`.
+void put_record(std::byte* slot, const Claim& claim, std::uint64_t value) {
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = ir::Flags::lead_last;
+  const std::array<std::uint64_t, 4> words{claim.pack(), value, value, value};
+  std::memcpy(command.head.data(), words.data(), kSlotBytes);
+  command.head_bytes = kSlotBytes;
+  command.bytes = 0;
+  translators::execute_put<ModelMemory>(command, slot);
+}
+
 // A slot was claimed by a peer that was thought dead, and passed over; its record lands after all. The reader frees the slot again, for
 // a writer that comes then: one that came before would be written over, whatever the order.
 class LateRecordProgram {
  public:
   [[nodiscard]] Program program() {
     return {.prepare = [this] { reader_.emplace(memory(), 1, kSlotBytes, kLap); },
-            .threads = {[this] { put(Claim{.lap = kLap - 1, .owner = kLate, .ready = true}, 1); },
+            .threads = {[this] { put_record(memory(), Claim{.lap = kLap - 1, .owner = kLate, .ready = true}, 1); },
                         [this] { restore_and_read(); }, [this] { write(); }}};
   }
 
@@ -107,16 +119,6 @@ class LateRecordProgram {
   static constexpr std::uint32_t kLiving = 2;
 
   std::byte* memory() { return reinterpret_cast<std::byte*>(memory_.data()); }
-  void put(const Claim& claim, std::uint64_t value) {
-    ir::Command command;
-    command.operation = ir::Operation::put;
-    command.flags = ir::Flags::lead_last;
-    const std::array<std::uint64_t, 4> words{claim.pack(), value, value, value};
-    std::memcpy(command.head.data(), words.data(), kSlotBytes);
-    command.head_bytes = kSlotBytes;
-    command.bytes = 0;
-    translators::execute_put<ModelMemory>(command, memory());
-  }
   // As Engine::read_shared_ring.
   void restore_and_read() {
     Claim claim = reader_->peek();
@@ -140,7 +142,7 @@ class LateRecordProgram {
     command.operand = Claim{.lap = cursor.lap(), .owner = kLiving}.pack();
     const std::uint64_t old = translators::execute_atomic<ModelMemory>(command, memory());
     assume(cursor.judge(old) == SharedRingCursor::Outcome::claimed);
-    put(Claim{.lap = kLap, .owner = kLiving, .ready = true}, 2);
+    put_record(memory(), Claim{.lap = kLap, .owner = kLiving, .ready = true}, 2);
   }
 
   alignas(64) std::array<std::uint64_t, kSlotBytes / 8> memory_{Claim{.lap = kLap}.pack()};
@@ -153,7 +155,7 @@ class ClosedSlotProgram {
  public:
   [[nodiscard]] Program program() {
     return {.prepare = [this] { reader_.emplace(memory(0), kSlots, kSlotBytes); },
-            .threads = {[this] { put(0, Claim{.owner = kLate, .ready = true}, 9); }, [this] { read(); },
+            .threads = {[this] { put_record(memory(0), Claim{.owner = kLate, .ready = true}, 9); }, [this] { read(); },
                         [this] { write(); }}};
   }
 
@@ -164,16 +166,6 @@ class ClosedSlotProgram {
   static constexpr std::uint32_t kLiving = 2;
 
   std::byte* memory(std::uint64_t slot) { return reinterpret_cast<std::byte*>(memory_.data()) + slot * kSlotBytes; }
-  void put(std::uint64_t slot, const Claim& claim, std::uint64_t value) {
-    ir::Command command;
-    command.operation = ir::Operation::put;
-    command.flags = ir::Flags::lead_last;
-    const std::array<std::uint64_t, 4> words{claim.pack(), value, value, value};
-    std::memcpy(command.head.data(), words.data(), kSlotBytes);
-    command.head_bytes = kSlotBytes;
-    command.bytes = 0;
-    translators::execute_put<ModelMemory>(command, memory(slot));
-  }
   // As Engine::read_shared_ring.
   void read() {
     for (std::uint64_t next = 0; next < kRecords;) {
@@ -216,7 +208,7 @@ class ClosedSlotProgram {
         if (outcome == SharedRingCursor::Outcome::claimed) break;
         assume(outcome == SharedRingCursor::Outcome::try_next);
       }
-      put(cursor.slot(), Claim{.lap = cursor.lap(), .owner = kLiving, .ready = true}, record);
+      put_record(memory(cursor.slot()), Claim{.lap = cursor.lap(), .owner = kLiving, .ready = true}, record);
       cursor.advance();
     }
   }

@@ -1,33 +1,19 @@
 #include "translators/contract/socket_network.hpp"
 #include "translators/contract/contract.hpp"
-#include "translators/decorator.hpp"
+#include "translators/contract/polls_both.hpp"
 
 namespace heddle::translators::contract {
 namespace {
-
-// Commands are carried out when their target polls: here whenever either side does.
-class Driven final : public Decorator {
- public:
-  explicit Driven(ir::Translator& own) : Decorator(own) {}
-  void drives(ir::Translator& other) { other_ = &other; }
-  std::size_t poll(std::span<ir::Event> events) override {
-    if (other_ != nullptr) other_->poll({});
-    return Decorator::poll(events);
-  }
-
- private:
-  ir::Translator* other_ = nullptr;
-};
 
 class SocketsNetwork final : public Network {
  public:
   SocketsNetwork() {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       networks_.push_back(std::make_unique<SocketNetwork>(rank, std::move(sockets_[rank])));
-      sides_.push_back(std::make_unique<Driven>(*networks_.back()));
+      sides_.push_back(std::make_unique<PollsBoth>(*networks_.back()));
     }
-    sides_[0]->drives(*networks_[1]);
-    sides_[1]->drives(*networks_[0]);
+    sides_[0]->polls_too(*networks_[1]);
+    sides_[1]->polls_too(*networks_[0]);
   }
   ir::Translator& at(std::uint32_t rank) override { return *sides_[rank]; }
   Contact nobody() override { return {.peer = ir::Peer{3}, .address = {}}; }
@@ -41,7 +27,7 @@ class SocketsNetwork final : public Network {
  private:
   std::vector<std::vector<base::Descriptor>> sockets_ = connect_all(3);
   std::vector<std::unique_ptr<SocketNetwork>> networks_;
-  std::vector<std::unique_ptr<Driven>> sides_;
+  std::vector<std::unique_ptr<PollsBoth>> sides_;
 };
 
 HEDDLE_TRANSLATOR_CONTRACT(Sockets, SocketsNetwork);

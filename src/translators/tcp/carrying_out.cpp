@@ -192,30 +192,25 @@ void Tcp::end(const Frame& frame, std::span<const std::byte> head, std::span<con
   }
 }
 
-ir::Status Tcp::finish_put(const ir::Command& command, std::span<const std::byte> tail) {
+ir::Status Tcp::finish_put(ir::Command command, std::span<const std::byte> tail) {
   std::byte* to = memory_.reach(command.remote, put_extent(command));
   if (to == nullptr) return ir::Status::refused;
-  // The body stands there already: the rest, in the order that a put has.
-  ir::Command rest = command;
-  const std::uint64_t body = command.bytes - tail.size();
-  if (ir::has(command.flags, ir::Flags::lead_last) || body == 0) {
-    if (body > 0) base::Processor::copy_in(to + command.head_bytes + body, tail.data(), tail.size());
-    rest.local = body > 0 ? nullptr : const_cast<std::byte*>(tail.data());
-    rest.bytes = body > 0 ? 0 : tail.size();
-    if (body > 0 && ir::has(command.flags, ir::Flags::terminated)) {
-      const std::uint64_t end = ir::terminator_at(command.head_bytes + command.bytes);
-      base::Processor::store(base::word_at(to + end), 0, std::memory_order_relaxed);
-      rest.flags =
-          static_cast<ir::Flags>(static_cast<unsigned>(rest.flags) & ~static_cast<unsigned>(ir::Flags::terminated));
-    }
-    execute_put(rest, to);
+  if (command.bytes == tail.size()) {
+    command.local = const_cast<std::byte*>(tail.data()); // a put only reads it
+    execute_put(command, to);
     return ir::Status::ok;
   }
-  if (command.head_bytes > 0) base::store_in_order<base::Processor>(to, command.head.data(), command.head_bytes);
-  base::store_in_order<base::Processor>(to + command.head_bytes + body, tail.data(), tail.size());
-  if (ir::has(command.flags, ir::Flags::terminated)) {
-    const std::uint64_t end = ir::terminator_at(command.head_bytes + command.bytes);
-    base::Processor::store(base::word_at(to + end), 0, std::memory_order_relaxed);
+  // The body stands there already: the rest, in the order that a put has.
+  const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
+  const std::uint64_t content = command.head_bytes + command.bytes;
+  if (!lead_last && command.head_bytes > 0) base::store_in_order(to, command.head.data(), command.head_bytes);
+  base::store_in_order(to + content - tail.size(), tail.data(), tail.size());
+  if (ir::has(command.flags, ir::Flags::terminated))
+    base::Processor::store(base::word_at(to + ir::terminator_at(content)), 0, std::memory_order_relaxed);
+  if (lead_last) {
+    command.flags = ir::Flags::lead_last;
+    command.bytes = 0;
+    execute_put(command, to);
   }
   return ir::Status::ok;
 }

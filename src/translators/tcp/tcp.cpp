@@ -57,8 +57,7 @@ Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) 
 }
 
 Tcp::Tcp(const Setup& setup, tcp::Place self, base::Descriptor listener, base::Descriptor poller)
-    : rank_(setup.rank),
-      size_(setup.size),
+    : size_(setup.size),
       uid_(setup.uid),
       log_(setup.log),
       capabilities_{.announces_writes = true,

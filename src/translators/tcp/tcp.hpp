@@ -73,7 +73,13 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   ir::MemoryKey next_key() { return std::exchange(next_key_, ir::MemoryKey{keys_.draw()}); }
   [[nodiscard]] bool is_open_world() const { return uid_ != 0; }
 
-  // Wires (wires.cpp).
+  // tcp.cpp
+  [[nodiscard]] bool takes(const tcp::Wire& wire, const ir::Command& command) const;
+  void read(tcp::Wire& wire);
+  void flush(tcp::Wire& wire);
+  void complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value);
+
+  // Connections: wires.cpp
   tcp::Wire& wire_of(std::uint64_t id);
   Result<void> connect(tcp::Wire& wire);
   void connected(tcp::Wire& wire);
@@ -84,30 +90,25 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   bool hear(tcp::Newcomer& newcomer);
   tcp::Verdict judge(const tcp::Hello& hello);
   void watch(tcp::Wire& wire, std::uint32_t events);
+  void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
   void end_wire(tcp::Wire& wire);
   void look_at_clock();
-  void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
-
-  // Frames (frames.cpp).
-  [[nodiscard]] bool takes(const tcp::Wire& wire, const ir::Command& command) const;
-  void send(tcp::Wire& wire, const ir::Command& command);
-  void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);
-  void answer(tcp::Wire& wire, const tcp::Frame& frame, ir::Status status, std::uint64_t value);
-  void serve_gets(tcp::Wire& wire);
-  ir::Status finish_put(const ir::Command& command, std::span<const std::byte> tail);
-  [[nodiscard]] static ir::Command command_of(const tcp::Frame& frame, std::span<const std::byte> head);
-  bool is_expected(const tcp::Frame& answer) const;
-  void take_answer(const tcp::Frame& frame, std::span<const std::byte> tail);
-  void read(tcp::Wire& wire);
-  void flush(tcp::Wire& wire);
-  void complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value);
-  // Those that wait for an answer. It may still come: their numbers stay taken.
-  void end_asked(tcp::Wire& wire, ir::Status status);
   void epoll_pass();
   void handle(tcp::Wire& wire);
-  void list(tcp::Wire& wire);
 
-  std::uint32_t rank_;
+  // Commands as frames: carrying_out.cpp
+  void send(tcp::Wire& wire, const ir::Command& command);
+  void list(tcp::Wire& wire);
+  void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);
+  [[nodiscard]] static ir::Command command_of(const tcp::Frame& frame, std::span<const std::byte> head);
+  [[nodiscard]] bool is_expected(const tcp::Frame& answer) const;
+  ir::Status finish_put(ir::Command command, std::span<const std::byte> tail);
+  void answer(tcp::Wire& wire, const tcp::Frame& frame, ir::Status status, std::uint64_t value);
+  void serve_gets(tcp::Wire& wire);
+  void take_answer(const tcp::Frame& frame, std::span<const std::byte> tail);
+  // Those that wait for an answer. It may still come: their numbers stay taken.
+  void end_asked(tcp::Wire& wire, ir::Status status);
+
   std::uint32_t size_;
   std::uint64_t uid_;
   base::Log log_;

@@ -1,5 +1,6 @@
 #include "translators/contract/contract.hpp"
 #include "translators/contract/open_world.hpp"
+#include "translators/contract/polls_both.hpp"
 #include "translators/decorator.hpp"
 #include "translators/tcp/tcp.hpp"
 
@@ -9,20 +10,6 @@
 
 namespace heddle::translators::contract {
 namespace {
-
-// Commands are carried out when their target polls: here whenever either side does.
-class DrivenTcp final : public Decorator {
- public:
-  explicit DrivenTcp(ir::Translator& own) : Decorator(own) {}
-  void drives(ir::Translator& other) { other_ = &other; }
-  std::size_t poll(std::span<ir::Event> events) override {
-    if (other_ != nullptr) other_->poll({});
-    return Decorator::poll(events);
-  }
-
- private:
-  ir::Translator* other_ = nullptr;
-};
 
 std::unique_ptr<Tcp> tcp_of(std::uint32_t rank) {
   auto made = Tcp::create({.rank = rank, .size = 4});
@@ -35,10 +22,10 @@ class TcpNetwork final : public Network {
   TcpNetwork() {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       networks_.push_back(tcp_of(rank));
-      sides_.push_back(std::make_unique<DrivenTcp>(*networks_.back()));
+      sides_.push_back(std::make_unique<PollsBoth>(*networks_.back()));
     }
-    sides_[0]->drives(*networks_[1]);
-    sides_[1]->drives(*networks_[0]);
+    sides_[0]->polls_too(*networks_[1]);
+    sides_[1]->polls_too(*networks_[0]);
   }
   ir::Translator& at(std::uint32_t rank) override { return *sides_[rank]; }
   Contact nobody() override { return {.peer = ir::Peer{3}, .address = {}}; }
@@ -47,7 +34,7 @@ class TcpNetwork final : public Network {
 
  private:
   std::vector<std::unique_ptr<Tcp>> networks_;
-  std::vector<std::unique_ptr<DrivenTcp>> sides_;
+  std::vector<std::unique_ptr<PollsBoth>> sides_;
 };
 
 HEDDLE_TRANSLATOR_CONTRACT(Tcp, TcpNetwork);
