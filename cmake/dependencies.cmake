@@ -1,5 +1,14 @@
-# Third-party packages. The core rooms need none; each line below says what is missing without one.
+# Third-party packages. The library needs libsodium (room auth); each line below it says what is missing without one.
 # Imported targets are optional here: a room that names an absent one is left out, with the reason.
+find_library(HEDDLE_SODIUM sodium)
+find_path(HEDDLE_SODIUM_HEADERS sodium.h)
+if(NOT HEDDLE_SODIUM OR NOT HEDDLE_SODIUM_HEADERS)
+  message(FATAL_ERROR "heddle: libsodium not found: install libsodium-dev")
+endif()
+add_library(heddle_sodium INTERFACE)
+target_link_libraries(heddle_sodium INTERFACE ${HEDDLE_SODIUM})
+target_include_directories(heddle_sodium SYSTEM INTERFACE ${HEDDLE_SODIUM_HEADERS})
+
 find_package(CLI11 QUIET)
 find_package(fmt QUIET)
 find_package(nlohmann_json QUIET)

@@ -16,7 +16,7 @@ function(heddle_library name type)
   add_library(${name} ${type} ${objects})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME heddle LINKER_LANGUAGE CXX)
   target_compile_features(${name} PUBLIC cxx_std_23)
-  target_link_libraries(${name} PUBLIC Threads::Threads)
+  target_link_libraries(${name} PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:${HEDDLE_SODIUM}> $<INSTALL_INTERFACE:$<LINK_ONLY:sodium>>)
 endfunction()
 
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/heddle/*.hpp ${PROJECT_SOURCE_DIR}/include/heddle/*.h)

@@ -26,11 +26,12 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   if (!store) return std::unexpected(std::move(store.error()));
   Entrance entrance;
   entrance.store = std::move(*store);
-  entrance.node = job::node_identity();
+  entrance.node = job::node_identity(environment);
   entrance.host = job::own_host_name();
   auto networks = api::make_networks(*resolved, {.rank = entrance.store->rank(),
                                                  .size = entrance.store->size(),
                                                  .node = entrance.node,
+                                                 .secret = identity->secret,
                                                  .settings = &settings,
                                                  .log = base::Log(settings.log_level, identity->rank)});
   if (!networks) return std::unexpected(std::move(networks.error()));

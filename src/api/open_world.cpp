@@ -1,6 +1,7 @@
 // The public calls of an open world, in which processes find each other by name.
 #include "api/make_networks.hpp"
 #include "api/state.hpp"
+#include "auth/secret.hpp"
 #include "job/contact_name.hpp"
 #include "job/node.hpp"
 #include "job/registry.hpp"
@@ -14,15 +15,19 @@
 namespace heddle {
 
 Result<std::unique_ptr<Context::State>> Context::State::open(const Options& options, std::uint64_t uid) {
-  auto resolved = options_file::resolve_with_file(options, base::Environment::of_process(), job::sections());
+  const base::Environment environment = base::Environment::of_process();
+  auto resolved = options_file::resolve_with_file(options, environment, job::sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));
+  const auto secret = auth::Secret::of(environment);
+  if (!secret) return std::unexpected(secret.error());
   Entrance entrance;
   entrance.uid = uid;
   entrance.store = std::make_unique<store::InMemoryStore>(std::make_shared<store::Board>(1), 0);
-  entrance.node = job::node_identity();
+  entrance.node = job::node_identity(environment);
   entrance.host = job::own_host_name();
   auto networks = api::make_networks(*resolved, {.uid = entrance.uid,
                                                  .node = entrance.node,
+                                                 .secret = *secret,
                                                  .settings = &resolved->settings,
                                                  .log = base::Log(resolved->settings.log_level, 0)});
   if (!networks) return std::unexpected(std::move(networks.error()));

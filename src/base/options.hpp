@@ -83,6 +83,7 @@ Result<ResolvedOptions> resolve(const Options& from_code, const Environment& env
 std::span<const std::string_view> option_names();
 
 // HEDDLE_ variables that launchers set and that are no options.
-inline constexpr std::string_view kLauncherVariables[] = {"HEDDLE_RANK", "HEDDLE_SIZE", "HEDDLE_JOB"};
+inline constexpr std::string_view kLauncherVariables[] = {"HEDDLE_RANK", "HEDDLE_SIZE", "HEDDLE_JOB", "HEDDLE_SECRET",
+                                                          "HEDDLE_NODE"};
 
 } // namespace heddle::base

@@ -1,5 +1,6 @@
 #include "job/inspection.hpp"
 
+#include "auth/secret.hpp"
 #include "base/log.hpp"
 #include "job/node.hpp"
 #include "job/registry.hpp"
@@ -56,6 +57,8 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
   const auto wanted = wanted_translators(settings);
   if (!wanted) return std::unexpected(wanted.error());
 
+  const auto secret = auth::Secret::of(environment);
+  if (!secret) return std::unexpected(secret.error());
   const auto identity = launch::detect(environment, settings);
   found.in_job = identity && !identity->single();
   if (!identity) found.no_job = identity.error();
@@ -66,7 +69,8 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
   // What a translator would warn of when joining is in the report.
   translators::TranslatorSetup setup{.rank = found.rank,
                                      .size = found.size,
-                                     .node = node_identity(),
+                                     .node = node_identity(environment),
+                                     .secret = *secret,
                                      .settings = &settings,
                                      .log = base::Log(LogLevel::silent)};
   for (const translators::Entry& entry : registry()) {

@@ -25,10 +25,10 @@ std::uint64_t hash(const std::string& text) {
 
 } // namespace
 
-std::uint64_t node_identity() {
+std::uint64_t node_identity(const base::Environment& environment) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  return hash(boot + link_target("/proc/self/ns/pid"));
+  return hash(boot + link_target("/proc/self/ns/pid") + std::string(environment.lookup("HEDDLE_NODE").value_or("")));
 }
 
 } // namespace heddle::job

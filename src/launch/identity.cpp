@@ -75,7 +75,10 @@ Result<JobIdentity> detect(const base::Environment& environment, const base::Set
                            " are not a rank and a size: expected 0 <= rank < size",
                        kIncomplete);
   }
-  return JobIdentity{.rank = *rank, .size = *size, .job = std::string(*job), .store = settings.store};
+  const auto secret = auth::Secret::of(environment);
+  if (!secret) return std::unexpected(secret.error());
+  return JobIdentity{
+      .rank = *rank, .size = *size, .job = std::string(*job), .store = settings.store, .secret = *secret};
 }
 
 Result<std::unique_ptr<store::Store>> open_store(const JobIdentity& identity, base::Deadline deadline) {

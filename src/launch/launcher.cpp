@@ -37,12 +37,13 @@ Error system_error(std::string fact, int code) {
           .system_code = code};
 }
 
-std::vector<std::string> environment_of(const std::string& job_id, const std::string& store, std::uint32_t rank,
-                                        std::uint32_t size) {
-  const std::array<base::Environment::Variable, 4> ours{{{"HEDDLE_RANK", std::to_string(rank)},
+std::vector<std::string> environment_of(const std::string& job_id, const std::string& store, const auth::Secret& secret,
+                                        std::uint32_t rank, std::uint32_t size) {
+  const std::array<base::Environment::Variable, 5> ours{{{"HEDDLE_RANK", std::to_string(rank)},
                                                          {"HEDDLE_SIZE", std::to_string(size)},
                                                          {"HEDDLE_JOB", job_id},
-                                                         {"HEDDLE_STORE", store}}};
+                                                         {"HEDDLE_STORE", store},
+                                                         {std::string(auth::kSecretVariable), secret.text()}}};
   std::vector<std::string> result;
   const base::Environment inherited = base::Environment::of_process();
   for (const auto& [name, value] : inherited.variables()) {
@@ -85,6 +86,7 @@ class Run {
   store::Server& server_;
   const Signals& signals_;
   std::string job_id_;
+  const auth::Secret secret_ = auth::Secret::draw();
   std::vector<pid_t> running_; // by rank; 0 when it has ended
   std::uint32_t left_ = 0;     // how many still run
   int exit_status_ = 0;
@@ -96,7 +98,7 @@ class Run {
 
 ProcessPlan Run::plan_for(std::uint32_t rank, int failure_pipe) const {
   ProcessPlan plan{.command = job_.command,
-                   .environment = environment_of(job_id_, server_.address(), rank, job_.processes),
+                   .environment = environment_of(job_id_, server_.address(), secret_, rank, job_.processes),
                    .signal_mask = signals_.before(),
                    .cpu = {},
                    // A terminal would stop a process that is not in its foreground group.

@@ -2,6 +2,7 @@
 // class's own folder says the rest with register_entry.hpp.
 #pragma once
 
+#include "auth/secret.hpp"
 #include "base/log.hpp"
 #include "base/options.hpp"
 #include "ir/translator.hpp"
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,7 +23,8 @@ struct TranslatorSetup {
   std::uint32_t size = 1;
   std::uint64_t uid =
       0; // in an open world, where processes find each other by themselves: this one's unique id. 0: in a job
-  std::uint64_t node = 0; // this machine: equal for processes that share its memory
+  std::uint64_t node = 0;               // this machine: equal for processes that share its memory
+  std::optional<auth::Secret> secret{}; // what all processes of the job know; none: there is nothing to tell them by
   const base::Settings* settings = nullptr;
   const base::Values* own = nullptr; // of the options that it has declared
   base::Log log{};

@@ -1,7 +1,5 @@
 #include "translators/tcp/address.hpp"
 
-#include <arpa/inet.h>
-
 #include <array>
 #include <cstring>
 
@@ -15,7 +13,7 @@ struct Packed {
   std::array<std::byte, 16> host;
   std::uint16_t port;
   std::uint16_t mark;
-  std::uint32_t unused;
+  std::uint32_t machine;
   std::uint64_t id;
   std::uint64_t bootstrap;
 };
@@ -25,12 +23,12 @@ static_assert(sizeof(Packed) == sizeof(ir::Address));
 
 ir::Address Place::pack() const {
   Packed packed{.host = {},
-                .port = port,
+                .port = endpoint.port,
                 .mark = kMark,
-                .unused = 0,
+                .machine = machine,
                 .id = id,
                 .bootstrap = static_cast<std::uint64_t>(bootstrap)};
-  std::memcpy(packed.host.data(), &host, sizeof host);
+  std::memcpy(packed.host.data(), &endpoint.host, sizeof endpoint.host);
   ir::Address address{};
   std::memcpy(address.data(), &packed, sizeof packed);
   return address;
@@ -41,20 +39,12 @@ Result<Place> Place::unpack(const ir::Address& address) {
   std::memcpy(&packed, address.data(), sizeof packed);
   if (packed.mark != kMark || packed.port == 0 || packed.id == 0)
     return std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "its card has no TCP address"});
-  Place place{.host = {}, .port = packed.port, .id = packed.id, .bootstrap = ir::MemoryKey{packed.bootstrap}};
-  std::memcpy(&place.host, packed.host.data(), sizeof place.host);
+  Place place{.endpoint = {.host = {}, .port = packed.port},
+              .id = packed.id,
+              .bootstrap = ir::MemoryKey{packed.bootstrap},
+              .machine = packed.machine};
+  std::memcpy(&place.endpoint.host, packed.host.data(), sizeof place.endpoint.host);
   return place;
-}
-
-std::string Place::text() const {
-  std::array<char, INET6_ADDRSTRLEN> digits{};
-  const bool old = IN6_IS_ADDR_V4MAPPED(&host);
-  if (old)
-    ::inet_ntop(AF_INET, reinterpret_cast<const std::byte*>(&host) + 12, digits.data(), digits.size());
-  else
-    ::inet_ntop(AF_INET6, &host, digits.data(), digits.size());
-  const std::string shown = digits.data();
-  return (old ? shown : "[" + shown + "]") + ":" + std::to_string(port);
 }
 
 } // namespace heddle::translators::tcp

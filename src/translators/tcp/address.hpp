@@ -2,10 +2,9 @@
 #pragma once
 
 #include "ir/translator.hpp"
+#include "net/endpoint.hpp"
 
 #include <heddle/error.hpp>
-
-#include <netinet/in.h>
 
 #include <cstdint>
 #include <string>
@@ -13,16 +12,14 @@
 namespace heddle::translators::tcp {
 
 struct Place {
-  in6_addr host{}; // an IPv4 address in its mapped form
-  std::uint16_t port = 0;
+  net::Endpoint endpoint;
   std::uint64_t id = 0;      // of the process there
   ir::MemoryKey bootstrap{}; // of its bootstrap memory
+  std::uint32_t machine = 0; // equal for processes of one machine; with a small chance also for others
 
   [[nodiscard]] ir::Address pack() const;
   // unreachable where it is no TCP address.
   static Result<Place> unpack(const ir::Address& address);
-  // "10.1.0.3:4000", "[fe80::1]:4000"
-  [[nodiscard]] std::string text() const;
 };
 
 } // namespace heddle::translators::tcp

@@ -1,41 +1,33 @@
-// What two processes say to each other over a TCP connection: a greeting each, then frames. Docs: docs/protocols/tcp.md.
-// Numbers are in the machine's own order: processes of another byte order are turned away at the greeting.
+// What two processes say to each other over a TCP connection, once each has proven that it knows the secret: hello and welcome, then
+// frames. Docs: docs/protocols/tcp.md. Numbers are in the machine's own order: the introduction turns others away.
 #pragma once
 
+#include "auth/introduction.hpp"
 #include "ir/command.hpp"
 
-#include <array>
 #include <cstdint>
 #include <type_traits>
 
 namespace heddle::translators::tcp {
 
-inline constexpr std::array<char, 8> kMagic{'h', 'e', 'd', 'd', 'l', 'e', '-', 't'};
-inline constexpr std::uint32_t kByteOrder = 0x0102'0304;
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr auth::Service kService{.purpose = auth::Purpose::peer, .version = 2, .own_order = true};
 
 // From who connects.
 struct Hello {
-  std::array<char, 8> magic = kMagic;
-  std::uint32_t order = kByteOrder;
-  std::uint32_t version = kVersion;
   std::uint64_t id = 0;      // the process that connects
   std::uint64_t wanted = 0;  // the one that it wants
   std::uint64_t attempt = 0; // grows with every connection that the process begins
 };
 
-enum class Verdict : std::uint32_t {
-  welcome,
-  crossing,      // the other side connects, too, and its connection stands
-  another,       // the process wanted is not here
-  other_version, // of the protocol
-  other_order,   // of bytes
+enum class Verdict : std::uint64_t {
+  welcome = 1,
+  crossing, // the other side connects, too, and its connection stands
+  another,  // the process wanted is not here
+  leaves,   // it is, and is about to leave
 };
 
 // The answer.
 struct Welcome {
-  std::array<char, 8> magic = kMagic;
-  std::uint32_t version = kVersion;
   Verdict verdict{};
   // The last attempt of the answering process to connect to the other, which it has given up for this one: its hello, which may come
   // later, is void.

@@ -1,6 +1,6 @@
 #include "translators/tcp/inflow.hpp"
 
-#include "translators/tcp/sockets.hpp"
+#include "net/sockets.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -34,7 +34,7 @@ Inflow::State Inflow::read(int socket, std::span<std::byte> buffer, FrameTaker& 
   std::array<iovec, 2> pieces{iovec{.iov_base = direct, .iov_len = wanted},
                               iovec{.iov_base = buffer.data(), .iov_len = buffer.size()}};
   const auto used = std::span(pieces).subspan(direct == nullptr ? 1 : 0);
-  const std::ptrdiff_t got = receive_some(socket, used);
+  const std::ptrdiff_t got = net::receive_some(socket, used);
   if (got <= 0) return got == 0 ? State::rests : State::ended;
   const auto count = static_cast<std::uint64_t>(got);
   const std::uint64_t straight = std::min(count, wanted);

@@ -1,6 +1,6 @@
 #include "translators/tcp/outflow.hpp"
 
-#include "translators/tcp/sockets.hpp"
+#include "net/sockets.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
   std::size_t all = 0;
   for (const iovec& piece : pieces) all += piece.iov_len;
   if (bytes_.capacity() - bytes_.size() < all) bytes_.reserve(std::max(bytes_.size() + all, 2 * bytes_.size()));
-  std::size_t sent = waiting() == 0 && socket >= 0 ? send_some(socket, pieces) : 0;
+  std::size_t sent = waiting() == 0 && socket >= 0 ? net::send_some(socket, pieces) : 0;
   if (sent == all) return;
   for (const iovec& piece : pieces) {
     const auto* data = static_cast<const std::byte*>(piece.iov_base);
@@ -23,7 +23,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
 void Outflow::flush(int socket) {
   while (waiting() > 0) {
     iovec rest{.iov_base = bytes_.data() + first_, .iov_len = waiting()};
-    const std::size_t sent = send_some(socket, {&rest, 1});
+    const std::size_t sent = net::send_some(socket, {&rest, 1});
     if (sent == 0) break;
     first_ += sent;
   }

@@ -1,7 +1,8 @@
 #include "translators/tcp/tcp.hpp"
 
+#include "net/interfaces.hpp"
+#include "net/sockets.hpp"
 #include "translators/register_entry.hpp"
-#include "translators/tcp/sockets.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -25,6 +26,7 @@ constexpr std::size_t kMostWaiting = 1 << 20;
 // While one connection is busy, the others are looked at once in so many polls.
 constexpr std::uint64_t kPollsPerLook = 8;
 constexpr int kReadsAtOnce = 8;
+constexpr const char* kOpenUp = "give all processes one secret (HEDDLE_SECRET), and an interface in option tcp.network";
 
 std::uint32_t number_of(ir::Peer peer) {
   return static_cast<std::uint32_t>(peer);
@@ -34,12 +36,11 @@ std::uint32_t number_of(ir::Peer peer) {
 
 Result<std::unique_ptr<Tcp>> Tcp::create(const Setup& setup) {
   AreaKeys keys = AreaKeys::secret();
-  // Loopback alone: nobody on it is asked to prove that it belongs to the job.
-  tcp::Place self{.host = {}, .port = 0, .id = setup.uid != 0 ? setup.uid : 1 + setup.rank, .bootstrap = {}};
-  constexpr std::array<std::uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-  std::copy(kLoopback.begin(), kLoopback.end(), self.host.s6_addr);
-  self.bootstrap = ir::MemoryKey{keys.draw()};
-  auto listener = tcp::listen_at(self);
+  tcp::Place self{.endpoint = {.host = setup.listening.host},
+                  .id = setup.uid != 0 ? setup.uid : 1 + setup.rank,
+                  .bootstrap = ir::MemoryKey{keys.draw()},
+                  .machine = static_cast<std::uint32_t>(setup.node)};
+  auto listener = net::listen_at(self.endpoint, setup.listening.ports);
   if (!listener) return std::unexpected(std::move(listener.error()));
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
@@ -51,15 +52,23 @@ Result<std::unique_ptr<Tcp>> Tcp::create(const Setup& setup) {
 }
 
 Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) {
-  auto made = create({.rank = setup.rank, .size = setup.size, .uid = setup.uid, .log = setup.log});
+  auto listening = tcp::listening_of(setup);
+  if (!listening) return std::unexpected(std::move(listening.error()));
+  auto made = create({.rank = setup.rank,
+                      .size = setup.size,
+                      .uid = setup.uid,
+                      .node = setup.node,
+                      .listening = std::move(*listening),
+                      .log = setup.log});
   if (!made) return std::unexpected(std::move(made.error()));
   return std::move(*made);
 }
 
-Tcp::Tcp(const Setup& setup, tcp::Place self, base::Descriptor listener, base::Descriptor poller)
+Tcp::Tcp(const Setup& setup, const tcp::Place& self, base::Descriptor listener, base::Descriptor poller)
     : size_(setup.size),
       uid_(setup.uid),
       log_(setup.log),
+      listening_(setup.listening),
       capabilities_{.announces_writes = true,
                     .orders_puts = true,
                     .atomics = true,
@@ -79,24 +88,37 @@ Tcp::~Tcp() {
   // Those who have just connected hear of it, too.
   accept_newcomers();
   newcomers_.remove_if([this](tcp::Newcomer& newcomer) { return hear(newcomer); });
+  for (const tcp::Newcomer& newcomer : newcomers_) decline(newcomer);
   for (auto& [id, wire] : wires_) {
     if (wire->state != WireState::open) continue;
     send_notice(*wire, tcp::FrameKind::goodbye, 0);
     wire->out.flush(wire->socket.number());
     // Unread bytes would make the system reset the connection, and lose what it has not delivered.
     iovec piece{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
-    while (tcp::receive_some(wire->socket.number(), {&piece, 1}) > 0) {
+    while (net::receive_some(wire->socket.number(), {&piece, 1}) > 0) {
     }
   }
 }
 
 std::string Tcp::remark() const {
-  return "listens at " + self_.text() + ": on this machine alone, since no secret says who may connect";
+  return "listens at " + self_.endpoint.text() + ", " + listening_.why;
 }
 
 Result<void> Tcp::reaches(const ir::Address& address) const {
   const auto place = tcp::Place::unpack(address);
   if (!place) return std::unexpected(place.error());
+  const auto refuse = [](std::string fact, std::string remedy) {
+    return std::unexpected(Error{.code = ErrorCode::unreachable, .fact = std::move(fact), .remedy = std::move(remedy)});
+  };
+  if (place->machine != self_.machine) {
+    const char* alone = " listens on its own machine alone, at ";
+    if (place->endpoint.is_loopback()) return refuse(std::string("it") + alone + place->endpoint.text(), kOpenUp);
+    if (self_.endpoint.is_loopback())
+      return refuse(std::string("this process") + alone + self_.endpoint.text(), kOpenUp);
+  }
+  if (place->endpoint.is_ipv4() != self_.endpoint.is_ipv4() && !net::source_towards(place->endpoint))
+    return refuse("no route leads from here to " + place->endpoint.text(),
+                  "let all processes use addresses of one kind (option tcp.network)");
   return {};
 }
 

@@ -2,6 +2,7 @@
 // it polls: the target has to make calls, also for one-sided operations. See docs/protocols/tcp.md.
 #pragma once
 
+#include "auth/secret.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "ir/translator.hpp"
@@ -9,6 +10,7 @@
 #include "translators/entry.hpp"
 #include "translators/event_list.hpp"
 #include "translators/memory_table.hpp"
+#include "translators/tcp/options.hpp"
 #include "translators/tcp/wire.hpp"
 
 #include <cstdint>
@@ -25,12 +27,14 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
  public:
   static constexpr std::string_view kName = "tcp";
   static constexpr std::string_view kReach = "processes that are reached by IP";
-  static constexpr std::span<const base::SectionOption> kOptions{};
+  static constexpr std::span<const base::SectionOption> kOptions = tcp::kOptions;
 
   struct Setup {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
-    std::uint64_t uid = 0; // in an open world; 0: in a job
+    std::uint64_t uid = 0;  // in an open world; 0: in a job
+    std::uint64_t node = 0; // this machine
+    tcp::Listening listening{};
     base::Log log{};
   };
   static Result<std::unique_ptr<Tcp>> create(const Setup& setup);
@@ -63,7 +67,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
  private:
   using Clock = std::chrono::steady_clock;
 
-  Tcp(const Setup& setup, tcp::Place self, base::Descriptor listener, base::Descriptor poller);
+  Tcp(const Setup& setup, const tcp::Place& self, base::Descriptor listener, base::Descriptor poller);
 
   // FrameTaker, for the wire that is being read.
   bool begin(const tcp::Frame& frame, std::span<const std::byte> head) override;
@@ -82,12 +86,18 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   // Connections: wires.cpp
   tcp::Wire& wire_of(std::uint64_t id);
   Result<void> connect(tcp::Wire& wire);
-  void connected(tcp::Wire& wire);
+  void prove(tcp::Wire& wire);
+  void turned_away(tcp::Wire& wire, const std::string& why);
+  void say_hello(tcp::Wire& wire);
   void read_answer(tcp::Wire& wire);
   void opened(tcp::Wire& wire);
   void accept_newcomers();
+  void pause_accepting_if(int reason);
+  void resume_accepting();
   // True: it has said who it is, or will never: it is to be forgotten.
   bool hear(tcp::Newcomer& newcomer);
+  bool hear_hello(tcp::Newcomer& newcomer);
+  static void decline(const tcp::Newcomer& newcomer);
   tcp::Verdict judge(const tcp::Hello& hello);
   void watch(tcp::Wire& wire, std::uint32_t events);
   void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
@@ -112,6 +122,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   std::uint32_t size_;
   std::uint64_t uid_;
   base::Log log_;
+  tcp::Listening listening_;
   ir::Capabilities capabilities_;
   AreaKeys keys_ = AreaKeys::secret();
   tcp::Place self_;
@@ -128,6 +139,8 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   tcp::Wire* hot_ = nullptr;     // read from last
   tcp::Wire* reading_ = nullptr; // whose frames are being taken
   std::vector<std::byte> buffer_;
+  bool accepts_ = true; // or waits until there are descriptors
+  Clock::time_point next_look_{};
   std::uint64_t polls_ = 0;
   std::uint64_t attempts_ = 0;
 };

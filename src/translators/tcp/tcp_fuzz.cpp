@@ -1,6 +1,6 @@
-// A peer that has said hello and then says anything, in any cuts: it changes only memory that was exposed, and another peer's
-// commands go on.
-#include "translators/tcp/sockets.hpp"
+// A peer that knows the secret, or does not, says hello and then says anything, in any cuts: it changes only memory that was exposed,
+// and another peer's commands go on.
+#include "net/sockets.hpp"
 #include "translators/tcp/tcp.hpp"
 
 #include "base/fuzz_input.hpp"
@@ -20,7 +20,7 @@ using translators::tcp::FrameKind;
 void send_all(int socket, std::span<const std::byte> bytes, Tcp& reader) {
   while (!bytes.empty()) {
     iovec piece{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
-    const std::size_t sent = translators::tcp::send_some(socket, {&piece, 1});
+    const std::size_t sent = net::send_some(socket, {&piece, 1});
     bytes = bytes.subspan(sent);
     reader.poll({});
     if (sent == 0) return; // it was cut off
@@ -47,6 +47,21 @@ std::vector<std::byte> next_bytes(Input& input, ir::MemoryKey key) {
   return bytes;
 }
 
+// Most of the time it succeeds.
+void introduce(int socket, Input& input, Tcp& target) {
+  auth::Secret secret;
+  if (input.below(16) == 0) secret.bytes[0] = std::byte{1};
+  if (input.below(16) == 0) return send_all(socket, input.bytes(1 + input.below(64)), target);
+  auth::Introduction introduction(auth::Introduction::Role::calls, secret, translators::tcp::kService);
+  auto state = auth::Introduction::State::goes_on;
+  for (int i = 0; i < 100 && state == auth::Introduction::State::goes_on; ++i) {
+    state = introduction.advance(socket);
+    target.poll({});
+  }
+  demand((state == auth::Introduction::State::proven) == (secret.bytes[0] == std::byte{0}),
+         "who knows the secret is let in, and nobody else");
+}
+
 } // namespace
 
 void tcp(Input& input) {
@@ -60,14 +75,14 @@ void tcp(Input& input) {
   target.withdraw(*withdrawn);
 
   const auto place = translators::tcp::Place::unpack(target.address());
-  auto socket = translators::tcp::begin_connect(*place);
+  auto socket = net::begin_connect(place->endpoint);
   demand(socket.has_value(), "it can be connected to");
-  translators::tcp::Hello hello{.id = 2, .wanted = 1, .attempt = 1};
-  if (input.below(8) == 0) hello.version = input.below(3);
+  introduce(socket->number(), input, target);
+  const translators::tcp::Hello hello{.id = 2, .wanted = 1 + input.below(8) / 7, .attempt = 1};
   send_all(socket->number(), std::as_bytes(std::span(&hello, 1)), target);
   for (int i = 0; i < 8; ++i) target.poll({});
   if (input.below(2) == 0) {
-    const translators::tcp::Place peer{.host = {}, .port = 1, .id = 2, .bootstrap = {}};
+    const translators::tcp::Place peer{.endpoint = {.host = net::loopback(), .port = 1}, .id = 2};
     (void)target.attach(ir::Peer{1}, peer.pack());
   }
   while (!input.empty()) {

@@ -1,6 +1,7 @@
 // The connection to one other process: made by whichever side needs it first, one for both directions.
 #pragma once
 
+#include "auth/introduction.hpp"
 #include "base/descriptor.hpp"
 #include "ir/translator.hpp"
 #include "translators/tcp/address.hpp"
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -38,6 +40,7 @@ struct OpenGet {
 enum class WireState : std::uint8_t {
   idle,       // there is no socket
   connecting, // the system makes the connection
+  proving,    // both sides show that they know the secret
   greeting,   // this side has said hello, and waits for the answer
   awaiting,   // both sides had connected: the other's connection is about to come
   open,
@@ -57,6 +60,8 @@ struct Wire {
   bool listed = false;                            // among those that have something to send
   std::chrono::steady_clock::time_point deadline; // while the connection is made
 
+  std::unique_ptr<auth::Introduction> introduction; // while proving
+
   Outflow out;
   Inflow in;
   std::vector<Asked> asked; // by number
@@ -71,9 +76,11 @@ struct Wire {
   [[nodiscard]] int socket_for_frames() const { return state == WireState::open ? socket.number() : -1; }
 };
 
-// Somebody has connected, and has not said who it is.
+// Somebody has connected, and has not proven that it may, or not said who it is.
 struct Newcomer {
   base::Descriptor socket;
+  auth::Introduction introduction;
+  auth::Introduction::State state = auth::Introduction::State::goes_on;
   std::array<std::byte, sizeof(Hello)> hello{};
   std::size_t heard = 0;
   std::chrono::steady_clock::time_point deadline;

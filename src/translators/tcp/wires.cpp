@@ -1,5 +1,5 @@
 // Connections: how they are made, who is let in, and how they end.
-#include "translators/tcp/sockets.hpp"
+#include "net/sockets.hpp"
 #include "translators/tcp/tcp.hpp"
 
 #include <sys/epoll.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <system_error>
+#include <utility>
 
 namespace heddle::translators {
 
@@ -22,24 +22,18 @@ namespace {
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::size_t kMostNewcomers = 64;
 constexpr std::uint64_t kPollsPerClock = 256;
+constexpr std::chrono::milliseconds kBetweenLooks{500};
 // Tells a newcomer from a wire in what the system brings back.
 constexpr std::uintptr_t kNewcomer = 1;
 
-const char* reason_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::welcome:
-    case Verdict::crossing: return "";
-    case Verdict::another: return "another process listens there now";
-    case Verdict::other_version: return "it speaks another version of the protocol";
-    case Verdict::other_order: return "its machine has another byte order";
-  }
-  return "its answer is no answer";
+bool is_being_made(WireState state) {
+  return state == WireState::connecting || state == WireState::proving || state == WireState::greeting;
 }
 
 // Reads on towards `whole`. True when it is there; ended: the connection is over.
 bool read_up_to(int socket, std::span<std::byte> whole, std::size_t& have, bool& ended) {
   iovec rest{.iov_base = whole.data() + have, .iov_len = whole.size() - have};
-  const std::ptrdiff_t got = tcp::receive_some(socket, {&rest, 1});
+  const std::ptrdiff_t got = net::receive_some(socket, {&rest, 1});
   ended = got < 0;
   if (got > 0) have += static_cast<std::size_t>(got);
   return have == whole.size();
@@ -63,24 +57,46 @@ void Tcp::watch(Wire& wire, std::uint32_t events) {
 }
 
 Result<void> Tcp::connect(Wire& wire) {
-  auto socket = tcp::begin_connect(wire.place);
+  auto socket = net::begin_connect(wire.place.endpoint);
   if (!socket) return std::unexpected(std::move(socket.error()));
   wire.socket = std::move(*socket);
   wire.state = WireState::connecting;
   wire.deadline = Clock::now() + kPatience;
   watch(wire, EPOLLIN | EPOLLOUT);
-  if (tcp::connect_error(wire.socket.number()) == 0) connected(wire);
+  if (net::connect_error(wire.socket.number()) == 0) prove(wire);
   return {};
 }
 
-void Tcp::connected(Wire& wire) {
+void Tcp::prove(Wire& wire) {
+  if (wire.state == WireState::connecting) {
+    wire.state = WireState::proving;
+    wire.introduction =
+        std::make_unique<auth::Introduction>(auth::Introduction::Role::calls, listening_.secret, tcp::kService);
+    watch(wire, EPOLLIN);
+  }
+  switch (wire.introduction->advance(wire.socket.number())) {
+    case auth::Introduction::State::goes_on: return;
+    case auth::Introduction::State::proven: return say_hello(wire);
+    case auth::Introduction::State::failed: break;
+  }
+  wire.has_left = wire.introduction->declined();
+  if (wire.has_left) return end_wire(wire);
+  turned_away(wire, wire.introduction->reason());
+}
+
+void Tcp::turned_away(Wire& wire, const std::string& why) {
+  log_.warning("no connection to " + wire.place.endpoint.text() + ": " + why);
+  end_wire(wire);
+}
+
+void Tcp::say_hello(Wire& wire) {
+  wire.introduction.reset();
   wire.attempt = ++attempts_;
   tcp::Hello hello{.id = self_.id, .wanted = wire.id, .attempt = wire.attempt};
   iovec whole{.iov_base = &hello, .iov_len = sizeof hello};
-  tcp::send_some(wire.socket.number(), {&whole, 1}); // the first bytes of a connection: there is room
+  net::send_some(wire.socket.number(), {&whole, 1}); // the first bytes of a connection: there is room
   wire.state = WireState::greeting;
   wire.answered = 0;
-  watch(wire, EPOLLIN);
 }
 
 void Tcp::read_answer(Wire& wire) {
@@ -91,24 +107,27 @@ void Tcp::read_answer(Wire& wire) {
   }
   tcp::Welcome welcome;
   std::memcpy(&welcome, wire.answer.data(), sizeof welcome);
-  if (welcome.magic == tcp::kMagic && welcome.verdict == Verdict::welcome) {
+  if (welcome.verdict == Verdict::welcome) {
     wire.void_attempts = welcome.given_up;
     return opened(wire);
   }
-  if (welcome.magic == tcp::kMagic && welcome.verdict == Verdict::crossing) {
+  if (welcome.verdict == Verdict::crossing) {
     wire.socket.reset();
     wire.state = WireState::awaiting;
     return;
   }
-  log_.write(LogLevel::warning,
-             wire.place.text() + " turns this process away: " +
-                 (welcome.magic == tcp::kMagic ? reason_of(welcome.verdict) : "no Heddle process listens there"));
-  end_wire(wire);
+  if (welcome.verdict == Verdict::leaves) {
+    wire.has_left = true;
+    return end_wire(wire);
+  }
+  turned_away(wire,
+              welcome.verdict == Verdict::another ? "another process listens there now" : "its answer is no answer");
 }
 
 void Tcp::opened(Wire& wire) {
   wire.state = WireState::open;
   wire.watched_for_room = false;
+  net::keep_asking(wire.socket.number(), listening_.silence);
   watch(wire, EPOLLIN);
   flush(wire);
 }
@@ -116,11 +135,13 @@ void Tcp::opened(Wire& wire) {
 // --- who connects here ---
 
 void Tcp::accept_newcomers() {
-  while (newcomers_.size() < kMostNewcomers) {
-    base::Descriptor socket = tcp::accept_one(listener_.number());
-    if (!socket.open()) return;
-    Newcomer& newcomer = newcomers_.emplace_back();
-    newcomer.socket = std::move(socket);
+  while (true) {
+    base::Descriptor socket = net::accept_one(listener_.number());
+    if (!socket.open()) return pause_accepting_if(errno);
+    // Who belongs here is let in at once: of many who wait, the one that has waited longest is a stranger.
+    if (newcomers_.size() >= kMostNewcomers) newcomers_.pop_front();
+    Newcomer& newcomer = newcomers_.emplace_back(
+        std::move(socket), auth::Introduction(auth::Introduction::Role::answers, listening_.secret, tcp::kService));
     newcomer.deadline = Clock::now() + kPatience;
     epoll_event wanted{
         .events = EPOLLIN,
@@ -129,36 +150,63 @@ void Tcp::accept_newcomers() {
   }
 }
 
+// Until there is a descriptor again the system would report the same connection at every look.
+void Tcp::pause_accepting_if(int reason) {
+  if (reason != EMFILE && reason != ENFILE && reason != ENOMEM && reason != ENOBUFS) return;
+  if (std::exchange(accepts_, false)) ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
+  log_.warning("no further process can connect for now: out of descriptors (raise ulimit -n)");
+}
+
+void Tcp::resume_accepting() {
+  if (std::exchange(accepts_, true)) return;
+  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
+  ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, listener_.number(), &wanted);
+}
+
 Verdict Tcp::judge(const tcp::Hello& hello) {
-  if (hello.order != tcp::kByteOrder) return Verdict::other_order;
-  if (hello.version != tcp::kVersion) return Verdict::other_version;
   const bool of_job = is_open_world() || (hello.id >= 1 && hello.id <= size_);
   if (hello.wanted != self_.id || hello.id == 0 || hello.id == self_.id || !of_job) return Verdict::another;
   const auto known = wires_.find(hello.id);
-  const bool connects_too = known != wires_.end() && (known->second->state == WireState::connecting ||
-                                                      known->second->state == WireState::greeting);
+  const bool connects_too = known != wires_.end() && is_being_made(known->second->state);
   return connects_too && self_.id < hello.id ? Verdict::crossing : Verdict::welcome;
 }
 
 bool Tcp::hear(Newcomer& newcomer) {
+  if (newcomer.state == auth::Introduction::State::goes_on) {
+    newcomer.state = newcomer.introduction.advance(newcomer.socket.number());
+    if (newcomer.state == auth::Introduction::State::failed)
+      log_.debug("a connection was turned away: " + newcomer.introduction.reason());
+  }
+  if (newcomer.state != auth::Introduction::State::proven) return newcomer.state == auth::Introduction::State::failed;
+  return hear_hello(newcomer);
+}
+
+bool Tcp::hear_hello(Newcomer& newcomer) {
   bool ended = false;
   if (!read_up_to(newcomer.socket.number(), newcomer.hello, newcomer.heard, ended)) return ended;
   tcp::Hello hello;
   std::memcpy(&hello, newcomer.hello.data(), sizeof hello);
-  if (hello.magic != tcp::kMagic) return true;
   const auto known = wires_.find(hello.id);
   if (known != wires_.end() && hello.attempt <= known->second->void_attempts) return true;
   tcp::Welcome welcome{.verdict = judge(hello), .given_up = known == wires_.end() ? 0 : known->second->attempt};
   iovec whole{.iov_base = &welcome, .iov_len = sizeof welcome};
-  tcp::send_some(newcomer.socket.number(), {&whole, 1});
+  net::send_some(newcomer.socket.number(), {&whole, 1});
   if (welcome.verdict != Verdict::welcome) return true;
   Wire& wire = wire_of(hello.id);
   if (wire.state == WireState::open) end_wire(wire); // it has another now
+  wire.introduction.reset();
   wire.socket = std::move(newcomer.socket);
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, wire.socket.number(), nullptr);
   wire.in = {};
   opened(wire);
   return true;
+}
+
+void Tcp::decline(const Newcomer& newcomer) {
+  if (newcomer.state != auth::Introduction::State::proven) return auth::Introduction::decline(newcomer.socket.number());
+  tcp::Welcome last{.verdict = Verdict::leaves};
+  iovec whole{.iov_base = &last, .iov_len = sizeof last};
+  net::send_some(newcomer.socket.number(), {&whole, 1});
 }
 
 // --- the end ---
@@ -175,6 +223,7 @@ void Tcp::end_wire(Wire& wire) {
   const bool left = wire.has_left;
   const ir::Status status = left ? ir::Status::peer_left : ir::Status::peer_lost;
   wire.socket.reset();
+  wire.introduction.reset();
   wire.state = WireState::idle;
   wire.out.clear();
   wire.gets.clear();
@@ -198,9 +247,14 @@ void Tcp::end_wire(Wire& wire) {
 void Tcp::look_at_clock() {
   if (polls_ % kPollsPerClock != 0) return;
   const Clock::time_point now = Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kBetweenLooks;
+  resume_accepting();
   newcomers_.remove_if([&](const Newcomer& newcomer) { return newcomer.deadline < now; });
   for (auto& [id, wire] : wires_)
-    if (wire->state != WireState::idle && wire->state != WireState::open && wire->deadline < now) end_wire(*wire);
+    if (wire->state == WireState::open ? net::is_silent(wire->socket.number(), listening_.silence)
+                                       : wire->state != WireState::idle && wire->deadline < now)
+      end_wire(*wire);
   std::erase_if(wires_, [](const auto& each) {
     const Wire& wire = *each.second;
     return wire.state == WireState::idle && !wire.number && wire.stays.empty() && !wire.listed;
@@ -229,11 +283,12 @@ void Tcp::epoll_pass() {
 void Tcp::handle(Wire& wire) {
   switch (wire.state) {
     case WireState::connecting:
-      if (const int error = tcp::connect_error(wire.socket.number()); error == 0)
-        connected(wire);
+      if (const int error = net::connect_error(wire.socket.number()); error == 0)
+        prove(wire);
       else if (error != EINPROGRESS)
         end_wire(wire);
       break;
+    case WireState::proving: prove(wire); break;
     case WireState::greeting: read_answer(wire); break;
     case WireState::open:
       hot_ = &wire;

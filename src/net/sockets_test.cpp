@@ -1,29 +1,30 @@
-#include "translators/tcp/sockets.hpp"
+#include "net/sockets.hpp"
 
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
-namespace heddle::translators::tcp {
+namespace heddle::net {
 namespace {
 
-Place place_at(const char* host) {
-  Place place;
+Endpoint place_at(const char* host) {
+  Endpoint place;
   EXPECT_EQ(::inet_pton(AF_INET6, host, &place.host), 1);
-  place.id = 7;
   return place;
 }
 
-class TcpSockets : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Family, TcpSockets, testing::Values("::ffff:127.0.0.1", "::1"));
+class Sockets : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Family, Sockets, testing::Values("::ffff:127.0.0.1", "::1"));
 
-TEST_P(TcpSockets, CarryBytesBothWays) {
-  Place place = place_at(GetParam());
+TEST_P(Sockets, CarryBytesBothWays) {
+  Endpoint place = place_at(GetParam());
   auto listener = listen_at(place);
   if (!listener && (listener.error().system_code == EAFNOSUPPORT || listener.error().system_code == EADDRNOTAVAIL))
     GTEST_SKIP() << "this machine does not have the family";
@@ -64,27 +65,37 @@ TEST_P(TcpSockets, CarryBytesBothWays) {
   EXPECT_NE(refused.error().fact.find(place.text()), std::string::npos) << refused.error().fact;
 }
 
-TEST(TcpPlace, IsTheSameAfterItsTravel) {
-  Place place = place_at("2001:db8::3");
-  place.port = 4000;
-  place.bootstrap = ir::MemoryKey{0x1234'5678'9abc'def0ULL};
-  const auto again = Place::unpack(place.pack());
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->pack(), place.pack());
-  EXPECT_EQ(again->id, 7U);
-  EXPECT_EQ(again->bootstrap, place.bootstrap);
-  EXPECT_EQ(again->text(), "[2001:db8::3]:4000");
-  EXPECT_EQ(place_at("::ffff:10.1.0.3").text(), "10.1.0.3:0");
+TEST(PortRange, IsRead) {
+  EXPECT_EQ(PortRange::parse("any")->first, 0);
+  EXPECT_EQ(PortRange::parse("20000")->last, 20000);
+  EXPECT_EQ(PortRange::parse("20000-20999")->first, 20000);
+  EXPECT_EQ(PortRange::parse("20000-20999")->last, 20999);
+  for (const char* text : {"", "0", "-", "5-4", "1-70000", "x", "1-2-3", "20000-"})
+    EXPECT_FALSE(PortRange::parse(text)) << text;
 }
 
-TEST(TcpPlace, IsNotReadFromOtherAddresses) {
-  EXPECT_FALSE(Place::unpack({}));
-  ir::Address other{};
-  other.fill(std::byte{0xa5});
-  EXPECT_FALSE(Place::unpack(other));
-  Place without_port = place_at("::1");
-  EXPECT_FALSE(Place::unpack(without_port.pack()));
+TEST(Sockets, ListenInsideTheRangeUntilItIsFull) {
+  Endpoint any{.host = loopback()};
+  const auto probe = listen_at(any); // somewhere where ports are free
+  ASSERT_TRUE(probe);
+  const auto first = static_cast<std::uint16_t>(std::min<int>(any.port, 65000) + 1);
+  const PortRange range{.first = first, .last = static_cast<std::uint16_t>(first + 3)};
+  std::vector<base::Descriptor> taken;
+  while (true) {
+    Endpoint place{.host = loopback()};
+    auto listener = listen_at(place, range);
+    if (!listener) {
+      EXPECT_NE(listener.error().fact.find("no port from " + std::to_string(first)), std::string::npos)
+          << listener.error().fact;
+      break;
+    }
+    EXPECT_GE(place.port, range.first);
+    EXPECT_LE(place.port, range.last);
+    taken.push_back(std::move(*listener));
+    ASSERT_LE(taken.size(), 4U);
+  }
+  EXPECT_GE(taken.size(), 1U);
 }
 
 } // namespace
-} // namespace heddle::translators::tcp
+} // namespace heddle::net

@@ -1,0 +1,42 @@
+#include "auth/secret.hpp"
+
+#include <sodium.h>
+
+namespace heddle::auth {
+
+Secret Secret::draw() {
+  Secret secret;
+  ::randombytes_buf(secret.bytes.data(), secret.bytes.size());
+  return secret;
+}
+
+Result<Secret> Secret::parse(std::string_view text) {
+  Secret secret;
+  std::size_t made = 0;
+  const char* end = nullptr;
+  const int status = ::sodium_hex2bin(reinterpret_cast<unsigned char*>(secret.bytes.data()), secret.bytes.size(),
+                                      text.data(), text.size(), nullptr, &made, &end);
+  if (status == 0 && made == secret.bytes.size() && end == text.data() + text.size()) return secret;
+  return std::unexpected(Error{.code = ErrorCode::bad_option,
+                               .fact = "the secret has " + std::to_string(text.size()) +
+                                       " characters, or others than 0-9 and a-f: expected 64 hexadecimal digits",
+                               .remedy = "make one with: openssl rand -hex 32"});
+}
+
+Result<std::optional<Secret>> Secret::of(const base::Environment& environment) {
+  const auto text = environment.lookup(kSecretVariable);
+  if (!text) return std::nullopt;
+  auto secret = parse(*text);
+  if (secret) return *secret;
+  secret.error().fact = std::string(kSecretVariable) + ": " + secret.error().fact;
+  return std::unexpected(std::move(secret.error()));
+}
+
+std::string Secret::text() const {
+  std::string text(2 * bytes.size() + 1, '\0');
+  ::sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  text.pop_back();
+  return text;
+}
+
+} // namespace heddle::auth

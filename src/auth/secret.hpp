@@ -1,0 +1,31 @@
+// What the processes of a job have in common and nobody else knows.
+#pragma once
+
+#include "base/environment.hpp"
+
+#include <heddle/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace heddle::auth {
+
+inline constexpr std::string_view kSecretVariable = "HEDDLE_SECRET";
+
+struct Secret {
+  std::array<std::byte, 32> bytes{}; // all zero: none, everybody knows it
+
+  // From the system's random source.
+  static Secret draw();
+  // 64 hexadecimal digits; bad_option otherwise, and what was given is not repeated in the message.
+  static Result<Secret> parse(std::string_view text);
+  // HEDDLE_SECRET; nothing where it is not set.
+  static Result<std::optional<Secret>> of(const base::Environment& environment);
+
+  [[nodiscard]] std::string text() const;
+};
+
+} // namespace heddle::auth

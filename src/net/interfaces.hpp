@@ -1,0 +1,35 @@
+// By which of its addresses this machine is found.
+#pragma once
+
+#include "net/endpoint.hpp"
+
+#include <heddle/error.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::net {
+
+// One address of an interface that is up.
+struct Interface {
+  std::string name; // "eth0"
+  in6_addr host{};
+  unsigned prefix = 0; // bits of the network in it, an IPv4 address counted as 32
+};
+
+// Link-local addresses of IPv6 are left out: they mean something only together with an interface of the reader's.
+[[nodiscard]] std::vector<Interface> interfaces();
+
+// Those that `wanted` names, in its order: interfaces, addresses or networks, such as "eth0,10.1.0.0/16". An interface counts once,
+// with its IPv4 address first. bad_option where a part of it names none, or is none of these.
+Result<std::vector<Interface>> choose(std::string_view wanted, std::span<const Interface> all);
+
+// The address that packets to `there` would leave from; nothing where no route leads there. Sends none.
+[[nodiscard]] std::optional<in6_addr> source_towards(const Endpoint& there);
+// The address of the interface with the default route.
+[[nodiscard]] std::optional<in6_addr> default_source();
+
+} // namespace heddle::net

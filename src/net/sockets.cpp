@@ -1,0 +1,149 @@
+#include "net/sockets.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string>
+#include <system_error>
+
+namespace heddle::net {
+
+namespace {
+
+constexpr int kWaiting = 1024; // connections that the system keeps until they are accepted
+
+std::unexpected<Error> failure(ErrorCode code, const std::string& what, int reason) {
+  const bool descriptors = reason == EMFILE || reason == ENFILE;
+  return std::unexpected(Error{.code = descriptors ? ErrorCode::out_of_descriptors : code,
+                               .fact = what + ": " + std::generic_category().message(reason),
+                               .remedy = descriptors ? "raise the limit on open files (ulimit -n)" : "",
+                               .system_code = reason});
+}
+
+base::Descriptor make_socket(const SocketAddress& address) {
+  return base::Descriptor(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+void set(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof value);
+}
+
+std::optional<std::uint16_t> port_number(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (status != std::errc{} || end != text.data() + text.size() || port == 0) return std::nullopt;
+  return port;
+}
+
+} // namespace
+
+Result<PortRange> PortRange::parse(std::string_view text) {
+  if (text == "any") return PortRange{};
+  const std::size_t dash = text.find('-');
+  const auto first = port_number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : port_number(text.substr(dash + 1));
+  if (!first || !last || *last < *first)
+    return std::unexpected(Error{.code = ErrorCode::bad_option,
+                                 .fact = "'" + std::string(text.substr(0, 80)) + "' is no range of ports",
+                                 .remedy = "expected any, one port such as 20000, or a range such as 20000-20999"});
+  return PortRange{.first = *first, .last = *last};
+}
+
+Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports) {
+  base::Descriptor listener = make_socket(SocketAddress(place));
+  if (!listener.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
+  // A port of which only old connections are left can be listened at again.
+  if (ports.first != 0) set(listener.number(), SOL_SOCKET, SO_REUSEADDR, 1);
+  // Several processes look for a port at once: each begins elsewhere.
+  const std::uint32_t count = std::uint32_t{ports.last} - ports.first + 1;
+  const auto start = static_cast<std::uint32_t>(::getpid()) % count;
+  int reason = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    place.port = static_cast<std::uint16_t>(ports.first + (start + i) % count);
+    SocketAddress address(place);
+    if (::bind(listener.number(), address.get(), address.length) == 0 && ::listen(listener.number(), kWaiting) == 0 &&
+        ::getsockname(listener.number(), address.get(), &address.length) == 0) {
+      place.port = address.endpoint().port;
+      return listener;
+    }
+    reason = errno;
+    if (reason != EADDRINUSE) break;
+    if (i + 1 < count) { // a socket that was bound and could not listen stays bound
+      listener = make_socket(address);
+      if (!listener.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
+      set(listener.number(), SOL_SOCKET, SO_REUSEADDR, 1);
+    }
+  }
+  if (count > 1)
+    return failure(ErrorCode::system_failed,
+                   "no port from " + std::to_string(ports.first) + " to " + std::to_string(ports.last) + " of " +
+                       host_text(place.host) + " is free to listen at",
+                   reason);
+  return failure(ErrorCode::system_failed, "cannot listen at " + place.text(), reason);
+}
+
+int connect_error(int socket) {
+  int reason = 0;
+  socklen_t length = sizeof reason;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &length) != 0) return errno;
+  if (reason != 0) return reason;
+  SocketAddress peer;
+  return ::getpeername(socket, peer.get(), &peer.length) == 0 ? 0 : EINPROGRESS;
+}
+
+Result<base::Descriptor> begin_connect(const Endpoint& place) {
+  SocketAddress address(place);
+  base::Descriptor made = make_socket(address);
+  if (!made.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
+  set(made.number(), IPPROTO_TCP, TCP_NODELAY, 1);
+  int reason = ::connect(made.number(), address.get(), address.length) == 0 ? 0 : errno;
+  if (reason == EINPROGRESS) reason = connect_error(made.number());
+  if (reason != 0 && reason != EINPROGRESS)
+    return failure(ErrorCode::unreachable, "nobody answers at " + place.text(), reason);
+  return made;
+}
+
+base::Descriptor accept_one(int listener) {
+  base::Descriptor taken(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (taken.open()) set(taken.number(), IPPROTO_TCP, TCP_NODELAY, 1);
+  return taken;
+}
+
+std::size_t send_some(int socket, std::span<iovec> pieces) {
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  const ssize_t sent = ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+}
+
+std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces) {
+  errno = 0;
+  const ssize_t got = ::readv(socket, pieces.data(), static_cast<int>(pieces.size()));
+  if (got > 0) return got;
+  return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+void keep_asking(int socket, std::chrono::seconds limit) {
+  // Not TCP_USER_TIMEOUT: it also ends a connection whose other side lives and does not read.
+  const int seconds = std::max(static_cast<int>(limit.count()), 2);
+  const int idle = std::min(seconds / 2, 2);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, std::min(seconds - idle, 127));
+}
+
+bool is_silent(int socket, std::chrono::seconds limit) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  // One probe may just be on its way: of a window that is full for long the system seldom asks.
+  const bool asked = info.tcpi_unacked > 0 || info.tcpi_probes >= 2;
+  return asked && std::chrono::milliseconds(info.tcpi_last_ack_recv) >= limit;
+}
+
+} // namespace heddle::net

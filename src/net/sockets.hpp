@@ -1,0 +1,47 @@
+// The system's TCP sockets. None of these calls waits.
+#pragma once
+
+#include "base/descriptor.hpp"
+#include "net/endpoint.hpp"
+
+#include <heddle/error.hpp>
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace heddle::net {
+
+// Where a firewall lets connections in. 0 to 0: any that is free.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+
+  // "20000-20999", "20000", "any"; bad_option otherwise.
+  static Result<PortRange> parse(std::string_view text);
+};
+
+// Listens at `place.host`, at the first free port of `ports`, which is entered there.
+Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports = {});
+// Begins to connect. Where the system knows at once that nobody is there, that is the error.
+Result<base::Descriptor> begin_connect(const Endpoint& place);
+// 0 when the connection is made, EINPROGRESS while it is being made, otherwise why it is not.
+int connect_error(int socket);
+// What has come in: none where there is nothing, or errno says that the system lacks something.
+base::Descriptor accept_one(int listener);
+// Bytes that the socket has taken. 0 also where it has failed, which reading finds out.
+std::size_t send_some(int socket, std::span<iovec> pieces);
+// Bytes read; 0: nothing now; -1: it has ended, and errno says how: 0 where the other side has closed it.
+std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces);
+
+// Lets the system ask the other machine now and then whether it is still there. One whose process is stopped, or does not read,
+// is.
+void keep_asking(int socket, std::chrono::seconds limit);
+// Whether the other machine has not answered for so long, though it was asked to.
+bool is_silent(int socket, std::chrono::seconds limit);
+
+} // namespace heddle::net
