@@ -40,15 +40,20 @@ Result<std::unique_ptr<Tcp>> Tcp::create(const Setup& setup) {
                   .id = setup.uid != 0 ? setup.uid : 1 + setup.rank,
                   .bootstrap = ir::MemoryKey{keys.draw()},
                   .machine = static_cast<std::uint32_t>(setup.node)};
-  auto listener = net::listen_at(self.endpoint, setup.listening.ports);
-  if (!listener) return std::unexpected(std::move(listener.error()));
+  auto door = auth::Door::open({.host = setup.listening.host,
+                                .ports = setup.listening.ports,
+                                .secret = setup.listening.secret,
+                                .service = tcp::kService,
+                                .log = setup.log});
+  if (!door) return std::unexpected(std::move(door.error()));
+  self.endpoint = (*door)->endpoint();
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (!poller.open() || ::epoll_ctl(poller.number(), EPOLL_CTL_ADD, listener->number(), &wanted) != 0)
+  if (!poller.open() || ::epoll_ctl(poller.number(), EPOLL_CTL_ADD, (*door)->descriptor(), &wanted) != 0)
     return std::unexpected(Error{.code = ErrorCode::system_failed,
                                  .fact = "TCP cannot wait for connections: " + std::generic_category().message(errno),
                                  .system_code = errno});
-  return std::unique_ptr<Tcp>(new Tcp(setup, self, std::move(*listener), std::move(poller)));
+  return std::unique_ptr<Tcp>(new Tcp(setup, self, std::move(*door), std::move(poller)));
 }
 
 Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) {
@@ -64,7 +69,7 @@ Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) 
   return std::move(*made);
 }
 
-Tcp::Tcp(const Setup& setup, const tcp::Place& self, base::Descriptor listener, base::Descriptor poller)
+Tcp::Tcp(const Setup& setup, const tcp::Place& self, std::unique_ptr<auth::Door> door, base::Descriptor poller)
     : size_(setup.size),
       uid_(setup.uid),
       log_(setup.log),
@@ -80,15 +85,20 @@ Tcp::Tcp(const Setup& setup, const tcp::Place& self, base::Descriptor listener, 
                     .largest_transfer = tcp::kLargestTransfer},
       self_(self),
       next_key_(self.bootstrap),
-      listener_(std::move(listener)),
+      door_(std::move(door)),
       poller_(std::move(poller)),
       buffer_(kBuffer) {}
 
 Tcp::~Tcp() {
   // Those who have just connected hear of it, too.
-  accept_newcomers();
+  admit();
   newcomers_.remove_if([this](tcp::Newcomer& newcomer) { return hear(newcomer); });
-  for (const tcp::Newcomer& newcomer : newcomers_) decline(newcomer);
+  for (const tcp::Newcomer& newcomer : newcomers_) {
+    tcp::Welcome last{.verdict = tcp::Verdict::leaves};
+    iovec whole{.iov_base = &last, .iov_len = sizeof last};
+    net::send_some(newcomer.socket.number(), {&whole, 1});
+  }
+  door_->decline_all();
   for (auto& [id, wire] : wires_) {
     if (wire->state != WireState::open) continue;
     send_notice(*wire, tcp::FrameKind::goodbye, 0);

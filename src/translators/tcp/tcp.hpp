@@ -2,7 +2,7 @@
 // it polls: the target has to make calls, also for one-sided operations. See docs/protocols/tcp.md.
 #pragma once
 
-#include "auth/secret.hpp"
+#include "auth/door.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "ir/translator.hpp"
@@ -67,7 +67,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
  private:
   using Clock = std::chrono::steady_clock;
 
-  Tcp(const Setup& setup, const tcp::Place& self, base::Descriptor listener, base::Descriptor poller);
+  Tcp(const Setup& setup, const tcp::Place& self, std::unique_ptr<auth::Door> door, base::Descriptor poller);
 
   // FrameTaker, for the wire that is being read.
   bool begin(const tcp::Frame& frame, std::span<const std::byte> head) override;
@@ -91,13 +91,9 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   void say_hello(tcp::Wire& wire);
   void read_answer(tcp::Wire& wire);
   void opened(tcp::Wire& wire);
-  void accept_newcomers();
-  void pause_accepting_if(int reason);
-  void resume_accepting();
+  void admit();
   // True: it has said who it is, or will never: it is to be forgotten.
   bool hear(tcp::Newcomer& newcomer);
-  bool hear_hello(tcp::Newcomer& newcomer);
-  static void decline(const tcp::Newcomer& newcomer);
   tcp::Verdict judge(const tcp::Hello& hello);
   void watch(tcp::Wire& wire, std::uint32_t events);
   void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
@@ -127,7 +123,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   AreaKeys keys_ = AreaKeys::secret();
   tcp::Place self_;
   ir::MemoryKey next_key_;
-  base::Descriptor listener_;
+  std::unique_ptr<auth::Door> door_;
   base::Descriptor poller_;
   MemoryTable memory_;
   EventList events_;
@@ -139,7 +135,6 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   tcp::Wire* hot_ = nullptr;     // read from last
   tcp::Wire* reading_ = nullptr; // whose frames are being taken
   std::vector<std::byte> buffer_;
-  bool accepts_ = true; // or waits until there are descriptors
   Clock::time_point next_look_{};
   std::uint64_t polls_ = 0;
   std::uint64_t attempts_ = 0;

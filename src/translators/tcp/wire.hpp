@@ -76,11 +76,9 @@ struct Wire {
   [[nodiscard]] int socket_for_frames() const { return state == WireState::open ? socket.number() : -1; }
 };
 
-// Somebody has connected, and has not proven that it may, or not said who it is.
+// Somebody has come in, and has not said who it is.
 struct Newcomer {
   base::Descriptor socket;
-  auth::Introduction introduction;
-  auth::Introduction::State state = auth::Introduction::State::goes_on;
   std::array<std::byte, sizeof(Hello)> hello{};
   std::size_t heard = 0;
   std::chrono::steady_clock::time_point deadline;

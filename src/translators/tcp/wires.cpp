@@ -20,7 +20,6 @@ using tcp::WireState;
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
-constexpr std::size_t kMostNewcomers = 64;
 constexpr std::uint64_t kPollsPerClock = 256;
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 // Tells a newcomer from a wire in what the system brings back.
@@ -134,33 +133,15 @@ void Tcp::opened(Wire& wire) {
 
 // --- who connects here ---
 
-void Tcp::accept_newcomers() {
-  while (true) {
-    base::Descriptor socket = net::accept_one(listener_.number());
-    if (!socket.open()) return pause_accepting_if(errno);
-    // Who belongs here is let in at once: of many who wait, the one that has waited longest is a stranger.
-    if (newcomers_.size() >= kMostNewcomers) newcomers_.pop_front();
-    Newcomer& newcomer = newcomers_.emplace_back(
-        std::move(socket), auth::Introduction(auth::Introduction::Role::answers, listening_.secret, tcp::kService));
+void Tcp::admit() {
+  for (base::Descriptor& socket : door_->admit()) {
+    Newcomer& newcomer = newcomers_.emplace_back(std::move(socket));
     newcomer.deadline = Clock::now() + kPatience;
     epoll_event wanted{
         .events = EPOLLIN,
         .data = {.ptr = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&newcomer) | kNewcomer)}};
     ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, newcomer.socket.number(), &wanted);
   }
-}
-
-// Until there is a descriptor again the system would report the same connection at every look.
-void Tcp::pause_accepting_if(int reason) {
-  if (reason != EMFILE && reason != ENFILE && reason != ENOMEM && reason != ENOBUFS) return;
-  if (std::exchange(accepts_, false)) ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
-  log_.warning("no further process can connect for now: out of descriptors (raise ulimit -n)");
-}
-
-void Tcp::resume_accepting() {
-  if (std::exchange(accepts_, true)) return;
-  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, listener_.number(), &wanted);
 }
 
 Verdict Tcp::judge(const tcp::Hello& hello) {
@@ -172,16 +153,6 @@ Verdict Tcp::judge(const tcp::Hello& hello) {
 }
 
 bool Tcp::hear(Newcomer& newcomer) {
-  if (newcomer.state == auth::Introduction::State::goes_on) {
-    newcomer.state = newcomer.introduction.advance(newcomer.socket.number());
-    if (newcomer.state == auth::Introduction::State::failed)
-      log_.debug("a connection was turned away: " + newcomer.introduction.reason());
-  }
-  if (newcomer.state != auth::Introduction::State::proven) return newcomer.state == auth::Introduction::State::failed;
-  return hear_hello(newcomer);
-}
-
-bool Tcp::hear_hello(Newcomer& newcomer) {
   bool ended = false;
   if (!read_up_to(newcomer.socket.number(), newcomer.hello, newcomer.heard, ended)) return ended;
   tcp::Hello hello;
@@ -200,13 +171,6 @@ bool Tcp::hear_hello(Newcomer& newcomer) {
   wire.in = {};
   opened(wire);
   return true;
-}
-
-void Tcp::decline(const Newcomer& newcomer) {
-  if (newcomer.state != auth::Introduction::State::proven) return auth::Introduction::decline(newcomer.socket.number());
-  tcp::Welcome last{.verdict = Verdict::leaves};
-  iovec whole{.iov_base = &last, .iov_len = sizeof last};
-  net::send_some(newcomer.socket.number(), {&whole, 1});
 }
 
 // --- the end ---
@@ -249,7 +213,6 @@ void Tcp::look_at_clock() {
   const Clock::time_point now = Clock::now();
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
-  resume_accepting();
   newcomers_.remove_if([&](const Newcomer& newcomer) { return newcomer.deadline < now; });
   for (auto& [id, wire] : wires_)
     if (wire->state == WireState::open ? net::is_silent(wire->socket.number(), listening_.silence)
@@ -269,7 +232,7 @@ void Tcp::epoll_pass() {
     const epoll_event& event = ready[static_cast<std::size_t>(i)];
     const auto tag = reinterpret_cast<std::uintptr_t>(event.data.ptr);
     if (tag == 0) {
-      accept_newcomers();
+      admit();
     } else if ((tag & kNewcomer) != 0) {
       auto* newcomer = reinterpret_cast<Newcomer*>(tag & ~kNewcomer);
       if (hear(*newcomer)) newcomers_.remove_if([&](const Newcomer& each) { return &each == newcomer; });

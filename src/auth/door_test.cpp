@@ -1,0 +1,141 @@
+#include "auth/door.hpp"
+
+#include "auth/call.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+namespace heddle::auth {
+namespace {
+
+constexpr Service kGate{.purpose = Purpose::agent, .version = 7};
+
+std::unique_ptr<Door> open_door(const Secret& secret) {
+  auto door = Door::open({.host = net::loopback(), .secret = secret, .service = kGate});
+  EXPECT_TRUE(door) << door.error().message();
+  return std::move(*door);
+}
+
+// Serves the door until `enough` have come in, or the time is over.
+std::vector<base::Descriptor> serve(Door& door, std::size_t enough, std::chrono::milliseconds limit) {
+  std::vector<base::Descriptor> in;
+  const auto deadline = base::deadline_in(limit);
+  while (in.size() < enough && base::Clock::now() < deadline) {
+    pollfd entry{.fd = door.descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&entry, 1, base::milliseconds_until(deadline));
+    for (base::Descriptor& each : door.admit()) in.push_back(std::move(each));
+  }
+  return in;
+}
+
+base::Descriptor connect_to(const Door& door) {
+  auto socket = net::begin_connect(door.endpoint());
+  EXPECT_TRUE(socket);
+  return std::move(*socket);
+}
+
+// Bytes that came before the other side closed the connection.
+std::string all_from(int socket) {
+  std::string text;
+  std::array<char, 256> part{};
+  while (true) {
+    pollfd entry{.fd = socket, .events = POLLIN, .revents = 0};
+    if (::poll(&entry, 1, 10'000) <= 0) return "still open";
+    const ssize_t got = ::recv(socket, part.data(), part.size(), 0);
+    if (got <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
+TEST(Door, LetsInWhoKnowsTheSecret) {
+  const Secret secret = Secret::draw();
+  const auto door = open_door(secret);
+  Result<base::Descriptor> there;
+  std::thread caller(
+      [&] { there = call(door->endpoint(), secret, kGate, base::deadline_in(std::chrono::seconds(10))); });
+  auto in = serve(*door, 1, std::chrono::seconds(10));
+  caller.join();
+  ASSERT_TRUE(there) << there.error().message();
+  ASSERT_EQ(in.size(), 1U);
+  ASSERT_EQ(::send(there->number(), "hello", 5, 0), 5);
+  pollfd entry{.fd = in[0].number(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&entry, 1, 10'000), 1);
+  std::array<char, 8> text{};
+  EXPECT_EQ(::recv(in[0].number(), text.data(), text.size(), 0), 5);
+}
+
+TEST(Door, TellsAStrangerNothingButThatItIsClosed) {
+  const auto door = open_door(Secret::draw());
+  const base::Descriptor scanner = connect_to(*door);
+  const std::string request = "GET / HTTP/1.1\r\nHost: example.org\r\n\r\n";
+  while (net::connect_error(scanner.number()) == EINPROGRESS) {
+  }
+  ASSERT_GT(::send(scanner.number(), request.data(), request.size(), 0), 32);
+  EXPECT_TRUE(serve(*door, 1, std::chrono::milliseconds(50)).empty());
+  EXPECT_EQ(all_from(scanner.number()), "");
+}
+
+TEST(Door, RefusesAnotherSecretWithOneLine) {
+  const auto door = open_door(Secret::draw());
+  Result<base::Descriptor> there;
+  std::atomic<bool> done = false;
+  std::thread caller([&] {
+    there = call(door->endpoint(), Secret::draw(), kGate, base::deadline_in(std::chrono::seconds(10)));
+    done = true;
+  });
+  while (!done) EXPECT_TRUE(serve(*door, 1, std::chrono::milliseconds(1)).empty());
+  caller.join();
+  ASSERT_FALSE(there);
+  EXPECT_EQ(there.error().fact,
+            "no connection to " + door->endpoint().text() + ": it has closed the connection: its secret is another");
+}
+
+TEST(Door, ManyWhoSayNothingKeepNobodyOut) {
+  const Secret secret = Secret::draw();
+  const auto door = open_door(secret);
+  std::vector<base::Descriptor> silent;
+  for (std::size_t i = 0; i < 3 * kMostIntroductions; ++i) {
+    silent.push_back(connect_to(*door));
+    [[maybe_unused]] const auto sent = ::send(silent.back().number(), "h", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    EXPECT_TRUE(door->admit().empty());
+  }
+  Result<base::Descriptor> there;
+  std::thread caller(
+      [&] { there = call(door->endpoint(), secret, kGate, base::deadline_in(std::chrono::seconds(10))); });
+  EXPECT_EQ(serve(*door, 1, std::chrono::seconds(10)).size(), 1U);
+  caller.join();
+  EXPECT_TRUE(there);
+  EXPECT_EQ(all_from(silent.front().number()), "") << "the first of them has given way";
+}
+
+TEST(Door, OutlivesALackOfDescriptors) {
+  const Secret secret = Secret::draw();
+  const auto door = open_door(secret);
+  const base::Descriptor waiting = connect_to(*door);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 1, .rlim_max = before.rlim_max};
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_TRUE(door->admit().empty());
+  pollfd entry{.fd = door->descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&entry, 1, 0), 0) << "it does not ask again and again";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("Too many open files"), std::string::npos) << said;
+  Result<base::Descriptor> there;
+  std::thread caller(
+      [&] { there = call(door->endpoint(), secret, kGate, base::deadline_in(std::chrono::seconds(10))); });
+  EXPECT_EQ(serve(*door, 1, std::chrono::seconds(10)).size(), 1U);
+  caller.join();
+  EXPECT_TRUE(there);
+}
+
+} // namespace
+} // namespace heddle::auth
