@@ -83,8 +83,12 @@ Result<JobIdentity> detect(const base::Environment& environment, const base::Set
 
 Result<std::unique_ptr<store::Store>> open_store(const JobIdentity& identity, base::Deadline deadline) {
   if (identity.single()) return std::make_unique<store::InMemoryStore>(std::make_shared<store::Board>(1), 0);
-  auto client = store::Client::connect(
-      {.address = identity.store, .job = identity.job, .rank = identity.rank, .size = identity.size}, deadline);
+  auto client = store::Client::connect({.address = identity.store,
+                                        .job = identity.job,
+                                        .rank = identity.rank,
+                                        .size = identity.size,
+                                        .secret = identity.secret},
+                                       deadline);
   if (!client) return std::unexpected(std::move(client).error());
   return std::move(*client);
 }

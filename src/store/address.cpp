@@ -17,9 +17,10 @@ Result<SocketAddress> parse_address(std::string_view text) {
   result.address.sun_family = AF_UNIX;
   const std::string_view name = text.starts_with(kScheme) ? text.substr(kScheme.size()) : std::string_view{};
   if (name.empty() || name == "@" || name.size() >= sizeof result.address.sun_path) {
-    return std::unexpected(Error{.code = ErrorCode::bad_option,
-                                 .fact = "store address '" + std::string(text.substr(0, 200)) + "' cannot be used",
-                                 .remedy = "expected unix:@NAME or unix:PATH of at most 107 characters"});
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_option,
+              .fact = "store address '" + std::string(text.substr(0, 200)) + "' cannot be used",
+              .remedy = "expected unix:@NAME or unix:PATH of at most 107 characters, or tcp:HOST:PORT"});
   }
   std::memcpy(result.address.sun_path, name.data(), name.size());
   result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());

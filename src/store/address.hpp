@@ -1,4 +1,4 @@
-// Where the built-in store listens: `unix:@NAME` (abstract, leaves nothing on disk) or `unix:PATH`.
+// Where the built-in store listens: `unix:@NAME` (abstract, leaves nothing on disk), `unix:PATH` or `tcp:HOST:PORT`.
 #pragma once
 
 #include <sys/socket.h>
@@ -11,12 +11,14 @@
 
 namespace heddle::store {
 
+inline constexpr std::string_view kByTcp = "tcp:";
+
 struct SocketAddress {
   sockaddr_un address{};
   socklen_t length = 0;
 };
 
-// bad_option where the text is no such address or too long for the system.
+// Of a unix socket. bad_option where the text is no such address or too long for the system.
 Result<SocketAddress> parse_address(std::string_view text);
 
 // A new address for a job, abstract.

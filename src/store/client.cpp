@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "store/address.hpp"
+#include "store/dial.hpp"
 
 namespace heddle::store {
 namespace {
@@ -43,39 +44,12 @@ bool wait_for(int socket, short events, base::Deadline deadline) {
   }
 }
 
-// connect(2) of a unix socket blocks only while the listener's queue is full; the send timeout bounds that.
-Result<base::Descriptor> open_socket(const std::string& address, base::Deadline deadline) {
-  const auto parsed = parse_address(address);
-  if (!parsed) return std::unexpected(parsed.error());
-  base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.open()) {
-    Error error = store_error("cannot create a socket to the store", errno);
-    if (errno == EMFILE || errno == ENFILE) {
-      error.code = ErrorCode::out_of_descriptors;
-      error.remedy = "raise the limit on open files (ulimit -n)";
-    }
-    return std::unexpected(std::move(error));
-  }
-  const int left = std::max(1, base::milliseconds_until(deadline));
-  const timeval timeout{.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000};
-  ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-  if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0) {
-    if (errno == EAGAIN) return std::unexpected(timed_out());
-    Error error = store_error("nobody is listening at the store's address " + address, errno);
-    error.remedy = "start the program with: heddle run -n N PROGRAM";
-    return std::unexpected(std::move(error));
-  }
-  if (!same_user(socket.number()))
-    return std::unexpected(store_error("the store at " + address + " belongs to another user"));
-  return socket;
-}
-
 } // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(const Target& target, Deadline deadline) {
-  auto socket = open_socket(target.address, deadline);
+  auto socket = dial(target.address, target.secret, deadline);
   if (!socket) return std::unexpected(std::move(socket).error());
-  std::unique_ptr<Client> client(new Client(std::move(*socket), target.rank, target.size));
+  std::unique_ptr<Client> client(new Client(std::move(*socket), target));
   FrameWriter hello(Kind::hello, ++client->sequence_);
   hello.u32(kWireVersion).u32(target.rank).text(target.job);
   const auto answer = client->ask(hello.finish(), Kind::done, deadline);
@@ -88,14 +62,15 @@ Result<std::unique_ptr<Client>> Client::connect(const Target& target, Deadline d
   return client;
 }
 
-Client::Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size)
+Client::Client(base::Descriptor socket, const Target& target)
     : socket_(std::move(socket)),
-      rank_(rank),
-      size_(size),
+      by_tcp_(target.address.starts_with(kByTcp)),
+      rank_(target.rank),
+      size_(target.size),
       inbox_(kFirstInbox),
       watch_(FrameWriter(Kind::watch, 0).finish()),
-      largest_answer_(kLargestRequest + std::size_t{size} * (sizeof(std::uint32_t) + kLargestBlob)) {
-  noticed_.reserve(kNoticesOfOne * std::size_t{size});
+      largest_answer_(kLargestRequest + std::size_t{size_} * (sizeof(std::uint32_t) + kLargestBlob)) {
+  noticed_.reserve(kNoticesOfOne * std::size_t{size_});
 }
 
 Result<void> Client::put(std::string_view key, std::span<const std::byte> value, Deadline deadline) {
@@ -192,10 +167,22 @@ Result<void> Client::leave() {
 // for. A full buffer is waited for as long as the store lives: it may be stopped, and that is no reason to be lost.
 Result<void> Client::part(bool in_good_order) {
   auto sent = send_all(FrameWriter(Kind::goodbye, ++sequence_).u8(in_good_order ? 1 : 0).finish(), Deadline::max());
+  if (socket_.open() && by_tcp_) await_end();
   // A child of fork may hold the connection open, too.
   if (socket_.open()) ::shutdown(socket_.number(), SHUT_RDWR);
   socket_.reset();
   return sent;
+}
+
+// What others report of this process by other connections is not to overtake its goodbye: the store has read it when it closes
+// this one. A socket that is closed with something unread would lose it, too.
+void Client::await_end() {
+  ::shutdown(socket_.number(), SHUT_WR);
+  const Deadline limit = base::deadline_in(kSilence);
+  while (wait_for(socket_.number(), POLLIN, limit)) {
+    const ssize_t got = ::recv(socket_.number(), inbox_.data(), inbox_.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return;
+  }
 }
 
 Result<Bytes> Client::ask(Bytes request, Kind expected, Deadline deadline) {
@@ -240,7 +227,8 @@ Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadlin
       if (!wait_for(socket_.number(), POLLOUT, deadline))
         return std::unexpected(broken("the store accepts no request"));
     } else if (errno != EINTR) {
-      return std::unexpected(broken("the store is gone: its launcher has ended", errno));
+      return std::unexpected(
+          broken("the store is gone: its launcher has ended, or its machine is not reached any more", errno));
     }
   }
   return {};
@@ -251,7 +239,8 @@ Result<void> Client::try_send(std::span<const std::byte> bytes) {
   if (count < 0 && (errno == EAGAIN || errno == EINTR))
     return std::unexpected(Error{.code = ErrorCode::would_block, .fact = "the store accepts no request right now"});
   if (count != static_cast<ssize_t>(bytes.size()))
-    return std::unexpected(broken("the store is gone: its launcher has ended", count < 0 ? errno : 0));
+    return std::unexpected(broken("the store is gone: its launcher has ended, or its machine is not reached any more",
+                                  count < 0 ? errno : 0));
   return {};
 }
 
@@ -262,7 +251,8 @@ Result<bool> Client::receive_some() {
     return true;
   }
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  return std::unexpected(broken("the store is gone: its launcher has ended", count < 0 ? errno : 0));
+  return std::unexpected(broken("the store is gone: its launcher has ended, or its machine is not reached any more",
+                                count < 0 ? errno : 0));
 }
 
 Result<std::optional<Client::Reply>> Client::sort_inbox() {

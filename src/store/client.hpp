@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "auth/secret.hpp"
 #include "base/descriptor.hpp"
 #include "store/store.hpp"
 #include "store/wire.hpp"
@@ -15,10 +16,11 @@ namespace heddle::store {
 class Client final : public Store {
  public:
   struct Target {
-    std::string address; // unix:@NAME or unix:PATH
+    std::string address; // unix:@NAME, unix:PATH or tcp:HOST:PORT
     std::string job;
     std::uint32_t rank = 0;
-    std::uint32_t size = 1; // must be what the server says
+    std::uint32_t size = 1;               // must be what the server says
+    std::optional<auth::Secret> secret{}; // wanted by TCP
   };
   // Joins the store under that rank. already_joined where the rank is taken; store_failed where nobody listens.
   static Result<std::unique_ptr<Client>> connect(const Target& target, Deadline deadline);
@@ -38,7 +40,7 @@ class Client final : public Store {
   Result<void> leave() override;
 
  private:
-  Client(base::Descriptor socket, std::uint32_t rank, std::uint32_t size);
+  Client(base::Descriptor socket, const Target& target);
 
   // Sends one request and waits for its answer of the kind expected; the body is a copy.
   Result<Bytes> ask(Bytes request, Kind expected, Deadline deadline);
@@ -49,6 +51,7 @@ class Client final : public Store {
   Result<void> try_send(std::span<const std::byte> bytes);
   // The last word, also over a full buffer; then the connection is closed.
   Result<void> part(bool in_good_order);
+  void await_end();
   // One non-blocking receive into the inbox. False when nothing was there.
   Result<bool> receive_some();
   struct Reply {
@@ -60,6 +63,7 @@ class Client final : public Store {
   Error broken(std::string fact, int system_code = 0);
 
   base::Descriptor socket_;
+  bool by_tcp_;
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint32_t sequence_ = 0;

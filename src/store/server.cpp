@@ -32,29 +32,40 @@ Error system_error(std::string fact, int code) {
 } // namespace
 
 Result<std::unique_ptr<Server>> Server::start(Config config) {
-  std::string address = address_of_job(config.job);
-  const auto parsed = parse_address(address);
-  if (!parsed) return std::unexpected(parsed.error());
-  base::Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener.open()) return std::unexpected(system_error("cannot create the store's socket", errno));
-  if (::bind(listener.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
-      ::listen(listener.number(), SOMAXCONN) != 0) {
-    return std::unexpected(system_error("the store cannot listen on " + address, errno));
-  }
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   if (!poller.open()) return std::unexpected(system_error("cannot create the store's poller", errno));
-  std::unique_ptr<Server> server(
-      new Server(std::move(config), std::move(address), std::move(listener), std::move(poller)));
-  server->watch(kListener, server->listener_.number(), false, EPOLL_CTL_ADD);
+  std::unique_ptr<Server> server(new Server(config, std::move(poller)));
+  if (auto listening = server->listen(config); !listening) return std::unexpected(std::move(listening.error()));
   return server;
 }
 
-Server::Server(Config config, std::string address, base::Descriptor listener, base::Descriptor poller)
-    : log_(std::move(config.log)),
-      address_(std::move(address)),
-      listener_(std::move(listener)),
-      poller_(std::move(poller)),
-      generations_(config.size, std::move(config.job)) {}
+Server::Server(Config config, base::Descriptor poller)
+    : log_(std::move(config.log)), poller_(std::move(poller)), generations_(config.size, std::move(config.job)) {}
+
+Result<void> Server::listen(const Config& config) {
+  if (config.by_tcp) {
+    auto door = auth::Door::open({.host = config.by_tcp->host,
+                                  .ports = config.by_tcp->ports,
+                                  .secret = config.by_tcp->secret,
+                                  .service = kService,
+                                  .log = config.log});
+    if (!door) return std::unexpected(std::move(door.error()));
+    door_ = std::move(*door);
+    address_ = std::string(kByTcp) + door_->endpoint().text();
+    watch(kListener, door_->descriptor(), false, EPOLL_CTL_ADD);
+    return {};
+  }
+  address_ = address_of_job(config.job);
+  const auto parsed = parse_address(address_);
+  if (!parsed) return std::unexpected(parsed.error());
+  listener_ = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_.open()) return std::unexpected(system_error("cannot create the store's socket", errno));
+  if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
+      ::listen(listener_.number(), SOMAXCONN) != 0)
+    return std::unexpected(system_error("the store cannot listen on " + address_, errno));
+  watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
+  return {};
+}
 
 void Server::watch(ClientId id, int socket, bool writable, int operation) const {
   epoll_event event{};
@@ -92,6 +103,13 @@ void Server::serve() {
 }
 
 void Server::accept_all() {
+  if (door_ != nullptr) {
+    for (base::Descriptor& socket : door_->admit()) {
+      net::keep_asking(socket.number(), kSilence);
+      add(std::move(socket));
+    }
+    return;
+  }
   while (true) {
     base::Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.open()) {
@@ -104,14 +122,18 @@ void Server::accept_all() {
       log_.warning("store: a process of another user was turned away");
       continue;
     }
-    if (connections_.size() >= generations_.size() + kSpareConnections) {
-      log_.warning("store: more connections than processes; one was turned away");
-      continue;
-    }
-    const ClientId id = next_id_++;
-    watch(id, socket.number(), false, EPOLL_CTL_ADD);
-    connections_[id].socket = std::move(socket);
+    add(std::move(socket));
   }
+}
+
+void Server::add(base::Descriptor socket) {
+  if (connections_.size() >= generations_.size() + kSpareConnections) {
+    log_.warning("store: more connections than processes; one was turned away");
+    return;
+  }
+  const ClientId id = next_id_++;
+  watch(id, socket.number(), false, EPOLL_CTL_ADD);
+  connections_[id].socket = std::move(socket);
 }
 
 void Server::pause_accepting(const char* why) {

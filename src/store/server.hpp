@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "auth/door.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
@@ -15,7 +17,7 @@
 
 namespace heddle::store {
 
-// Accepts processes of the same user only. A client that breaks the protocol is closed with one line in the log, and its
+// Accepts processes of the same user only; by TCP, those that know the secret. A client that breaks the protocol is closed with one line in the log, and its
 // rank counts as failed; no client can make the server block, crash or hold more than bounded memory.
 // A connection that ends, or takes no more answers, is read to its end and says nothing about its process: that a process has
 // ended is the launcher's word (declare_failed, declare_left).
@@ -24,6 +26,12 @@ class Server {
   struct Config {
     std::uint32_t size = 1;
     std::string job; // see new_job_id()
+    struct ByTcp {
+      in6_addr host{};
+      net::PortRange ports{};
+      auth::Secret secret;
+    };
+    std::optional<ByTcp> by_tcp{}; // otherwise by a unix socket, for processes of this machine
     base::Log log{};
   };
   static Result<std::unique_ptr<Server>> start(Config config);
@@ -63,7 +71,9 @@ class Server {
     bool deaf = false; // nothing can be written to it; what it has written is still read
   };
 
-  Server(Config config, std::string address, base::Descriptor listener, base::Descriptor poller);
+  Server(Config config, base::Descriptor poller);
+  Result<void> listen(const Config& config);
+  void add(base::Descriptor socket);
   void accept_all();
   void pause_accepting(const char* why);
   // One read. False where nothing was there, now or ever.
@@ -79,7 +89,8 @@ class Server {
 
   base::Log log_;
   std::string address_;
-  base::Descriptor listener_;
+  base::Descriptor listener_;        // of a unix socket
+  std::unique_ptr<auth::Door> door_; // of TCP
   base::Descriptor poller_;
   Generations generations_;
   std::unordered_map<ClientId, Connection> connections_;

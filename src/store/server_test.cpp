@@ -13,6 +13,7 @@
 
 #include "store/address.hpp"
 #include "store/client.hpp"
+#include "store/dial.hpp"
 
 namespace heddle::store {
 namespace {
@@ -27,15 +28,19 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 }
 
 // A server in a thread of its own, as it would be in the launcher's process.
-class ServerTest : public testing::Test {
+class ServerTest : public testing::TestWithParam<const char*> {
  protected:
   void start(std::uint32_t size) {
     job_ = new_job_id();
-    auto server =
-        Server::start({.size = size, .job = job_, .log = base::Log(LogLevel::debug, kNoPeer, [this](auto line) {
-                                                    const std::lock_guard lock(log_mutex_);
-                                                    log_.append(line);
-                                                  })});
+    auto server = Server::start(
+        {.size = size,
+         .job = job_,
+         .by_tcp =
+             by_tcp() ? std::optional(Server::Config::ByTcp{.host = net::loopback(), .secret = secret_}) : std::nullopt,
+         .log = base::Log(LogLevel::debug, kNoPeer, [this](auto line) {
+           const std::lock_guard lock(log_mutex_);
+           log_.append(line);
+         })});
     ASSERT_TRUE(server) << server.error().message();
     server_ = std::move(*server);
     size_ = size;
@@ -51,7 +56,8 @@ class ServerTest : public testing::Test {
     thread_.join();
   }
   std::unique_ptr<Client> join(std::uint32_t rank) {
-    auto client = Client::connect({.address = server_->address(), .job = job_, .rank = rank, .size = size_}, soon());
+    auto client = Client::connect(
+        {.address = server_->address(), .job = job_, .rank = rank, .size = size_, .secret = secret_}, soon());
     EXPECT_TRUE(client) << client.error().message();
     return client ? std::move(*client) : nullptr;
   }
@@ -66,12 +72,13 @@ class ServerTest : public testing::Test {
   }
   // A socket that says whatever bytes it is given.
   base::Descriptor raw() {
-    const auto address = parse_address(server_->address());
-    base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address->address), address->length), 0);
-    return socket;
+    auto socket = dial(server_->address(), secret_, soon());
+    EXPECT_TRUE(socket) << socket.error().message();
+    return std::move(*socket);
   }
+  static bool by_tcp() { return std::string_view(GetParam()) == "tcp"; }
 
+  const auth::Secret secret_ = auth::Secret::draw();
   std::string job_;
   std::unique_ptr<Server> server_;
   std::uint32_t size_ = 0;
@@ -81,7 +88,10 @@ class ServerTest : public testing::Test {
   std::string log_;
 };
 
-TEST_F(ServerTest, PassesValuesFromOneRankToAnother) {
+INSTANTIATE_TEST_SUITE_P(By, ServerTest, testing::Values("unix", "tcp"),
+                         [](const auto& of) { return std::string(of.param); });
+
+TEST_P(ServerTest, PassesValuesFromOneRankToAnother) {
   start(2);
   const auto a = join(0);
   const auto b = join(1);
@@ -91,7 +101,7 @@ TEST_F(ServerTest, PassesValuesFromOneRankToAnother) {
   EXPECT_EQ(as_characters(*value), "shm:1");
 }
 
-TEST_F(ServerTest, GathersTheBlobsOfAllRanksInOrder) {
+TEST_P(ServerTest, GathersTheBlobsOfAllRanksInOrder) {
   static constexpr std::uint32_t kSize = 16;
   start(kSize);
   std::vector<std::jthread> threads;
@@ -113,7 +123,7 @@ TEST_F(ServerTest, GathersTheBlobsOfAllRanksInOrder) {
   }
 }
 
-TEST_F(ServerTest, TellsTheOthersWhenARankDies) {
+TEST_P(ServerTest, TellsTheOthersWhenARankDies) {
   start(3);
   const auto a = join(0);
   auto b = join(1);
@@ -132,7 +142,7 @@ TEST_F(ServerTest, TellsTheOthersWhenARankDies) {
   EXPECT_EQ(value.error().peer, 1);
 }
 
-TEST_F(ServerTest, TellsLateComersOfEarlierFailures) {
+TEST_P(ServerTest, TellsLateComersOfEarlierFailures) {
   constexpr std::uint32_t kSize = 40; // many, because the notice must arrive together with the welcome to be missed
   start(kSize);
   const auto a = join(0);
@@ -145,7 +155,7 @@ TEST_F(ServerTest, TellsLateComersOfEarlierFailures) {
   }
 }
 
-TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
+TEST_P(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
   start(2);
   const auto a = join(0);
   const auto b = join(1);
@@ -158,7 +168,7 @@ TEST_F(ServerTest, ReportsNothingWhenARankLeavesInGoodOrder) {
   EXPECT_EQ(a->take_notices({&notice, 1}), 0U);
 }
 
-TEST_F(ServerTest, TellsOfDeparturesWhoAsksForThem) {
+TEST_P(ServerTest, TellsOfDeparturesWhoAsksForThem) {
   start(4);
   const auto a = join(0);
   const auto before = join(1);
@@ -176,7 +186,7 @@ TEST_F(ServerTest, TellsOfDeparturesWhoAsksForThem) {
   EXPECT_TRUE(notice.failed);
 }
 
-TEST_F(ServerTest, HearsTheGoodbyeOfOneWhoseAnswersCannotBeWritten) {
+TEST_P(ServerTest, HearsTheGoodbyeOfOneWhoseAnswersCannotBeWritten) {
   start(3);
   const auto a = join(0);
   const auto b = join(1);
@@ -190,7 +200,7 @@ TEST_F(ServerTest, HearsTheGoodbyeOfOneWhoseAnswersCannotBeWritten) {
   EXPECT_EQ(notice.rank, 2U);
 }
 
-TEST_F(ServerTest, HearsOutWhoHasEndedBeforeJudging) {
+TEST_P(ServerTest, HearsOutWhoHasEndedBeforeJudging) {
   start(3);
   const auto a = join(0);
   const auto b = join(1);
@@ -206,7 +216,7 @@ TEST_F(ServerTest, HearsOutWhoHasEndedBeforeJudging) {
   server_->hear_out(2);
 }
 
-TEST_F(ServerTest, TakesNoLostConnectionForADeath) {
+TEST_P(ServerTest, TakesNoLostConnectionForADeath) {
   start(2);
   const auto a = join(0);
   base::Descriptor socket = raw();
@@ -222,7 +232,7 @@ TEST_F(ServerTest, TakesNoLostConnectionForADeath) {
   EXPECT_EQ(wait_notice(*a), 1U);
 }
 
-TEST_F(ServerTest, EndsAWaitAtItsDeadlineAndGoesOn) {
+TEST_P(ServerTest, EndsAWaitAtItsDeadlineAndGoesOn) {
   start(2);
   const auto a = join(0);
   const auto b = join(1);
@@ -234,16 +244,17 @@ TEST_F(ServerTest, EndsAWaitAtItsDeadlineAndGoesOn) {
   EXPECT_EQ(as_characters(a->get("late", 1, soon()).value()), "now");
 }
 
-TEST_F(ServerTest, RefusesASecondProcessOfTheSameRank) {
+TEST_P(ServerTest, RefusesASecondProcessOfTheSameRank) {
   start(2);
   const auto a = join(0);
-  const auto again = Client::connect({.address = server_->address(), .job = job_, .rank = 0, .size = 2}, soon());
+  const auto again =
+      Client::connect({.address = server_->address(), .job = job_, .rank = 0, .size = 2, .secret = secret_}, soon());
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::already_joined);
   EXPECT_TRUE(a->put("k", bytes_of("v"), soon()));
 }
 
-TEST_F(ServerTest, IsJoinedAgainByThoseWhoHaveLeft) {
+TEST_P(ServerTest, IsJoinedAgainByThoseWhoHaveLeft) {
   static constexpr std::uint32_t kSize = 4;
   start(kSize);
   std::vector<std::jthread> threads;
@@ -261,15 +272,15 @@ TEST_F(ServerTest, IsJoinedAgainByThoseWhoHaveLeft) {
 }
 
 // The two stand in two sockets, and which one is read first is chance.
-TEST_F(ServerTest, HearsAGoodbyeBeforeTheHelloThatFollowedIt) {
+TEST_P(ServerTest, HearsAGoodbyeBeforeTheHelloThatFollowedIt) {
   start(1);
+  const base::Descriptor before = raw();
+  const base::Descriptor after = raw();
   TearDown(); // served by hand
   const auto say = [](const base::Descriptor& socket, const Bytes& frame) {
     ASSERT_EQ(::send(socket.number(), frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
   };
   const Bytes hello = FrameWriter(Kind::hello, 1).u32(kWireVersion).u32(0).text(job_).finish();
-  const base::Descriptor before = raw();
-  const base::Descriptor after = raw();
   say(before, hello);
   server_->serve(); // accepts
   server_->serve(); // reads
@@ -285,7 +296,7 @@ TEST_F(ServerTest, HearsAGoodbyeBeforeTheHelloThatFollowedIt) {
   EXPECT_EQ(server_->presence(0), Presence::joined);
 }
 
-TEST_F(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {
+TEST_P(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {
   start(1);
   const auto a = join(0);
   EXPECT_EQ(a->put("", {}, soon()).error().code, ErrorCode::bad_argument);
@@ -295,7 +306,7 @@ TEST_F(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {
   EXPECT_TRUE(a->put(std::string(kLargestKey, 'k'), Bytes(kLargestValue), soon()));
 }
 
-TEST_F(ServerTest, DropsClientsThatSendGarbageAndServesTheOthers) {
+TEST_P(ServerTest, DropsClientsThatSendGarbageAndServesTheOthers) {
   start(1);
   const std::uint64_t seed = 7;
   RecordProperty("seed", static_cast<int>(seed));
@@ -315,7 +326,7 @@ TEST_F(ServerTest, DropsClientsThatSendGarbageAndServesTheOthers) {
   EXPECT_EQ(std::ranges::count(log_, '\n'), 100);
 }
 
-TEST_F(ServerTest, CountsARankThatBreaksTheProtocolAsFailed) {
+TEST_P(ServerTest, CountsARankThatBreaksTheProtocolAsFailed) {
   start(2);
   const auto a = join(0);
   const base::Descriptor socket = raw();
@@ -326,7 +337,7 @@ TEST_F(ServerTest, CountsARankThatBreaksTheProtocolAsFailed) {
   EXPECT_EQ(wait_notice(*a), 1U);
 }
 
-TEST_F(ServerTest, TellsClientsWhenItIsGone) {
+TEST_P(ServerTest, TellsClientsWhenItIsGone) {
   start(1);
   const auto a = join(0);
   TearDown();

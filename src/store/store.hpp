@@ -77,8 +77,8 @@ class Store {
   // what all processes say. Never blocks: would_block where the store is slow, unsupported where there is no launcher.
   virtual Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) = 0;
 
-  // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed. Does not
-  // wait for the store to hear it: a word once given reaches it however slow it is, and however soon this process ends.
+  // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed. A word
+  // once given reaches the store however slow it is, and however soon this process ends; only on another machine it is waited for.
   virtual Result<void> leave() = 0;
 };
 

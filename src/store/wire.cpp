@@ -12,6 +12,12 @@ bool known(std::uint8_t kind) {
   return kind >= static_cast<std::uint8_t>(Kind::hello) && kind <= static_cast<std::uint8_t>(Kind::notice);
 }
 
+std::uint64_t number_in(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  for (const std::byte byte : bytes) value = value << 8U | std::to_integer<std::uint64_t>(byte);
+  return value;
+}
+
 } // namespace
 
 FrameWriter::FrameWriter(Kind kind, std::uint32_t sequence) {
@@ -27,18 +33,22 @@ void FrameWriter::append(const void* from, std::size_t bytes) {
   std::memcpy(bytes_.data() + before, from, bytes);
 }
 
+void FrameWriter::number(std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = bytes; i > 0; --i) bytes_.push_back(static_cast<std::byte>(value >> (8 * (i - 1))));
+}
+
 FrameWriter& FrameWriter::u8(std::uint8_t value) {
-  append(&value, sizeof value);
+  number(value, sizeof value);
   return *this;
 }
 
 FrameWriter& FrameWriter::u32(std::uint32_t value) {
-  append(&value, sizeof value);
+  number(value, sizeof value);
   return *this;
 }
 
 FrameWriter& FrameWriter::i64(std::int64_t value) {
-  append(&value, sizeof value);
+  number(static_cast<std::uint64_t>(value), sizeof value);
   return *this;
 }
 
@@ -49,34 +59,32 @@ FrameWriter& FrameWriter::text(std::span<const std::byte> bytes) {
 }
 
 Bytes FrameWriter::finish() {
-  const auto length = static_cast<std::uint32_t>(bytes_.size() - kLengthBytes);
-  std::memcpy(bytes_.data(), &length, sizeof length);
+  const std::size_t length = bytes_.size() - kLengthBytes;
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    bytes_[i] = static_cast<std::byte>(length >> (8 * (kLengthBytes - 1 - i)));
   return std::move(bytes_);
 }
 
-bool BodyReader::take(void* to, std::size_t bytes) {
+std::optional<std::uint64_t> BodyReader::number(std::size_t bytes) {
   if (failed_ || rest_.size() < bytes) {
     failed_ = true;
-    return false;
+    return std::nullopt;
   }
-  std::memcpy(to, rest_.data(), bytes);
+  const std::uint64_t value = number_in(rest_.first(bytes));
   rest_ = rest_.subspan(bytes);
-  return true;
+  return value;
 }
 
 std::optional<std::uint8_t> BodyReader::u8() {
-  std::uint8_t value = 0;
-  return take(&value, sizeof value) ? std::optional(value) : std::nullopt;
+  return number(sizeof(std::uint8_t)).transform([](auto value) { return static_cast<std::uint8_t>(value); });
 }
 
 std::optional<std::uint32_t> BodyReader::u32() {
-  std::uint32_t value = 0;
-  return take(&value, sizeof value) ? std::optional(value) : std::nullopt;
+  return number(sizeof(std::uint32_t)).transform([](auto value) { return static_cast<std::uint32_t>(value); });
 }
 
 std::optional<std::int64_t> BodyReader::i64() {
-  std::int64_t value = 0;
-  return take(&value, sizeof value) ? std::optional(value) : std::nullopt;
+  return number(sizeof(std::int64_t)).transform([](auto value) { return static_cast<std::int64_t>(value); });
 }
 
 std::optional<std::span<const std::byte>> BodyReader::text() {
@@ -97,16 +105,14 @@ std::string_view as_characters(std::span<const std::byte> bytes) {
 
 Cut cut_frame(std::span<const std::byte> arrived, std::size_t largest) {
   if (arrived.size() < kLengthBytes) return {.length = kHeaderBytes};
-  std::uint32_t length = 0;
-  std::memcpy(&length, arrived.data(), sizeof length);
-  const std::size_t whole = kLengthBytes + std::size_t{length};
+  const std::size_t whole = kLengthBytes + number_in(arrived.first(kLengthBytes));
   if (whole < kHeaderBytes || whole > largest) return {.state = Cut::State::malformed};
   if (arrived.size() < whole) return {.length = whole};
   const auto kind = static_cast<std::uint8_t>(arrived[kLengthBytes]);
   if (!known(kind)) return {.state = Cut::State::malformed};
-  Frame frame{
-      .kind = static_cast<Kind>(kind), .sequence = 0, .body = arrived.subspan(kHeaderBytes, whole - kHeaderBytes)};
-  std::memcpy(&frame.sequence, arrived.data() + kLengthBytes + 1, sizeof frame.sequence);
+  const Frame frame{.kind = static_cast<Kind>(kind),
+                    .sequence = static_cast<std::uint32_t>(number_in(arrived.subspan(kLengthBytes + 1, 4))),
+                    .body = arrived.subspan(kHeaderBytes, whole - kHeaderBytes)};
   return {.state = Cut::State::complete, .frame = frame, .length = whole};
 }
 

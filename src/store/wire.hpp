@@ -1,7 +1,8 @@
-// The built-in store's messages as bytes: length, kind, sequence number, body; all in host order, for one machine.
+// The built-in store's messages as bytes: length, kind, sequence number, body; numbers with the highest byte first.
 // Not here: what the messages mean (ledger.hpp) and sockets (server.hpp, client.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,12 +10,16 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/introduction.hpp"
 #include "heddle/error.hpp"
 #include "store/store.hpp"
 
 namespace heddle::store {
 
-inline constexpr std::uint32_t kWireVersion = 3;
+inline constexpr std::uint32_t kWireVersion = 4;
+inline constexpr auth::Service kService{.purpose = auth::Purpose::store, .version = kWireVersion};
+// A machine that does not answer for so long is gone.
+inline constexpr std::chrono::seconds kSilence{7};
 
 enum class Kind : std::uint8_t {
   // from client to server
@@ -56,6 +61,7 @@ class FrameWriter {
 
  private:
   void append(const void* from, std::size_t bytes);
+  void number(std::uint64_t value, std::size_t bytes);
   Bytes bytes_;
 };
 
@@ -71,7 +77,7 @@ class BodyReader {
   [[nodiscard]] bool finished() const { return rest_.empty() && !failed_; }
 
  private:
-  bool take(void* to, std::size_t bytes);
+  std::optional<std::uint64_t> number(std::size_t bytes);
   std::span<const std::byte> rest_;
   bool failed_ = false;
 };
