@@ -22,7 +22,7 @@ struct Settings {
   std::string file;
   bool single = false;
   std::string store;
-  std::string translators = "shm";
+  std::string translators = "automatic";
   std::uint64_t eager_limit = 64 << 10;       // up to here two copies, overlapped, beat one through the kernel
   std::uint64_t ring_bytes = 512 << 10;       // holds 8 of the largest eager messages, and stays in a level-2 cache
   std::uint64_t ring_memory = 64 << 20;       // 128 rings of the default size

@@ -31,6 +31,12 @@ Error wrong_translators(std::string fact) {
   return {.code = ErrorCode::bad_option, .fact = std::move(fact), .remedy = "use some of: " + known};
 }
 
+// Where the launcher serves its store by TCP, some processes are on other machines.
+std::string named_translators(const base::Settings& settings) {
+  if (settings.translators != "automatic") return settings.translators;
+  return settings.store.starts_with("tcp:") ? "shm,tcp" : "shm";
+}
+
 TranslatorReport try_out(const translators::Entry& entry, bool named, const translators::TranslatorSetup& setup) {
   TranslatorReport report{.name = std::string(entry.name), .reach = std::string(entry.reach)};
   const auto translator = entry.make(setup);
@@ -88,7 +94,7 @@ Protocol expected_protocol(const TranslatorReport& report, const base::Settings&
 
 Result<std::vector<const translators::Entry*>> wanted_translators(const base::Settings& settings) {
   std::vector<const translators::Entry*> wanted;
-  for (const std::string& name : split(settings.translators)) {
+  for (const std::string& name : split(named_translators(settings))) {
     const auto known = registry();
     const auto entry = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
     if (entry == known.end())

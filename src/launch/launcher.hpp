@@ -1,4 +1,4 @@
-// `heddle run` as a library: starts the processes of a job on this machine, serves their store, sees them end.
+// `heddle run` as a library: starts the processes of a job on this machine or on several, serves their store, sees them end.
 // Not here: the command line (tools/heddle/run.cpp).
 #pragma once
 
@@ -9,6 +9,8 @@
 
 #include "base/log.hpp"
 #include "heddle/error.hpp"
+#include "launch/hosts.hpp"
+#include "net/sockets.hpp"
 
 namespace heddle::launch {
 
@@ -26,6 +28,15 @@ struct JobDescription {
   std::chrono::milliseconds grace{5000}; // for the rest to end on their own after one died
   bool survive = false;                  // the rest goes on when one dies
   Binding bind = Binding::automatic;
+
+  // --- on several machines; empty: on this one ---
+  std::vector<Host> hosts{};                     // ranks are numbered in this order
+  std::vector<std::string> shell{"ssh"};         // how a command is run on a host: SHELL... HOST COMMAND...
+  std::string agent{};                           // the heddle program there
+  std::vector<std::string> passed_environment{}; // names of variables, beside all of HEDDLE_
+  bool label = false;                            // a rank before every line that it writes
+  in6_addr address = net::loopback();            // of this machine, by which the hosts reach it
+  net::PortRange ports{};
 };
 
 inline constexpr std::uint32_t kMostProcesses = 65536;

@@ -29,7 +29,12 @@ void read_nothing() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(128 + SIGKILL); // it ended before the line above took effect
   ::setpgid(0, 0);
-  if (!plan.keeps_stdin) read_nothing();
+  if (plan.streams.in >= 0)
+    ::dup2(plan.streams.in, STDIN_FILENO);
+  else if (!plan.keeps_stdin)
+    read_nothing();
+  if (plan.streams.out >= 0) ::dup2(plan.streams.out, STDOUT_FILENO);
+  if (plan.streams.error >= 0) ::dup2(plan.streams.error, STDERR_FILENO);
   if (plan.cpu) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -44,6 +49,15 @@ void read_nothing() {
 }
 
 } // namespace
+
+Error system_error(std::string fact, int code) {
+  const bool descriptors = code == EMFILE || code == ENFILE;
+  return {.code = descriptors ? ErrorCode::out_of_descriptors : ErrorCode::system_failed,
+          .fact = std::move(fact),
+          .remedy = descriptors ? "raise the limit on open files (ulimit -n)" : "",
+          .peer = kNoPeer,
+          .system_code = code};
+}
 
 Result<pid_t> start_process(const ProcessPlan& plan) {
   const std::vector<char*> arguments = pointers(plan.command);

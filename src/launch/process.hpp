@@ -13,15 +13,26 @@
 
 namespace heddle::launch {
 
+// Descriptors that a process has as its standard streams; -1: as said below.
+struct ProcessStreams {
+  int in = -1;    // see ProcessPlan::keeps_stdin
+  int out = -1;   // what this process has
+  int error = -1; // likewise
+};
+
 // What fork and exec need, made before so that the child only calls the system.
 struct ProcessPlan {
   std::vector<std::string> command;     // looked up in PATH
   std::vector<std::string> environment; // "NAME=VALUE", complete
   sigset_t signal_mask{};               // of the program
   std::optional<int> cpu;               // bind to this one
-  bool keeps_stdin = false;             // otherwise it reads /dev/null
-  int failure_pipe = -1;                // close-on-exec; gets the errno as an int where the program cannot be started
+  bool keeps_stdin = false;             // otherwise it reads /dev/null, where `streams` names nothing
+  ProcessStreams streams{};
+  int failure_pipe = -1; // close-on-exec; gets the errno as an int where the program cannot be started
 };
+
+// For a call of the system that has failed.
+Error system_error(std::string fact, int code);
 
 // The process's id. It is killed by the system when this process ends, however it ends.
 Result<pid_t> start_process(const ProcessPlan& plan);

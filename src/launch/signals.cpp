@@ -9,7 +9,7 @@ namespace heddle::launch {
 
 namespace {
 
-constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr std::array kHandled{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
 
 } // namespace
 
@@ -19,8 +19,7 @@ Signals::Signals() {
   ::sigaction(SIGCHLD, &usual, &child_before_);
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  for (const int number : kForwarded) sigaddset(&set, number);
+  for (const int number : kHandled) sigaddset(&set, number);
   ::pthread_sigmask(SIG_BLOCK, &set, &before_);
   descriptor_ = base::Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }

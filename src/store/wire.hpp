@@ -1,17 +1,15 @@
-// The built-in store's messages as bytes: length, kind, sequence number, body; numbers with the highest byte first.
+// The built-in store's messages as frames of a stream (net/frames.hpp).
 // Not here: what the messages mean (ledger.hpp) and sockets (server.hpp, client.hpp).
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include "auth/introduction.hpp"
 #include "heddle/error.hpp"
+#include "net/frames.hpp"
 #include "store/store.hpp"
 
 namespace heddle::store {
@@ -47,52 +45,20 @@ struct Frame {
   std::span<const std::byte> body;
 };
 
-// Builds one frame. "text" is u32 length and that many bytes.
-class FrameWriter {
+class FrameWriter : public net::FrameWriter {
  public:
-  FrameWriter(Kind kind, std::uint32_t sequence);
-  FrameWriter& u8(std::uint8_t value);
-  FrameWriter& u32(std::uint32_t value);
-  FrameWriter& i64(std::int64_t value);
-  FrameWriter& text(std::span<const std::byte> bytes);
-  FrameWriter& text(std::string_view characters) { return text(std::as_bytes(std::span(characters))); }
-  // The finished frame; the writer is empty after.
-  Bytes finish();
-
- private:
-  void append(const void* from, std::size_t bytes);
-  void number(std::uint64_t value, std::size_t bytes);
-  Bytes bytes_;
+  FrameWriter(Kind kind, std::uint32_t sequence) : net::FrameWriter(static_cast<std::uint8_t>(kind), sequence) {}
 };
+using net::as_characters;
+using net::BodyReader;
 
-// Reads a body from the front. After a read past the end every further one yields nothing.
-class BodyReader {
- public:
-  explicit BodyReader(std::span<const std::byte> body) : rest_(body) {}
-  std::optional<std::uint8_t> u8();
-  std::optional<std::uint32_t> u32();
-  std::optional<std::int64_t> i64();
-  std::optional<std::span<const std::byte>> text();
-  // True when everything was read and nothing was missing.
-  [[nodiscard]] bool finished() const { return rest_.empty() && !failed_; }
-
- private:
-  std::optional<std::uint64_t> number(std::size_t bytes);
-  std::span<const std::byte> rest_;
-  bool failed_ = false;
-};
-
-std::string_view as_characters(std::span<const std::byte> bytes);
-
-// The first frame of what has arrived so far.
 struct Cut {
-  enum class State : std::uint8_t { complete, incomplete, malformed };
+  using State = net::Cut::State;
   State state = State::incomplete;
   Frame frame{};
-  std::size_t length = 0; // bytes the frame takes; where incomplete, how many are needed at least
+  std::size_t length = 0;
 };
-
-// `largest` bounds the whole frame: a longer one is malformed, however little of it is there.
+// As net::cut_frame, of these kinds.
 Cut cut_frame(std::span<const std::byte> arrived, std::size_t largest);
 
 // The largest frame a client may send.

@@ -21,7 +21,7 @@ namespace {
 
 // A new subcommand: a file of its own, a declaration in subcommands.hpp, a line here.
 constexpr std::array kSubcommands{
-    add_run, add_info, add_perf, add_route, add_schedule, add_sim, add_reproduce,
+    add_run, add_agent, add_info, add_perf, add_route, add_schedule, add_sim, add_reproduce,
 };
 
 // Which command's help lists the options in question: the innermost that was named, such as "route load".

@@ -2,6 +2,7 @@
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/size_text.hpp"
+#include "host_options.hpp"
 #include "job/inspection.hpp"
 #include "launch/launcher.hpp"
 #include "measure.hpp"
@@ -22,7 +23,8 @@ namespace {
 
 struct PerfArguments {
   std::string what;
-  std::string via = "shm";
+  std::string via; // empty: shm, and tcp to other machines
+  HostArguments hosts;
   std::optional<std::string> bytes;
   std::uint32_t processes = 2;
   bool json = false;
@@ -106,6 +108,7 @@ void print_json(Measure what, const PerfArguments& arguments, const std::vector<
 
 int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {
   const Measure what = kMeasures.at(arguments.what);
+  if (arguments.via.empty()) arguments.via = "automatic";
   auto context = Context::join({.translators = arguments.via});
   if (!context) return failed("perf", context.error());
   if (context->size() < 2)
@@ -126,6 +129,7 @@ int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& siz
   }
   if (context->rank() != Rank{0}) return 0;
   progress->wipe();
+  if (const auto path = context->why(Rank{1}, sizes.front())) arguments.via = path->translator; // what served it
   if (arguments.json)
     print_json(what, arguments, figures);
   else
@@ -135,7 +139,8 @@ int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& siz
 
 // Starts the same command again as a job of its own. What would fail in every process is said once, here.
 int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes) {
-  const auto found = job::inspect({.translators = arguments.via}, base::Environment::of_process());
+  const std::string via = !arguments.via.empty() ? arguments.via : arguments.hosts.given() ? "shm,tcp" : "shm";
+  const auto found = job::inspect({.translators = via}, base::Environment::of_process());
   if (!found) return failed("perf", found.error());
   for (const job::TranslatorReport& report : found->translators)
     if (report.standing == job::TranslatorReport::Standing::refused) return failed("perf", report.refusal);
@@ -145,12 +150,15 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
                  "perf",
                  arguments.what,
                  "--via",
-                 arguments.via,
+                 via,
                  "--bytes",
                  sizes,
                  "--repetitions",
                  std::to_string(arguments.effort.repetitions)};
   if (arguments.json) job.command.emplace_back("--json");
+  if (arguments.hosts.given())
+    if (auto applied = apply_hosts(arguments.hosts, arguments.processes, job); !applied)
+      return failed("perf", applied.error());
   const auto status = launch::run(job, base::Log());
   return status ? *status : failed("perf", status.error());
 }
@@ -208,7 +216,8 @@ void add_perf(CLI::App& program, Invocation& invocation) {
       ->required()
       ->check(CLI::IsMember(kMeasures).description(""))
       ->type_name("WHAT");
-  perf->add_option("--via", arguments->via, "Translator to use")->capture_default_str()->type_name("NAME");
+  perf->add_option("--via", arguments->via, "Translator to use (default: shm, and tcp to other machines)")
+      ->type_name("NAME");
   perf->add_option("--bytes", arguments->bytes, "Message sizes, such as 8,64KiB,1MiB")->type_name("LIST");
   perf->add_option("-n", arguments->processes, "Processes of a job of its own")
       ->check(CLI::Range(2U, launch::kMostProcesses))
@@ -218,6 +227,7 @@ void add_perf(CLI::App& program, Invocation& invocation) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str()
       ->type_name("COUNT");
+  add_host_options(*perf, arguments->hosts);
   perf->add_flag("--json", arguments->json, "One JSON object instead of the table");
   perf->footer(
       "All but alltoall is measured between ranks 0 and 1. A repetition takes a fifth of a second at most, or two\n"

@@ -26,6 +26,7 @@ struct Invocation {
 using AddSubcommand = void (*)(CLI::App& program, Invocation& invocation);
 
 void add_run(CLI::App& program, Invocation& invocation);       // run.cpp
+void add_agent(CLI::App& program, Invocation& invocation);     // run.cpp
 void add_info(CLI::App& program, Invocation& invocation);      // info.cpp
 void add_perf(CLI::App& program, Invocation& invocation);      // perf.cpp
 void add_route(CLI::App& program, Invocation& invocation);     // route.cpp
