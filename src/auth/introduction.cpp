@@ -175,6 +175,7 @@ Introduction::State Introduction::advance(int socket) {
       const ssize_t sent = ::send(socket, reply_.data(), reply_bytes_, MSG_DONTWAIT | MSG_NOSIGNAL);
       const int problem = errno;
       const bool whole = sent == static_cast<ssize_t>(std::exchange(reply_bytes_, 0));
+      broke_off_ = !whole;
       if (!whole && state != State::failed)
         return fail("the connection broke off: " + std::generic_category().message(problem));
     }
@@ -182,10 +183,12 @@ Introduction::State Introduction::advance(int socket) {
     const ssize_t got = ::recv(socket, incoming_.data() + have_, incoming_.size() - have_, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return state;
-    if (got <= 0)
-      return fail(expects_ == Expects::proof && role_ == Role::calls
-                      ? "it has closed the connection: its secret is another"
-                      : "the connection broke off");
+    if (got <= 0) {
+      // Who answers closes the door to those who do not know the secret, and an end for another reason is rare at that step.
+      const bool refused = got == 0 && expects_ == Expects::proof && role_ == Role::calls;
+      broke_off_ = !refused;
+      return fail(refused ? "it has closed the connection: its secret is another" : "the connection broke off");
+    }
     have_ += static_cast<std::size_t>(got);
     if (have_ < incoming_.size()) return state;
     have_ = 0;

@@ -53,6 +53,9 @@ class Introduction {
   // For who calls: the other side has said that. Unproven: anybody could.
   [[nodiscard]] bool declined() const { return declined_; }
 
+  // It failed because the connection ended, not because of what was said.
+  [[nodiscard]] bool broke_off() const { return broke_off_; }
+
   // Why it has failed, for people: what is known of the other side.
   [[nodiscard]] const std::string& reason() const { return reason_; }
 
@@ -86,6 +89,7 @@ class Introduction {
   std::size_t reply_bytes_ = 0;
   std::string reason_;
   bool declined_ = false;
+  bool broke_off_ = false;
 };
 
 } // namespace heddle::auth

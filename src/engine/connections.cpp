@@ -11,7 +11,11 @@ namespace heddle::engine {
 
 Connection* Engine::connection_to(std::uint32_t rank) {
   if (rank >= state_.book.size()) return nullptr;
-  if (connections_[rank] != nullptr) return connections_[rank];
+  if (connections_[rank] != nullptr) {
+    if (connections_[rank]->broke) [[unlikely]]
+      renew(rank);
+    return connections_[rank];
+  }
   Connection& made = make_connection(rank);
   Result<ir::RemotePlace> area;
   try {

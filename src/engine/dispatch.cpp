@@ -81,6 +81,10 @@ bool Engine::dispatch_event(const ir::Event& event) {
     peer_left(static_cast<std::uint32_t>(event.peer));
     return true;
   }
+  if (event.kind == ir::EventKind::connection_lost) {
+    connection_broke(static_cast<std::uint32_t>(event.peer));
+    return true;
+  }
   if (event.kind == ir::EventKind::completed) return dispatch_completed(event);
   dispatch_announced(event);
   return true;

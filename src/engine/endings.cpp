@@ -52,6 +52,7 @@ void Engine::tell_end(Connection& connection, End how) {
     case End::none:
     case End::removed: break;
     case End::connection_lost:
+    case End::broke:
       ++cut_off_;
       event = {.kind = Event::Kind::connection_lost, .completion = {.code = ErrorCode::connection_lost}};
       break;
@@ -93,12 +94,72 @@ void Engine::peer_gone(std::uint32_t rank, End how) {
     fail(*connection, how);
   } else if (!connection->dead) { // the connection was lost before, or by what came last
     --cut_off_;
+    connection->broke = false;
     tell_end(*connection, how);
     take_back(*connection);
     handlers_.tell(*connection, {.how = how, .before = End::connection_lost});
   } else if (how == End::died && connection->fate == ErrorCode::peer_left && !open_) {
     tell_end(*connection, how); // it had left, but came to a bad end: nothing of the engine's is left to end with it
     handlers_.tell(*connection, {.how = how, .before = End::left});
+  }
+}
+
+void Engine::connection_broke(std::uint32_t rank) {
+  if (rank >= state_.book.size() || rank == state_.rank) return;
+  // It may have begun to connect again, by a way that has broken meanwhile, too.
+  if (!open_)
+    Connector::free_lock_of(*ports_[contacts_[rank].port], incarnation_of(state_.book.uid(rank), state_.rank));
+  ports_[contacts_[rank].port]->queue->flush(); // what was held for it ends
+  if (connections_[rank] == nullptr) return;
+  if (connections_[rank] == &removed_) return peer_gone(rank, End::left); // parted with: nothing of it comes any more
+  Connection& connection = *connections_[rank];
+  if (!connection.failed()) static_cast<void>(deliver_the_last(connection));
+  if (connection.dead || connection.broke) return;
+  connection.why = "the network's connection broke";
+  if (!connection.failed()) {
+    fail(connection, End::broke);
+  } else { // lost before, for good: now nobody can write there
+    connection.must_break_off = false;
+    take_back(connection);
+  }
+  connection.dead = false; // its process lives
+  connection.broke = true;
+}
+
+// What is under way with the old one has ended; what still waits for an answer of the network waits for nobody.
+void Engine::renew(std::uint32_t rank) {
+  Connection* old = connections_[rank];
+  // What the network has not taken of the old one must not go by the new.
+  old->queue().flush();
+  if (old->queue().held() != 0) return;
+  connections_[rank] = nullptr;
+  Connection* fresh = nullptr;
+  try {
+    retired_.reserve(retired_.size() + 1);
+    fresh = connection_to(rank);
+  } catch (const std::bad_alloc&) {
+    connections_[rank] = old;
+    throw;
+  }
+  state_.recorder.record("connects again", rank);
+  --cut_off_;
+  --gone_;
+  gravest_fate_ = ErrorCode::ok;
+  for (const Connection* each : connections_)
+    if (each != nullptr && each->failed() && each != &removed_) gravest_fate_ = graver(gravest_fate_, each->fate);
+  handlers_.tell(*old, {.how = End::none, .before = End::broke, .instead = fresh});
+  assistant_.replace(*old, broken_);
+  state_.operations.visit_all([&](Operation& operation) {
+    if (operation.connection == old) operation.connection = &broken_;
+  });
+  // Callers may still hold on to it: it goes when they have returned.
+  retired_.push_back(old);
+}
+
+void Engine::drop_retired() {
+  for (Connection* old : std::exchange(retired_, {})) {
+    std::erase(to_pump_, old);
+    drop_connection(*old);
   }
 }
 
@@ -139,7 +200,8 @@ Error Engine::failed_error(std::uint32_t rank) const {
   } else if (connection.fate == ErrorCode::connection_lost) {
     error.fact =
         "the connection to " + name + " is lost: " + (connection.why == nullptr ? "it broke off" : connection.why);
-    error.remedy = "let both go on without each other, or end the job";
+    error.remedy = connection.broke ? "the next operation connects again; what was under way has to be repeated"
+                                    : "let both go on without each other, or end the job";
   } else {
     error.remedy = "stop communicating with the ranks of peer_failed events";
   }

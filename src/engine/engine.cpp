@@ -28,6 +28,9 @@ Engine::Engine(std::uint32_t rank, std::uint32_t size, const Limits& limits, bas
   removed_.state = connection::step(removed_.state, connection::Input::ended).next;
   removed_.dead = true;
   removed_.fate = ErrorCode::cancelled;
+  broken_.state = removed_.state;
+  broken_.dead = true;
+  broken_.fate = ErrorCode::connection_lost;
 }
 
 Engine::~Engine() = default;

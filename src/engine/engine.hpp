@@ -294,6 +294,9 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   bool slot_claim_ended(Connection& connection, const ir::Event& event);
 
   // Ends of peers: endings.cpp.
+  void connection_broke(std::uint32_t rank);
+  void renew(std::uint32_t rank);
+  void drop_retired();
   void lost(Connection& connection, const char* why) override;
   void fail(Connection& connection, End how);
   // Tells the peer that the connection is lost as soon as its ring has room.
@@ -336,11 +339,13 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   std::vector<Contact> contacts_;
   std::vector<Connection*> connections_; // by rank; null: never talked to
   base::BackedList<Connection> owned_connections_;
+  std::vector<Connection*> retired_;                  // others have taken their places
   base::BackedMap<std::uint32_t, Error> unreachable_; // why, by rank
   base::BackedVector<Connection*> readable_;          // connections with an exclusive ring to read
   base::BackedVector<Connection*> to_pump_;
   base::BackedVector<Connection*> absent_;
-  Connection removed_;                          // stands for all peers that were removed
+  Connection removed_; // stands for all peers that were removed
+  Connection broken_;  // what operations on a connection that broke refer to when another has taken its place
   base::BackedVector<Connection*> parting_;     // removed, but their peers may still write here
   base::BackedVector<std::uint32_t> postponed_; // ranks of processes that are still among those
   std::size_t peers_ = 0;                       // not removed: room is kept for their ends

@@ -142,7 +142,7 @@ inline bool Engine::wrong(const Match& match) const {
 inline bool Engine::source_failed(const Match& match) const {
   if (match.source == kAnySource) return false;
   const Connection* connection = connections_[static_cast<std::uint32_t>(match.source)];
-  return connection != nullptr && connection->failed();
+  return connection != nullptr && connection->failed() && !connection->broke; // the peer may connect again
 }
 
 inline bool Engine::nothing_else_to_do() const {

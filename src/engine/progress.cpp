@@ -61,6 +61,8 @@ std::size_t Engine::fetch_waiting() {
 }
 
 std::size_t Engine::handle_all(bool everything) {
+  if (!retired_.empty()) [[unlikely]]
+    drop_retired();
   std::size_t done = 0;
   for (auto& port : ports_) {
     if (rests(*port)) continue;

@@ -11,6 +11,9 @@ enum class EventKind : std::uint8_t {
   remote_read,    // a peer has asked to read here, likewise
   peer_failed,    // the peer can no longer be reached; every command on it has ended or will end with peer_lost
   peer_left,      // the same, but the peer left in good order: everything it had sent is here
+  // The way to the peer broke, and the peer lives: it is told the same. Every command under way to it ends with connection_lost
+  // after this event, and so do later ones until it is attached again. Nothing that either had submitted before arrives later.
+  connection_lost,
 };
 
 enum class Status : std::uint8_t {
@@ -20,6 +23,7 @@ enum class Status : std::uint8_t {
   peer_left, // the peer has left the job in good order: where the network can tell
   exhausted, // this process lacks memory or descriptors for it, which vendor_code tells as errno does; nothing was done
   failed,    // anything else; vendor_code says what
+  connection_lost, // the way to the peer broke; whether it was carried out is not known
 };
 
 // In an event that a process has gone whom this one may not know by number: `value` is its unique id (TranslatorSetup::uid), and

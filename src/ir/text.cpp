@@ -16,10 +16,10 @@ using Name = std::pair<std::string_view, std::uint8_t>;
 
 // Order as in the enumerations.
 constexpr std::array<std::string_view, 4> kOperations = {"put", "get", "compare_and_swap", "fetch_and_add"};
-constexpr std::array<std::string_view, 5> kEventKinds = {"completed", "remote_written", "remote_read", "peer_failed",
-                                                         "peer_left"};
-constexpr std::array<std::string_view, 6> kStatuses = {"ok",        "refused",   "peer_lost",
-                                                       "peer_left", "exhausted", "failed"};
+constexpr std::array<std::string_view, 6> kEventKinds = {"completed",   "remote_written", "remote_read",
+                                                         "peer_failed", "peer_left",      "connection_lost"};
+constexpr std::array<std::string_view, 7> kStatuses = {"ok",        "refused", "peer_lost",      "peer_left",
+                                                       "exhausted", "failed",  "connection_lost"};
 constexpr std::array<Name, 4> kFlags = {
     Name{"signalled", static_cast<std::uint8_t>(Flags::signalled)},
     Name{"lead_last", static_cast<std::uint8_t>(Flags::lead_last)},

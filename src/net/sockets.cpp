@@ -91,7 +91,11 @@ int connect_error(int socket) {
   if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &length) != 0) return errno;
   if (reason != 0) return reason;
   SocketAddress peer;
-  return ::getpeername(socket, peer.get(), &peer.length) == 0 ? 0 : EINPROGRESS;
+  if (::getpeername(socket, peer.get(), &peer.length) == 0) return 0;
+  tcp_info info{};
+  length = sizeof info;
+  const bool closed = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
+  return closed ? ECONNRESET : EINPROGRESS;
 }
 
 Result<base::Descriptor> begin_connect(const Endpoint& place) {

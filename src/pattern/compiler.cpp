@@ -1,5 +1,7 @@
 #include "pattern/compiler.hpp"
 
+#include "engine/fate.hpp"
+
 #include "pattern/axis_order.hpp"
 #include "pattern/common_options.hpp"
 #include "pattern/outs.hpp"
@@ -42,7 +44,7 @@ Compiler::Compiler(engine::Engine& engine, Plan& plan, std::uint32_t serial, con
       mail_(engine, serial, error_) {}
 
 void Compiler::begin() {
-  if (engine_.failures() != 0)
+  if (engine::gravity(engine_.gravest_fate()) > engine::gravity(ErrorCode::peer_left))
     error_.note([&] {
       return Error{.code = engine_.gravest_fate(),
                    .fact = "a process of the job has died or lost its connection to this one",

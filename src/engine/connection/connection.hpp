@@ -45,7 +45,14 @@ class ControlQueue {
 };
 
 // How a peer goes out of sight.
-enum class End : std::uint8_t { none, connection_lost, died, left, removed };
+enum class End : std::uint8_t {
+  none,
+  connection_lost, // for good: what it could reach here stays unused
+  broke,           // the network's way to it: nothing of it comes any more, and the next operation connects again
+  died,
+  left,
+  removed,
+};
 
 // The claim on a slot of a shared ring that a write needs first.
 enum class ClaimState : std::uint8_t { none, asked, held };
@@ -74,6 +81,7 @@ struct Connection {
   bool absent = false;       // its process is not there; news of what has become of it will come
   bool parting = false;      // its peer was removed, and may still write here
   bool dead = false;         // its process is gone, not only its word: what it could reach is taken back
+  bool broke = false;        // failed, and another takes its place when it is needed
   ErrorCode fate{};          // once failed: how, as what is under way with it ends with. See engine/fate.hpp
   const char* why = nullptr; // in words, of a lost connection
 

@@ -76,6 +76,7 @@ inline ErrorCode code_of(const ir::Event& event, const KnownArea* area) {
     case ir::Status::exhausted:
       return event.vendor_code == EMFILE || event.vendor_code == ENFILE ? ErrorCode::out_of_descriptors
                                                                         : ErrorCode::out_of_memory;
+    case ir::Status::connection_lost: return ErrorCode::connection_lost;
     case ir::Status::failed: return ErrorCode::system_failed;
   }
   return ErrorCode::system_failed;

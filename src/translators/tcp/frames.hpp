@@ -5,6 +5,7 @@
 #include "auth/introduction.hpp"
 #include "ir/command.hpp"
 
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
@@ -17,6 +18,9 @@ struct Hello {
   std::uint64_t id = 0;      // the process that connects
   std::uint64_t wanted = 0;  // the one that it wants
   std::uint64_t attempt = 0; // grows with every connection that the process begins
+  // Where the process that connects listens: a connection that breaks can be made again from either side.
+  std::array<std::uint8_t, 16> host{};
+  std::uint64_t port = 0;
 };
 
 enum class Verdict : std::uint64_t {

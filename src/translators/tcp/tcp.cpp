@@ -164,7 +164,9 @@ Result<ir::RemotePlace> Tcp::attach(ir::Peer peer, const ir::Address& address) {
 }
 
 void Tcp::detach(ir::Peer peer) {
-  gone_.erase(number_of(peer));
+  // That the way to it broke stays true of whatever still comes for it until it is attached again.
+  if (const auto gone = gone_.find(number_of(peer)); gone != gone_.end() && gone->second != ir::Status::connection_lost)
+    gone_.erase(gone);
   const auto found = attached_.find(number_of(peer));
   if (found == attached_.end()) return;
   Wire* wire = found->second;
@@ -206,12 +208,14 @@ std::size_t Tcp::submit(std::span<const ir::Command> commands) {
 }
 
 bool Tcp::takes(const Wire& wire, const ir::Command& command) const {
+  if (wire.broke) return false; // it is about to be told what has become of it
   const bool answered = ir::has(command.flags, ir::Flags::signalled) || command.operation != ir::Operation::put;
   return wire.out.waiting() < kMostWaiting && (!answered || wire.asked_count < tcp::kMostAsked);
 }
 
 std::size_t Tcp::poll(std::span<ir::Event> events) {
   ++polls_;
+  if (!held_.empty() && events_.empty()) release_held();
   for (std::size_t i = 0; i < to_flush_.size();) {
     Wire& wire = *to_flush_[i];
     flush(wire);

@@ -97,7 +97,13 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   tcp::Verdict judge(const tcp::Hello& hello);
   void watch(tcp::Wire& wire, std::uint32_t events);
   void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
+  // The connection is over: of an open one that nobody has closed in good order it is found out whether the peer lives.
   void end_wire(tcp::Wire& wire);
+  void let_go_of_socket(tcp::Wire& wire);
+  void find_out(tcp::Wire& wire);
+  // Tells what has become of the peer.
+  void settle(tcp::Wire& wire, ir::EventKind kind);
+  void release_held();
   void look_at_clock();
   void epoll_pass();
   void handle(tcp::Wire& wire);
@@ -136,6 +142,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   tcp::Wire* reading_ = nullptr; // whose frames are being taken
   std::vector<std::byte> buffer_;
   Clock::time_point next_look_{};
+  std::vector<tcp::Wire*> held_; // see Wire::held
   std::uint64_t polls_ = 0;
   std::uint64_t attempts_ = 0;
 };

@@ -57,6 +57,9 @@ struct Wire {
   std::uint64_t attempt = 0;                      // the last one begun here
   std::uint64_t void_attempts = 0;                // of the peer's: up to this one
   bool has_left = false;                          // it has said goodbye
+  bool broke = false;                             // it was open, and is made again to see whether the peer lives
+  int tries = 0;                                  // of that
+  bool held = false;                              // its frames wait until the loss of the one before has been told
   bool listed = false;                            // among those that have something to send
   std::chrono::steady_clock::time_point deadline; // while the connection is made
 

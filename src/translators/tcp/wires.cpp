@@ -22,11 +22,17 @@ namespace {
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::uint64_t kPollsPerClock = 256;
 constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr int kTriesAfterBreak = 64;
 // Tells a newcomer from a wire in what the system brings back.
 constexpr std::uintptr_t kNewcomer = 1;
 
 bool is_being_made(WireState state) {
   return state == WireState::connecting || state == WireState::proving || state == WireState::greeting;
+}
+
+// A connection that could not be made, and may be the next time.
+bool is_passing(int error) {
+  return error == ECONNRESET || error == ECONNABORTED || error == EPIPE || error == ENOTCONN;
 }
 
 // Reads on towards `whole`. True when it is there; ended: the connection is over.
@@ -60,7 +66,7 @@ Result<void> Tcp::connect(Wire& wire) {
   if (!socket) return std::unexpected(std::move(socket.error()));
   wire.socket = std::move(*socket);
   wire.state = WireState::connecting;
-  wire.deadline = Clock::now() + kPatience;
+  wire.deadline = Clock::now() + (wire.broke ? Clock::duration(listening_.silence) : Clock::duration(kPatience));
   watch(wire, EPOLLIN | EPOLLOUT);
   if (net::connect_error(wire.socket.number()) == 0) prove(wire);
   return {};
@@ -79,19 +85,21 @@ void Tcp::prove(Wire& wire) {
     case auth::Introduction::State::failed: break;
   }
   wire.has_left = wire.introduction->declined();
-  if (wire.has_left) return end_wire(wire);
+  if (wire.has_left || wire.introduction->broke_off()) return end_wire(wire);
   turned_away(wire, wire.introduction->reason());
 }
 
 void Tcp::turned_away(Wire& wire, const std::string& why) {
   log_.warning("no connection to " + wire.place.endpoint.text() + ": " + why);
-  end_wire(wire);
+  let_go_of_socket(wire);
+  settle(wire, ir::EventKind::peer_failed);
 }
 
 void Tcp::say_hello(Wire& wire) {
   wire.introduction.reset();
   wire.attempt = ++attempts_;
-  tcp::Hello hello{.id = self_.id, .wanted = wire.id, .attempt = wire.attempt};
+  tcp::Hello hello{.id = self_.id, .wanted = wire.id, .attempt = wire.attempt, .port = self_.endpoint.port};
+  std::memcpy(hello.host.data(), &self_.endpoint.host, hello.host.size());
   iovec whole{.iov_base = &hello, .iov_len = sizeof hello};
   net::send_some(wire.socket.number(), {&whole, 1}); // the first bytes of a connection: there is room
   wire.state = WireState::greeting;
@@ -125,6 +133,11 @@ void Tcp::read_answer(Wire& wire) {
 
 void Tcp::opened(Wire& wire) {
   wire.state = WireState::open;
+  if (wire.broke) {
+    settle(wire, ir::EventKind::connection_lost);
+    wire.held = true;
+    held_.push_back(&wire);
+  }
   wire.watched_for_room = false;
   net::keep_asking(wire.socket.number(), listening_.silence);
   watch(wire, EPOLLIN);
@@ -164,11 +177,13 @@ bool Tcp::hear(Newcomer& newcomer) {
   net::send_some(newcomer.socket.number(), {&whole, 1});
   if (welcome.verdict != Verdict::welcome) return true;
   Wire& wire = wire_of(hello.id);
-  if (wire.state == WireState::open) end_wire(wire); // it has another now
-  wire.introduction.reset();
+  let_go_of_socket(wire); // of an open one the other end is gone, and the peer lives
+  if (wire.place.endpoint.port == 0) {
+    wire.place.endpoint.port = static_cast<std::uint16_t>(hello.port);
+    std::memcpy(&wire.place.endpoint.host, hello.host.data(), hello.host.size());
+  }
   wire.socket = std::move(newcomer.socket);
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, wire.socket.number(), nullptr);
-  wire.in = {};
   opened(wire);
   return true;
 }
@@ -183,29 +198,75 @@ void Tcp::tell_end(Wire& wire, std::uint64_t stay, bool left) {
                 .value = wire.id});
 }
 
-void Tcp::end_wire(Wire& wire) {
-  const bool left = wire.has_left;
-  const ir::Status status = left ? ir::Status::peer_left : ir::Status::peer_lost;
+void Tcp::let_go_of_socket(Wire& wire) {
+  if (wire.state == WireState::open) { // what was under way is lost
+    wire.out.clear();
+    wire.gets.clear();
+    wire.in = {};
+    wire.broke = true;
+  }
   wire.socket.reset();
   wire.introduction.reset();
   wire.state = WireState::idle;
-  wire.out.clear();
-  wire.gets.clear();
-  end_asked(wire, status);
-  wire.asked.clear();
-  wire.asked_count = 0;
-  wire.in = {};
-  wire.has_left = false;
-  for (const std::uint64_t stay : std::exchange(wire.stays, {})) tell_end(wire, stay, left);
   if (hot_ == &wire) hot_ = nullptr;
-  if (!wire.number && is_open_world()) return;
-  const ir::Peer peer = wire.number ? *wire.number : ir::Peer{static_cast<std::uint32_t>(wire.id - 1)};
-  if (wire.number) {
-    attached_.erase(static_cast<std::uint32_t>(peer));
-    gone_[static_cast<std::uint32_t>(peer)] = status;
-    wire.number.reset();
+}
+
+void Tcp::end_wire(Wire& wire) {
+  let_go_of_socket(wire);
+  if (wire.has_left)
+    settle(wire, ir::EventKind::peer_left);
+  else
+    find_out(wire);
+}
+
+// Whoever has died listens no more. A process that is about to may still let somebody in, and a connection may break while it is
+// made: so one that is closed is not enough.
+void Tcp::find_out(Wire& wire) {
+  while (wire.tries < kTriesAfterBreak) {
+    ++wire.tries;
+    const auto begun = connect(wire);
+    if (begun) return; // what becomes of it is found out there
+    if (!is_passing(begun.error().system_code)) break;
   }
-  events_.push({.kind = left ? ir::EventKind::peer_left : ir::EventKind::peer_failed, .status = status, .peer = peer});
+  settle(wire, ir::EventKind::peer_failed);
+}
+
+void Tcp::settle(Wire& wire, ir::EventKind kind) {
+  const ir::Status status = kind == ir::EventKind::peer_left     ? ir::Status::peer_left
+                            : kind == ir::EventKind::peer_failed ? ir::Status::peer_lost
+                                                                 : ir::Status::connection_lost;
+  const auto commands_end = [&] {
+    wire.out.clear();
+    end_asked(wire, status);
+    wire.asked.clear();
+    wire.asked_count = 0;
+  };
+  const bool lost = kind == ir::EventKind::connection_lost;
+  if (!lost) commands_end(); // otherwise after the event, as its declaration says
+  wire.has_left = false;
+  wire.broke = false;
+  wire.tries = 0;
+  // A peer that lives and has a number here attaches anew when it wants to; of others, what they had attached is over.
+  const auto stays = std::exchange(wire.stays, {});
+  if (!lost || !wire.number)
+    for (const std::uint64_t stay : stays) tell_end(wire, stay, kind != ir::EventKind::peer_failed);
+  if (wire.number || !is_open_world()) {
+    const ir::Peer peer = wire.number ? *wire.number : ir::Peer{static_cast<std::uint32_t>(wire.id - 1)};
+    if (wire.number) {
+      attached_.erase(static_cast<std::uint32_t>(peer));
+      gone_[static_cast<std::uint32_t>(peer)] = status;
+      wire.number.reset();
+    }
+    events_.push({.kind = kind, .status = status, .peer = peer});
+  }
+  if (lost) commands_end();
+}
+
+void Tcp::release_held() {
+  for (Wire* wire : std::exchange(held_, {})) {
+    wire->held = false;
+    if (wire->state == WireState::open) handle(*wire);
+  }
 }
 
 void Tcp::look_at_clock() {
@@ -214,10 +275,13 @@ void Tcp::look_at_clock() {
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
   newcomers_.remove_if([&](const Newcomer& newcomer) { return newcomer.deadline < now; });
-  for (auto& [id, wire] : wires_)
-    if (wire->state == WireState::open ? net::is_silent(wire->socket.number(), listening_.silence)
-                                       : wire->state != WireState::idle && wire->deadline < now)
-      end_wire(*wire);
+  for (auto& [id, wire] : wires_) {
+    if (wire->state == WireState::open ? !net::is_silent(wire->socket.number(), listening_.silence)
+                                       : wire->state == WireState::idle || now < wire->deadline)
+      continue;
+    let_go_of_socket(*wire);
+    settle(*wire, ir::EventKind::peer_failed);
+  }
   std::erase_if(wires_, [](const auto& each) {
     const Wire& wire = *each.second;
     return wire.state == WireState::idle && !wire.number && wire.stays.empty() && !wire.listed;
@@ -248,12 +312,17 @@ void Tcp::handle(Wire& wire) {
     case WireState::connecting:
       if (const int error = net::connect_error(wire.socket.number()); error == 0)
         prove(wire);
-      else if (error != EINPROGRESS)
+      else if (is_passing(error))
         end_wire(wire);
+      else if (error != EINPROGRESS) {
+        let_go_of_socket(wire);
+        settle(wire, ir::EventKind::peer_failed);
+      }
       break;
     case WireState::proving: prove(wire); break;
     case WireState::greeting: read_answer(wire); break;
     case WireState::open:
+      if (wire.held) break;
       hot_ = &wire;
       read(wire);
       break;
