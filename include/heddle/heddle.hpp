@@ -96,10 +96,12 @@ struct Event {
     exchanged,           // an alltoall or alltoallv with Notify::event has ended
     pattern_ended,       // a compile or start of a pattern with Notify::event has ended
     // completion.peer is gone, and what only it could have completed ends with the code of the same name. Each comes at
-    // most once for a peer.
+    // most once for a peer, but for connection_lost.
     peer_failed,     // its process has died: comes at every process, also after connection_lost
     peer_left,       // it has left the job in good order: comes where something waits for it, elsewhere maybe never
-    connection_lost, // it may be alive, but this process can no longer talk to it
+    // It may be alive, but the connection to it broke, and what was under way is lost. Where the network can be connected anew (TCP),
+    // the next operation does that, and this may come again.
+    connection_lost,
     pushed,          // a peer's push with a signal has landed here (onesided.hpp)
   };
   Kind kind{};

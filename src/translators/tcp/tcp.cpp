@@ -100,6 +100,8 @@ Tcp::~Tcp() {
   }
   door_->decline_all();
   for (auto& [id, wire] : wires_) {
+    // Who has heard this process's hello takes it for connected, also where its answer has not come yet.
+    if (wire->state == WireState::greeting) wire->state = WireState::open;
     if (wire->state != WireState::open) continue;
     send_notice(*wire, tcp::FrameKind::goodbye, 0);
     wire->out.flush(wire->socket.number());
