@@ -13,6 +13,7 @@ set_tests_properties(check.headers_compile_alone PROPERTIES TIMEOUT 600 RUN_SERI
 
 add_test(NAME check.of_checks COMMAND ${PROJECT_SOURCE_DIR}/tests/checks/run ${PROJECT_BINARY_DIR}/of_checks)
 add_test(NAME bench.pairs COMMAND ${PROJECT_SOURCE_DIR}/bench/test_pairs.py)
+add_test(NAME bench.tcp COMMAND ${PROJECT_SOURCE_DIR}/bench/tcp/test_verdicts.py)
 add_test(NAME check.tally COMMAND ${PROJECT_SOURCE_DIR}/tests/tally/run ${PROJECT_BINARY_DIR}/tally)
 if(NOT HEDDLE_SHARED OR NOT TARGET heddle_program)
   message(STATUS "heddle: tests of what is installed off: they need the shared library and the program")

@@ -111,6 +111,8 @@ class Ucx:
     variant: str
     environment: dict
     column: str = "ucx"
+    messages: int = 2_800_000  # of a rate
+    round_trips: int = 220_000
 
     TESTS = {"latency": "tag_lat", "rate": "tag_bw", "bandwidth": "tag_bw", "push": "ucp_put_lat",
              "push-rate": "ucp_put_bw", "push-bandwidth": "ucp_put_bw", "pull": "ucp_get", "fetch-add": "ucp_fadd"}
@@ -123,9 +125,8 @@ class Ucx:
     def measure(self, what, size):
         port = process.free_port()
         test = self.TESTS[what]
-        counts = {"rate": 2_800_000, "push-rate": 2_800_000}
         by_bytes = "bandwidth" in what
-        count = max(64, (1 << 30) // size) if by_bytes else counts.get(what, 220_000)
+        count = max(64, (1 << 30) // size) if by_bytes else self.messages if "rate" in what else self.round_trips
         server = ["taskset", "-c", "1", "ucx_perftest", "-p", port]
         client = ["taskset", "-c", "0", "ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", size,
                   "-n", count, "-w", max(16, count // 10), "-f", "-v"]
@@ -148,6 +149,7 @@ class Ucx:
 class Libfabric:
     variant: str = "shm"
     column: str = "libfabric"
+    provider: str = "shm"
 
     def check(self, what):
         require("fi_pingpong")
@@ -156,7 +158,7 @@ class Libfabric:
 
     def measure(self, what, size):
         port = process.free_port()
-        common = ["fi_pingpong", "-p", "shm", "-e", "rdm", "-m", "tagged", "-S", size, "-I", 200_000]
+        common = ["fi_pingpong", "-p", self.provider, "-e", "rdm", "-m", "tagged", "-S", size, "-I", 200_000]
         output = process.output_of_client(["taskset", "-c", "1", *common, "-B", port],
                                           ["taskset", "-c", "0", *common, "-P", port, "127.0.0.1"], port)
         return self.parse(output, size)

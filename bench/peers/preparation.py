@@ -32,10 +32,10 @@ def say(line):
     print(f"bench/peers: {line}", file=sys.stderr)
 
 
-def install_missing():
+def install_missing(packages=None):
     """Installs by apt what is missing; says in one line what could not be, and leaves it to the rows to be empty."""
-    missing = sorted({package for program, packages in PACKAGES.items() if shutil.which(program) is None
-                      for package in packages})
+    missing = sorted({package for program, bring_it in (packages or PACKAGES).items() if shutil.which(program) is None
+                      for package in bring_it})
     if not missing:
         return
     say(f"installing {' '.join(missing)}")
@@ -52,11 +52,11 @@ def install_missing():
         say(f"cannot install {' '.join(missing)}: {failure}; install them by hand for a full table")
 
 
-def compile_programs(folder):
+def compile_programs(folder, compilations=None):
     """Compiles into folder; returns name -> program for those that compiled, and says in one line which did not."""
     folder.mkdir(parents=True, exist_ok=True)
     programs = {}
-    for name, command in COMPILATIONS.items():
+    for name, command in (compilations or COMPILATIONS).items():
         target = folder / name.replace(" ", "_")
         source = Path(command[-1])
         newest = max(path.stat().st_mtime for path in [source, *HERE.glob("*.h")])

@@ -22,6 +22,14 @@ json results_of(const std::vector<std::string>& arguments) {
   return object.at("results");
 }
 
+TEST(Perf, SaysWhichOfSeveralTranslatorsHasServedIt) {
+  for (const auto& [given, served_by] : {std::pair("tcp,shm", "tcp"), std::pair("shm,tcp", "shm")}) {
+    const Outcome outcome = heddle({"perf", "latency", "--via", given, "--bytes", "8", "--repetitions", "1", "--json"});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out, nullptr, false).at("via"), served_by);
+  }
+}
+
 TEST(Perf, GivesLatencyWithItsTail) {
   const json results = results_of({"perf", "latency", "--bytes", "8,1KiB", "--repetitions", "1", "--json"});
   ASSERT_EQ(results.size(), 2U);
