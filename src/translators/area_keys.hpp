@@ -4,6 +4,10 @@
 
 #include "base/mix.hpp"
 
+#include <sys/random.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 
@@ -20,8 +24,8 @@ class AreaKeys {
 
   std::uint64_t draw() {
     if (secret_) {
-      std::random_device random;
-      return (static_cast<std::uint64_t>(random()) << 32U) | random();
+      if (left_ == 0) refill();
+      return drawn_[--left_];
     }
     const std::uint64_t drawn = base::mix(state_);
     state_ += base::kMixStep;
@@ -29,6 +33,17 @@ class AreaKeys {
   }
 
  private:
+  // Many at a time: asking takes longer than sending a small message does, and every large one is exposed under a key of its own.
+  void refill() {
+    if (::getrandom(drawn_.data(), sizeof drawn_, 0) != sizeof drawn_) {
+      std::random_device random;
+      for (std::uint64_t& key : drawn_) key = (static_cast<std::uint64_t>(random()) << 32U) | random();
+    }
+    left_ = drawn_.size();
+  }
+
+  std::array<std::uint64_t, 32> drawn_{}; // at most 256 bytes: the system gives so many without being interrupted
+  std::size_t left_ = 0;
   std::uint64_t state_;
   bool secret_ = false;
 };
