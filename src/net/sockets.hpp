@@ -38,6 +38,10 @@ std::size_t send_some(int socket, std::span<iovec> pieces);
 // Bytes read; 0: nothing now; -1: it has ended, and errno says how: 0 where the other side has closed it.
 std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces);
 
+// Inside one machine nothing is lost, and a system that spreads what it sends over time to avoid that only takes longer. Where both ends
+// have the same address, it need not.
+void hurry_if_local(int socket);
+
 // Lets the system ask the other machine now and then whether it is still there. One whose process is stopped, or does not read,
 // is.
 void keep_asking(int socket, std::chrono::seconds limit);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <array>
@@ -95,6 +96,21 @@ TEST(Sockets, ListenInsideTheRangeUntilItIsFull) {
     ASSERT_LE(taken.size(), 4U);
   }
   EXPECT_GE(taken.size(), 1U);
+}
+
+TEST(SocketsOfOneMachine, DoNotSpreadOverTimeWhatTheySend) {
+  Endpoint place = place_at("::ffff:127.0.0.1");
+  const auto listener = listen_at(place);
+  ASSERT_TRUE(listener) << listener.error().message();
+  const auto here = begin_connect(place);
+  ASSERT_TRUE(here) << here.error().message();
+  while (connect_error(here->number()) == EINPROGRESS) {
+  }
+  hurry_if_local(here->number());
+  std::array<char, 16> name{};
+  socklen_t length = name.size();
+  ASSERT_EQ(::getsockopt(here->number(), IPPROTO_TCP, TCP_CONGESTION, name.data(), &length), 0);
+  EXPECT_STREQ(name.data(), "reno");
 }
 
 } // namespace

@@ -139,6 +139,7 @@ void Tcp::opened(Wire& wire) {
     held_.push_back(&wire);
   }
   wire.watched_for_room = false;
+  net::hurry_if_local(wire.socket.number());
   net::keep_asking(wire.socket.number(), listening_.silence);
   watch(wire, EPOLLIN);
   flush(wire);
