@@ -228,14 +228,20 @@ void Tcp::serve_gets(Wire& wire) {
     const tcp::OpenGet asked = wire.gets.front();
     wire.gets.pop_front();
     const std::byte* from = memory_.reach(asked.place, asked.bytes);
-    Frame reply{.kind = FrameKind::answer,
-                .flags = static_cast<std::uint8_t>(from == nullptr ? ir::Status::refused : ir::Status::ok),
-                .number = asked.number,
-                .bytes = from == nullptr ? 0 : asked.bytes};
-    std::array pieces{piece(&reply, sizeof reply), piece(from, reply.bytes)};
-    wire.out.send(wire.socket_for_frames(), pieces);
+    const Frame reply{.kind = FrameKind::answer,
+                      .flags = static_cast<std::uint8_t>(from == nullptr ? ir::Status::refused : ir::Status::ok),
+                      .number = asked.number,
+                      .bytes = from == nullptr ? 0 : asked.bytes};
+    wire.out.lend(wire.socket_for_frames(), std::as_bytes(std::span(&reply, 1)), {from, reply.bytes});
+    wire.lent = asked.place.key;
     list(wire);
   }
+}
+
+// Memory is about to go: what has been promised of it is kept.
+void Tcp::take_back_lent(ir::MemoryKey key) {
+  for (Wire* wire : to_flush_)
+    if (wire->lent == key) wire->out.copy_borrowed();
 }
 
 void Tcp::take_answer(const Frame& frame, std::span<const std::byte> tail) {

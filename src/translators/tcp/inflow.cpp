@@ -11,6 +11,8 @@ namespace {
 
 // From here on it is worth a second place to read into: less is copied quicker than that is said.
 constexpr std::uint64_t kMuchPayload = 8 << 10;
+// After a frame with much payload no more than this is read beyond it: the rest of the next one then goes straight to its target, too.
+constexpr std::size_t kStartOfMuch = 4 << 10;
 
 bool has_payload(FrameKind kind) {
   return kind == FrameKind::put || kind == FrameKind::answer;
@@ -25,6 +27,7 @@ bool is_sound(const Frame& frame) {
 } // namespace
 
 Inflow::State Inflow::read(int socket, std::span<std::byte> buffer, FrameTaker& taker) {
+  if (much_) buffer = buffer.first(std::min(buffer.size(), kStartOfMuch));
   std::byte* direct = nullptr;
   std::uint64_t wanted = 0;
   if (in_payload_ && done_ + kMuchPayload <= body_bytes()) {
@@ -46,6 +49,7 @@ Inflow::State Inflow::read(int socket, std::span<std::byte> buffer, FrameTaker& 
 void Inflow::end(FrameTaker& taker) {
   in_payload_ = false;
   started_ = 0;
+  much_ = has_payload(frame_.kind) && frame_.bytes >= kMuchPayload;
   taker.end(frame_, head(), std::span(tail_).first(has_payload(frame_.kind) ? frame_.bytes - body_bytes() : 0));
 }
 

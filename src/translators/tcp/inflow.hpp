@@ -52,6 +52,7 @@ class Inflow {
   Frame frame_;
   std::uint64_t done_ = 0; // bytes of its payload
   std::array<std::byte, kTailBytes> tail_{};
+  bool much_ = false; // the last frame had much payload: the next is likely to, too
 };
 
 } // namespace heddle::translators::tcp

@@ -1,4 +1,4 @@
-// What is on its way out of one connection. The socket takes what it can; the rest is copied here and follows.
+// What is on its way out of one connection. The socket takes what it can; the rest is copied here, or borrowed, and follows.
 #pragma once
 
 #include <sys/uio.h>
@@ -13,16 +13,28 @@ class Outflow {
  public:
   // Takes all pieces, after all that waits, or throws bad_alloc and takes none. `socket` -1: there is no connection yet.
   void send(int socket, std::span<iovec> pieces);
+  // The same for something large, where nothing waits: what the socket does not take now stays where it is, and must stay as it is until
+  // it has left, or until `copy_borrowed`.
+  void lend(int socket, std::span<const std::byte> start, std::span<const std::byte> large);
+  [[nodiscard]] bool borrows() const { return !borrowed_.empty(); }
+  // Needs no memory any more.
+  void copy_borrowed();
   void flush(int socket);
-  [[nodiscard]] std::size_t waiting() const { return bytes_.size() - first_; }
+  [[nodiscard]] std::size_t waiting() const { return bytes_.size() - first_ + borrowed_.size(); }
   void clear() {
     bytes_.clear();
     first_ = 0;
+    borrowed_ = {};
   }
 
  private:
+  void make_room(std::size_t more);
+  // Of those pieces, what comes after the first `sent` bytes.
+  void keep(std::span<const iovec> pieces, std::size_t sent);
+
   std::vector<std::byte> bytes_;
-  std::size_t first_ = 0; // of those that have not left
+  std::size_t first_ = 0;               // of those that have not left
+  std::span<const std::byte> borrowed_; // after them
 };
 
 } // namespace heddle::translators::tcp

@@ -49,9 +49,15 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   [[nodiscard]] ir::Address address() const override { return self_.pack(); }
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return memory_.allocate(next_key(), bytes); }
-  void deallocate(const ir::ExposedMemory& memory) override { memory_.deallocate(memory); }
+  void deallocate(const ir::ExposedMemory& memory) override {
+    take_back_lent(memory.place.key);
+    memory_.deallocate(memory);
+  }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return memory_.expose(next_key(), memory); }
-  void withdraw(const ir::RemotePlace& place) override { memory_.withdraw(place.key); }
+  void withdraw(const ir::RemotePlace& place) override {
+    take_back_lent(place.key);
+    memory_.withdraw(place.key);
+  }
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
@@ -110,6 +116,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
 
   // Commands as frames: carrying_out.cpp
   void send(tcp::Wire& wire, const ir::Command& command);
+  void take_back_lent(ir::MemoryKey key);
   void list(tcp::Wire& wire);
   void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);
   [[nodiscard]] static ir::Command command_of(const tcp::Frame& frame, std::span<const std::byte> head);

@@ -66,6 +66,7 @@ struct Wire {
   std::unique_ptr<auth::Introduction> introduction; // while proving
 
   Outflow out;
+  ir::MemoryKey lent{}; // what it borrows from, where it does
   Inflow in;
   std::vector<Asked> asked; // by number
   std::size_t asked_count = 0;

@@ -1,0 +1,107 @@
+#include "translators/tcp/outflow.hpp"
+
+#include "base/descriptor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <random>
+#include <vector>
+
+namespace heddle::translators::tcp {
+namespace {
+
+// A stream that takes little at a time.
+struct NarrowStream {
+  NarrowStream() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    in = base::Descriptor(ends[0]);
+    out = base::Descriptor(ends[1]);
+    const int bytes = 4096;
+    ::setsockopt(in.number(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  }
+  // All that has come out.
+  void drain(std::vector<std::byte>& to) const {
+    std::array<std::byte, 1000> some{};
+    for (ssize_t got = 0; (got = ::recv(out.number(), some.data(), some.size(), MSG_DONTWAIT)) > 0;)
+      to.insert(to.end(), some.begin(), some.begin() + got);
+  }
+  base::Descriptor in;
+  base::Descriptor out;
+};
+
+iovec as_piece(std::vector<std::byte>& bytes) {
+  return {.iov_base = bytes.data(), .iov_len = bytes.size()};
+}
+
+std::vector<std::byte> some_bytes(std::mt19937_64& random, std::size_t most) {
+  std::vector<std::byte> made(1 + random() % most);
+  for (std::byte& byte : made) byte = static_cast<std::byte>(random());
+  return made;
+}
+
+void append(std::vector<std::byte>& to, const std::vector<std::byte>& bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+TEST(Outflow, KeepsTheOrderOfWhatIsCopiedAndWhatIsBorrowed) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const NarrowStream stream;
+    Outflow outflow;
+    std::vector<std::byte> given;
+    std::vector<std::byte> taken;
+    std::vector<std::byte> lent;
+    for (int i = 0; i < 200; ++i) {
+      if (outflow.waiting() == 0 && random() % 2 == 0) {
+        const auto start = some_bytes(random, 50);
+        lent = some_bytes(random, 50'000);
+        append(given, start);
+        append(given, lent);
+        outflow.lend(stream.in.number(), start, lent);
+      } else if (random() % 3 == 0) {
+        auto first = some_bytes(random, 40);
+        auto second = some_bytes(random, random() % 2 == 0 ? 40 : 4000);
+        append(given, first);
+        append(given, second);
+        std::array pieces{as_piece(first), as_piece(second)};
+        outflow.send(random() % 5 == 0 ? -1 : stream.in.number(), pieces);
+      } else {
+        outflow.flush(stream.in.number());
+      }
+      stream.drain(taken);
+      ASSERT_EQ(given.size() - taken.size(), outflow.waiting());
+    }
+    while (outflow.waiting() > 0) {
+      outflow.flush(stream.in.number());
+      stream.drain(taken);
+    }
+    ASSERT_EQ(taken, given);
+  }
+}
+
+TEST(Outflow, SendsWhatItBorrowedAsItWasWhenItWasCopied) {
+  std::mt19937_64 random(1);
+  const NarrowStream stream;
+  Outflow outflow;
+  std::vector<std::byte> lent(100'000, std::byte{7});
+  outflow.lend(stream.in.number(), std::vector<std::byte>(3, std::byte{7}), lent);
+  ASSERT_TRUE(outflow.borrows());
+  outflow.copy_borrowed();
+  EXPECT_FALSE(outflow.borrows());
+  lent.assign(lent.size(), std::byte{9});
+  std::vector<std::byte> taken;
+  while (outflow.waiting() > 0) {
+    stream.drain(taken);
+    outflow.flush(stream.in.number());
+  }
+  stream.drain(taken);
+  EXPECT_EQ(taken, std::vector<std::byte>(100'003, std::byte{7}));
+}
+
+} // namespace
+} // namespace heddle::translators::tcp

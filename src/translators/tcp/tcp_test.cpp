@@ -1,0 +1,109 @@
+// What TCP does beyond the contract: what waits, what is borrowed, and whom it looks at.
+#include "translators/tcp/tcp.hpp"
+
+#include "translators/contract/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace heddle::translators {
+namespace {
+
+using contract::kPatience;
+using contract::load_word;
+using contract::pattern;
+
+// Processes of one job. Nobody polls but whom the test tells to.
+class TcpJob {
+ public:
+  explicit TcpJob(std::uint32_t size) {
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      auto made = Tcp::create({.rank = rank, .size = size});
+      EXPECT_TRUE(made) << made.error().message();
+      all_.push_back(std::move(*made));
+    }
+  }
+  Tcp& operator[](std::size_t rank) { return *all_[rank]; }
+
+  void connect(std::uint32_t from, std::uint32_t to, const ir::RemotePlace& place) {
+    ASSERT_TRUE(all_[from]->attach(ir::Peer{to}, all_[to]->address()));
+    ir::Command first = word_put(to, place, 1);
+    first.flags = ir::Flags::signalled;
+    ASSERT_EQ(all_[from]->submit({&first, 1}), 1U);
+    std::array<ir::Event, 1> event;
+    ASSERT_TRUE(happens([&] {
+      all_[to]->poll({});
+      return all_[from]->poll(event) == 1;
+    }));
+    ASSERT_EQ(event[0].status, ir::Status::ok);
+  }
+  void put(std::uint32_t from, std::uint32_t to, const ir::RemotePlace& place, std::uint64_t word) {
+    const ir::Command command = word_put(to, place, word);
+    ASSERT_EQ(all_[from]->submit({&command, 1}), 1U);
+  }
+  template <typename Done>
+  static bool happens(Done&& done) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!done())
+      if (std::chrono::steady_clock::now() >= end) return false;
+    return true;
+  }
+
+ private:
+  static ir::Command word_put(std::uint32_t to, const ir::RemotePlace& place, std::uint64_t word) {
+    ir::Command command = contract::make_command(ir::Operation::put, to, place);
+    std::memcpy(command.head.data(), &word, sizeof word);
+    command.head_bytes = sizeof word;
+    return command;
+  }
+  std::vector<std::unique_ptr<Tcp>> all_;
+};
+
+// More is asked for than the system keeps on the way, so that the memory goes in the middle of an answer.
+TEST(TcpGets, AreAnsweredAsThingsWereWhenTheAnswerBegan) {
+  constexpr std::uint64_t kEach = tcp::kLargestTransfer;
+  constexpr std::size_t kGets = 200;
+  TcpJob job(2);
+  const auto word = job[1].allocate(8);
+  ASSERT_TRUE(word);
+  job.connect(0, 1, word->place);
+  const std::vector<std::byte> wanted = pattern(kEach, 5);
+  std::vector<std::byte> asked_for = wanted;
+  const auto place = job[1].expose(asked_for);
+  ASSERT_TRUE(place);
+  std::vector<std::vector<std::byte>> got(kGets, std::vector<std::byte>(kEach));
+  for (std::size_t i = 0; i < kGets; ++i) {
+    ir::Command get = contract::make_command(ir::Operation::get, 1, *place);
+    get.flags = ir::Flags::signalled;
+    get.cookie = i;
+    get.local = got[i].data();
+    get.bytes = kEach;
+    ASSERT_EQ(job[0].submit({&get, 1}), 1U);
+  }
+  job[0].poll({}); // they leave
+  const auto settle = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  while (std::chrono::steady_clock::now() < settle) job[1].poll({});
+  ASSERT_FALSE(job[1].drained()) << "the system has taken all of it";
+  job[1].withdraw(*place);
+  asked_for.assign(kEach, std::byte{0xee});
+  std::size_t answered = 0;
+  std::size_t refused = 0;
+  EXPECT_TRUE(TcpJob::happens([&] {
+    job[1].poll({});
+    std::array<ir::Event, 16> events;
+    const std::size_t count = job[0].poll(events);
+    for (std::size_t i = 0; i < count; ++i, ++answered) {
+      if (events[i].status == ir::Status::refused)
+        ++refused;
+      else
+        EXPECT_EQ(got[events[i].cookie], wanted) << events[i].cookie;
+    }
+    return answered == kGets;
+  }));
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, kGets);
+}
+
+} // namespace
+} // namespace heddle::translators
