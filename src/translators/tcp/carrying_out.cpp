@@ -123,6 +123,8 @@ bool Tcp::begin(const Frame& frame, std::span<const std::byte> head) {
   if (must_be_answered && frame.number == 0) return false;
   switch (frame.kind) {
     case FrameKind::put: {
+      reading_->refused = false;
+      if (frame.bytes <= tcp::kTailBytes) return true; // looked at when all of it is there
       const ir::Command command = command_of(frame, head);
       const std::byte* to = memory_.reach(command.remote, put_extent(command));
       reading_->refused = to == nullptr || !put_is_sound(command, to);
@@ -194,7 +196,7 @@ void Tcp::end(const Frame& frame, std::span<const std::byte> head, std::span<con
 
 ir::Status Tcp::finish_put(ir::Command command, std::span<const std::byte> tail) {
   std::byte* to = memory_.reach(command.remote, put_extent(command));
-  if (to == nullptr) return ir::Status::refused;
+  if (to == nullptr || !put_is_sound(command, to)) return ir::Status::refused;
   if (command.bytes == tail.size()) {
     command.local = const_cast<std::byte*>(tail.data()); // a put only reads it
     execute_put(command, to);

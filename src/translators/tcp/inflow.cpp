@@ -38,6 +38,7 @@ Inflow::State Inflow::read(int socket, std::span<std::byte> buffer, FrameTaker& 
                               iovec{.iov_base = buffer.data(), .iov_len = buffer.size()}};
   const auto used = std::span(pieces).subspan(direct == nullptr ? 1 : 0);
   const std::ptrdiff_t got = net::receive_some(socket, used);
+  brought_ = got > 0;
   if (got <= 0) return got == 0 ? State::rests : State::ended;
   const auto count = static_cast<std::uint64_t>(got);
   const std::uint64_t straight = std::min(count, wanted);

@@ -34,6 +34,8 @@ class Inflow {
   // Reads once from the socket, through `buffer`. rests: there was nothing, or less than asked for; goes_on: there may be
   // more; ended: the other side has closed the connection, or what it sent is malformed.
   State read(int socket, std::span<std::byte> buffer, FrameTaker& taker);
+  // Whether the last read brought anything.
+  [[nodiscard]] bool has_brought() const { return brought_; }
   // What has been read already. False: malformed.
   bool take(std::span<const std::byte> bytes, FrameTaker& taker);
 
@@ -52,6 +54,7 @@ class Inflow {
   Frame frame_;
   std::uint64_t done_ = 0; // bytes of its payload
   std::array<std::byte, kTailBytes> tail_{};
+  bool brought_ = false;
   bool much_ = false; // the last frame had much payload: the next is likely to, too
 };
 

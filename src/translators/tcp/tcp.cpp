@@ -4,7 +4,6 @@
 #include "net/sockets.hpp"
 #include "translators/register_entry.hpp"
 
-#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -23,9 +22,6 @@ namespace {
 constexpr std::size_t kBuffer = 256 << 10;
 // What one peer may have waiting here: then commands to it are not taken.
 constexpr std::size_t kMostWaiting = 1 << 20;
-// While one connection is busy, the others are looked at once in so many polls.
-constexpr std::uint64_t kPollsPerLook = 8;
-constexpr int kReadsAtOnce = 8;
 constexpr const char* kOpenUp = "give all processes one secret (HEDDLE_SECRET), and an interface in option tcp.network";
 
 std::uint32_t number_of(ir::Peer peer) {
@@ -180,6 +176,7 @@ void Tcp::detach(ir::Peer peer) {
 }
 
 std::size_t Tcp::submit(std::span<const ir::Command> commands) {
+  idle_polls_ = 0;
   for (const ir::Command& command : commands) {
     const auto taken = static_cast<std::size_t>(&command - commands.data());
     if (!events_.make_room()) return taken;
@@ -213,63 +210,6 @@ bool Tcp::takes(const Wire& wire, const ir::Command& command) const {
   if (wire.broke) return false; // it is about to be told what has become of it
   const bool answered = ir::has(command.flags, ir::Flags::signalled) || command.operation != ir::Operation::put;
   return wire.out.waiting() < kMostWaiting && (!answered || wire.asked_count < tcp::kMostAsked);
-}
-
-std::size_t Tcp::poll(std::span<ir::Event> events) {
-  ++polls_;
-  if (!held_.empty() && events_.empty()) release_held();
-  for (std::size_t i = 0; i < to_flush_.size();) {
-    Wire& wire = *to_flush_[i];
-    flush(wire);
-    if (wire.out.waiting() > 0 || !wire.gets.empty()) {
-      ++i;
-      continue;
-    }
-    wire.listed = false;
-    to_flush_[i] = to_flush_.back();
-    to_flush_.pop_back();
-  }
-  if (hot_ != nullptr) read(*hot_);
-  if (hot_ == nullptr || polls_ % kPollsPerLook == 0) epoll_pass();
-  look_at_clock();
-  return events_.pop(events);
-}
-
-void Tcp::read(Wire& wire) {
-  reading_ = &wire;
-  auto state = tcp::Inflow::State::goes_on;
-  for (int reads = 0; reads < kReadsAtOnce && state == tcp::Inflow::State::goes_on; ++reads)
-    state = wire.in.read(wire.socket.number(), buffer_, *this);
-  reading_ = nullptr;
-  if (state == tcp::Inflow::State::ended) return end_wire(wire);
-  flush(wire);
-}
-
-void Tcp::flush(Wire& wire) {
-  if (wire.state != WireState::open) return;
-  wire.out.flush(wire.socket.number());
-  serve_gets(wire);
-  const bool full = wire.out.waiting() > 0;
-  if (full != wire.watched_for_room) {
-    wire.watched_for_room = full;
-    watch(wire, full ? EPOLLIN | EPOLLOUT : EPOLLIN);
-  }
-}
-
-bool Tcp::drained() const {
-  return std::ranges::none_of(to_flush_, [](const Wire* wire) { return wire->out.waiting() > 0; });
-}
-
-bool Tcp::announce_sleep(By) {
-  for (Wire* wire : to_flush_) flush(*wire);
-  return true;
-}
-
-void Tcp::sleep(std::chrono::nanoseconds limit) {
-  pollfd waits{.fd = poller_.number(), .events = POLLIN, .revents = 0};
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
-  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
-  ::ppoll(&waits, 1, &time, nullptr);
 }
 
 void Tcp::complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value) {

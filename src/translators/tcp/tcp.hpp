@@ -64,9 +64,9 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   std::size_t poll(std::span<ir::Event> events) override;
   [[nodiscard]] bool drained() const override;
 
-  // Sleeping. Sockets stay readable, so nothing has to be announced.
+  // Sleeping. Sockets stay readable: all that an announcement takes is that every one of them is watched.
   bool announce_sleep(By by) override;
-  void cancel_sleep() override {}
+  void cancel_sleep() override { idle_polls_ = 0; }
   void sleep(std::chrono::nanoseconds limit) override;
   [[nodiscard]] Result<int> descriptor() override { return poller_.number(); }
 
@@ -85,9 +85,20 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
 
   // tcp.cpp
   [[nodiscard]] bool takes(const tcp::Wire& wire, const ir::Command& command) const;
-  void read(tcp::Wire& wire);
-  void flush(tcp::Wire& wire);
   void complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value);
+
+  // Polling: polling.cpp
+  [[nodiscard]] bool looks_now();
+  void flush_listed();
+  void read_hot();
+  // True: it has brought something.
+  bool read(tcp::Wire& wire);
+  void flush(tcp::Wire& wire);
+  void choose_hot(tcp::Wire& wire, bool alone);
+  // The system's list of those it tells of makes every packet dearer. The one that is read without asking need not be on it, but for a
+  // sleep.
+  void unwatch(tcp::Wire& wire);
+  void watch_again();
 
   // Connections: wires.cpp
   tcp::Wire& wire_of(std::uint64_t id);
@@ -145,12 +156,17 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   std::unordered_map<std::uint32_t, ir::Status> gone_;                  // attached ones whose wire has ended
   std::list<tcp::Newcomer> newcomers_;
   std::vector<tcp::Wire*> to_flush_;
-  tcp::Wire* hot_ = nullptr;     // read from last
-  tcp::Wire* reading_ = nullptr; // whose frames are being taken
+  tcp::Wire* hot_ = nullptr; // the only one that something comes from, as it seems: read without asking
+  std::uint64_t hot_reads_ = 0;
+  std::uint32_t fruitful_reads_ = 0; // of them, since it was last watched
+  std::uint64_t no_hot_until_ = 0;   // that many polls: several bring something
+  tcp::Wire* reading_ = nullptr;     // whose frames are being taken
   std::vector<std::byte> buffer_;
   Clock::time_point next_look_{};
   std::vector<tcp::Wire*> held_; // see Wire::held
   std::uint64_t polls_ = 0;
+  std::uint64_t idle_polls_ = 0;     // since something came or went
+  std::uint64_t last_looked_ns_ = 0; // while there was nothing
   std::uint64_t attempts_ = 0;
 };
 

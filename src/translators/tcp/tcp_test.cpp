@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <poll.h>
+
 #include <chrono>
 
 namespace heddle::translators {
@@ -59,6 +61,72 @@ class TcpJob {
   }
   std::vector<std::unique_ptr<Tcp>> all_;
 };
+
+TEST(TcpPolls, OfOneBusyPeerStillBringWhatAnotherSends) {
+  TcpJob job(3);
+  const auto memory = job[0].allocate(16);
+  ASSERT_TRUE(memory);
+  job.connect(1, 0, memory->place);
+  job.connect(2, 0, memory->place.at(8));
+  const auto see = [&](std::size_t at, std::uint64_t word) {
+    return TcpJob::happens([&] {
+      job[0].poll({});
+      return load_word(memory->memory.data() + at) == word;
+    });
+  };
+  for (std::uint64_t i = 2; i < 1000; ++i) {
+    job.put(1, 0, memory->place, i);
+    ASSERT_TRUE(see(0, i));
+  }
+  for (std::uint64_t round = 2; round < 10; ++round) {
+    job.put(2, 0, memory->place.at(8), round);
+    std::uint64_t further = 0;
+    ASSERT_TRUE(TcpJob::happens([&] { // while the other goes on
+      job.put(1, 0, memory->place, 1000 * round + ++further);
+      job[0].poll({});
+      return load_word(memory->memory.data() + 8) == round;
+    }));
+  }
+}
+
+TEST(TcpSleep, EndsForAPeerThatWasReadWithoutAsking) {
+  TcpJob job(2);
+  const auto memory = job[1].allocate(8);
+  ASSERT_TRUE(memory);
+  job.connect(0, 1, memory->place);
+  for (std::uint64_t i = 2; i < 1000; ++i) {
+    job.put(0, 1, memory->place, i);
+    ASSERT_TRUE(TcpJob::happens([&] {
+      job[1].poll({});
+      return load_word(memory->memory.data()) == i;
+    }));
+  }
+  ASSERT_TRUE(job[1].announce_sleep(ir::Sleeping::By::descriptor));
+  for (int i = 0; i < 10; ++i) job[1].poll({});
+  pollfd waits{.fd = *job[1].descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&waits, 1, 0), 0) << "nothing has come";
+  job.put(0, 1, memory->place, 1);
+  EXPECT_EQ(::poll(&waits, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())), 1);
+  job[1].cancel_sleep();
+  EXPECT_TRUE(TcpJob::happens([&] {
+    job[1].poll({});
+    return load_word(memory->memory.data()) == 1;
+  }));
+}
+
+TEST(TcpPort, ThatRestsHearsOfWhoConnects) {
+  TcpJob job(2);
+  const auto memory = job[1].allocate(8);
+  ASSERT_TRUE(memory);
+  for (int i = 0; i < 5000; ++i) job[1].poll({});
+  job.connect(0, 1, memory->place);
+  for (int i = 0; i < 5000; ++i) job[1].poll({});
+  job.put(0, 1, memory->place, 2);
+  EXPECT_TRUE(TcpJob::happens([&] {
+    job[1].poll({});
+    return load_word(memory->memory.data()) == 2;
+  }));
+}
 
 // More is asked for than the system keeps on the way, so that the memory goes in the middle of an answer.
 TEST(TcpGets, AreAnsweredAsThingsWereWhenTheAnswerBegan) {

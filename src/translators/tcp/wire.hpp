@@ -51,6 +51,7 @@ struct Wire {
   Place place;          // where it listens, once it has been attached
   WireState state = WireState::idle;
   base::Descriptor socket;
+  bool unwatched = false;                         // the system does not tell of it: it is read in every poll
   bool watched_for_room = false;                  // the system is to tell when the socket takes more
   std::optional<ir::Peer> number;                 // by which it is known here, while it is attached
   std::vector<std::uint64_t> stays;               // numbers by which it has attached this process

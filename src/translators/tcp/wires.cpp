@@ -59,6 +59,7 @@ void Tcp::watch(Wire& wire, std::uint32_t events) {
   epoll_event wanted{.events = events, .data = {.ptr = &wire}};
   if (::epoll_ctl(poller_.number(), EPOLL_CTL_MOD, wire.socket.number(), &wanted) != 0 && errno == ENOENT)
     ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, wire.socket.number(), &wanted);
+  wire.unwatched = false;
 }
 
 Result<void> Tcp::connect(Wire& wire) {
@@ -209,6 +210,7 @@ void Tcp::let_go_of_socket(Wire& wire) {
   wire.socket.reset();
   wire.introduction.reset();
   wire.state = WireState::idle;
+  wire.unwatched = false;
   if (hot_ == &wire) hot_ = nullptr;
 }
 
@@ -292,7 +294,7 @@ void Tcp::look_at_clock() {
 void Tcp::epoll_pass() {
   std::array<epoll_event, 32> ready{};
   const int count = ::epoll_wait(poller_.number(), ready.data(), static_cast<int>(ready.size()), 0);
-  hot_ = nullptr;
+  if (count > 0) idle_polls_ = 0;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = ready[static_cast<std::size_t>(i)];
     const auto tag = reinterpret_cast<std::uintptr_t>(event.data.ptr);
@@ -304,6 +306,7 @@ void Tcp::epoll_pass() {
     } else {
       auto& wire = *static_cast<Wire*>(event.data.ptr);
       handle(wire);
+      if (wire.state == WireState::open && !wire.held) choose_hot(wire, count == 1);
     }
   }
 }
@@ -323,9 +326,7 @@ void Tcp::handle(Wire& wire) {
     case WireState::proving: prove(wire); break;
     case WireState::greeting: read_answer(wire); break;
     case WireState::open:
-      if (wire.held) break;
-      hot_ = &wire;
-      read(wire);
+      if (!wire.held) read(wire);
       break;
     case WireState::idle:
     case WireState::awaiting: break;

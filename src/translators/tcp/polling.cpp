@@ -1,0 +1,145 @@
+// Whom a poll looks at, and how a process sleeps.
+#include "base/clock.hpp"
+#include "translators/tcp/tcp.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+namespace heddle::translators {
+
+using tcp::Wire;
+using tcp::WireState;
+
+namespace {
+
+// While only one connection brings something, the others are looked at once in so many reads of it.
+constexpr std::uint64_t kReadsPerLook = 64;
+// After so many reads that brought something, the system need not tell of it any more.
+constexpr std::uint32_t kFruitfulReads = 64;
+// After several connections have brought something, so many polls ask for all of them.
+constexpr std::uint64_t kPollsWithSeveral = 1024;
+// After so many polls that brought nothing, the system is asked by the clock: other networks of this process want to be polled, too.
+constexpr std::uint64_t kBusyPolls = 256;
+constexpr std::uint64_t kBetweenLooksNs = 1'000;
+constexpr std::uint64_t kBetweenLooksAloneNs = 50'000; // where nobody is connected
+constexpr int kReadsAtOnce = 8;
+
+} // namespace
+
+std::size_t Tcp::poll(std::span<ir::Event> events) {
+  ++polls_;
+  if (!held_.empty() && events_.empty()) release_held();
+  if (!to_flush_.empty()) flush_listed();
+  const bool has_enough = !events_.empty() && !events.empty(); // the system is asked when they are taken
+  if (!has_enough && looks_now()) {
+    if (hot_ != nullptr) read_hot();
+    if (hot_ == nullptr || ++hot_reads_ % kReadsPerLook == 0 || idle_polls_ > kBusyPolls) epoll_pass();
+  }
+  look_at_clock();
+  return events_.pop(events);
+}
+
+bool Tcp::looks_now() {
+  if (++idle_polls_ <= kBusyPolls) return true;
+  const std::uint64_t now = base::steady_ns();
+  const bool alone = wires_.empty() && newcomers_.empty();
+  if (now - last_looked_ns_ < (alone ? kBetweenLooksAloneNs : kBetweenLooksNs)) return false;
+  last_looked_ns_ = now;
+  return true;
+}
+
+void Tcp::flush_listed() {
+  for (std::size_t i = 0; i < to_flush_.size();) {
+    Wire& wire = *to_flush_[i];
+    flush(wire);
+    if (wire.out.waiting() > 0 || !wire.gets.empty()) {
+      ++i;
+      continue;
+    }
+    wire.listed = false;
+    to_flush_[i] = to_flush_.back();
+    to_flush_.pop_back();
+  }
+}
+
+void Tcp::read_hot() {
+  Wire& wire = *hot_;
+  const bool brought = read(wire);
+  if (hot_ == nullptr || !brought || wire.unwatched || wire.watched_for_room) return;
+  if (++fruitful_reads_ >= kFruitfulReads) unwatch(wire);
+}
+
+bool Tcp::read(Wire& wire) {
+  reading_ = &wire;
+  auto state = tcp::Inflow::State::goes_on;
+  bool brought = false;
+  for (int reads = 0; reads < kReadsAtOnce && state == tcp::Inflow::State::goes_on; ++reads) {
+    state = wire.in.read(wire.socket.number(), buffer_, *this);
+    brought = brought || wire.in.has_brought();
+  }
+  reading_ = nullptr;
+  if (state == tcp::Inflow::State::ended) {
+    end_wire(wire);
+    return true;
+  }
+  if (!brought) return false;
+  idle_polls_ = 0;
+  flush(wire);
+  return true;
+}
+
+void Tcp::flush(Wire& wire) {
+  if (wire.state != WireState::open) return;
+  wire.out.flush(wire.socket.number());
+  serve_gets(wire);
+  const bool full = wire.out.waiting() > 0;
+  if (full != wire.watched_for_room) {
+    wire.watched_for_room = full;
+    watch(wire, full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  }
+}
+
+bool Tcp::drained() const {
+  return std::ranges::none_of(to_flush_, [](const Wire* wire) { return wire->out.waiting() > 0; });
+}
+
+bool Tcp::announce_sleep(By) {
+  idle_polls_ = 0; // the last look before a sleep is one
+  watch_again();
+  for (Wire* wire : to_flush_) flush(*wire);
+  return true;
+}
+
+void Tcp::sleep(std::chrono::nanoseconds limit) {
+  pollfd waits{.fd = poller_.number(), .events = POLLIN, .revents = 0};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
+  ::ppoll(&waits, 1, &time, nullptr);
+}
+
+void Tcp::unwatch(Wire& wire) {
+  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, wire.socket.number(), nullptr);
+  wire.unwatched = true;
+}
+
+void Tcp::watch_again() {
+  fruitful_reads_ = 0;
+  if (hot_ != nullptr && hot_->unwatched) watch(*hot_, EPOLLIN);
+}
+
+void Tcp::choose_hot(Wire& wire, bool alone) {
+  if (hot_ == &wire) return;
+  if (alone && hot_ == nullptr && polls_ >= no_hot_until_) {
+    hot_ = &wire;
+    hot_reads_ = 0;
+    fruitful_reads_ = 0;
+    return;
+  }
+  watch_again();
+  hot_ = nullptr;
+  if (polls_ >= no_hot_until_) no_hot_until_ = polls_ + kPollsWithSeveral;
+}
+
+} // namespace heddle::translators
