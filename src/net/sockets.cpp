@@ -130,6 +130,18 @@ std::size_t send_some(int socket, std::span<iovec> pieces) {
   return sent > 0 ? static_cast<std::size_t>(sent) : 0;
 }
 
+void send_together(int socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 0);
+}
+
+void send_at_once(int socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+void confirm(int socket) {
+  set(socket, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
 std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces) {
   errno = 0;
   const ssize_t got = pieces.size() == 1 ? ::recv(socket, pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT)

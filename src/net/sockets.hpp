@@ -35,6 +35,12 @@ int connect_error(int socket);
 base::Descriptor accept_one(int listener);
 // Bytes that the socket has taken. 0 also where it has failed, which reading finds out.
 std::size_t send_some(int socket, std::span<iovec> pieces);
+// From now on what is little waits while the other side has not confirmed what came before, and then leaves together; or at once, and
+// what waits does so now, too.
+void send_together(int socket);
+void send_at_once(int socket);
+// The system, which would put it off, confirms what has been read.
+void confirm(int socket);
 // Bytes read; 0: nothing now; -1: it has ended, and errno says how: 0 where the other side has closed it.
 std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces);
 

@@ -1,4 +1,5 @@
 // Commands as frames: how they leave, how those of others are carried out, and how they are answered.
+#include "net/sockets.hpp"
 #include "translators/execute.hpp"
 #include "translators/tcp/tcp.hpp"
 
@@ -13,6 +14,9 @@ using tcp::FrameKind;
 using tcp::Wire;
 
 namespace {
+
+constexpr std::uint32_t kFramesAtOnce = 4;
+constexpr std::uint64_t kSmallFrame = 4 << 10;
 
 iovec piece(const void* data, std::size_t bytes) {
   return {.iov_base = const_cast<void*>(data), .iov_len = bytes};
@@ -64,6 +68,7 @@ void Tcp::send(Wire& wire, const ir::Command& command) {
               .key = static_cast<std::uint64_t>(command.remote.key),
               .offset = command.remote.offset,
               .operand = command.operand};
+  if (gathers(wire, frame.bytes)) frame.flags |= tcp::kConfirm;
   const bool answered = signalled || !put;
   std::uint32_t number = 0;
   if (answered) {
@@ -88,9 +93,22 @@ void Tcp::send(Wire& wire, const ir::Command& command) {
   }
 }
 
+// Each packet costs more than all else that is done for a small frame. So the first few after a poll leave at once. Where more follow,
+// they wait until the other side has read those, and leave together; or at the next poll.
+bool Tcp::gathers(Wire& wire, std::uint64_t bytes) {
+  if (wire.last_sent_at != polls_) wire.sent_since_poll = 0;
+  wire.last_sent_at = polls_;
+  const bool many = ++wire.sent_since_poll > kFramesAtOnce;
+  if (const bool gather = many && bytes <= kSmallFrame; gather != wire.gathers && wire.state == tcp::WireState::open) {
+    wire.gathers = gather;
+    gather ? net::send_together(wire.socket.number()) : net::send_at_once(wire.socket.number());
+  }
+  return wire.sent_since_poll >= kFramesAtOnce;
+}
+
 // Those that have something waiting are looked at in every poll.
 void Tcp::list(Wire& wire) {
-  if (wire.listed || (wire.out.waiting() == 0 && wire.gets.empty())) return;
+  if (wire.listed || (wire.out.waiting() == 0 && wire.gets.empty() && !wire.gathers)) return;
   to_flush_.push_back(&wire);
   wire.listed = true;
 }
@@ -107,7 +125,7 @@ void Tcp::send_notice(Wire& wire, FrameKind kind, std::uint64_t number) {
 ir::Command Tcp::command_of(const Frame& frame, std::span<const std::byte> head) {
   ir::Command command;
   command.operation = operation_of(frame.kind);
-  command.flags = static_cast<ir::Flags>(frame.flags);
+  command.flags = static_cast<ir::Flags>(frame.flags & ~tcp::kConfirm);
   command.remote = {.key = ir::MemoryKey{frame.key}, .offset = frame.offset};
   command.bytes = frame.bytes;
   command.operand = frame.operand;
@@ -121,6 +139,8 @@ bool Tcp::begin(const Frame& frame, std::span<const std::byte> head) {
   const bool must_be_answered = frame.kind == FrameKind::get || frame.kind == FrameKind::compare_and_swap ||
                                 frame.kind == FrameKind::fetch_and_add;
   if (must_be_answered && frame.number == 0) return false;
+  const bool is_command = must_be_answered || frame.kind == FrameKind::put;
+  if (is_command && (frame.flags & tcp::kConfirm) != 0) reading_->must_confirm = true;
   switch (frame.kind) {
     case FrameKind::put: {
       reading_->refused = false;

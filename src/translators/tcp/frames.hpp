@@ -52,7 +52,7 @@ enum class FrameKind : std::uint8_t {
 // Then `head_bytes` of a put's head (compare_and_swap: the expected word), then `bytes` of payload (put, answer).
 struct Frame {
   FrameKind kind{};
-  std::uint8_t flags = 0; // ir::Flags of a put; ir::Status of an answer
+  std::uint8_t flags = 0; // ir::Flags of a command, and kConfirm; ir::Status of an answer
   std::uint16_t head_bytes = 0;
   std::uint32_t number = 0; // of a command that is to be answered, + 1; 0: none
   std::uint64_t bytes = 0;  // payload; of a get, what is wanted
@@ -62,6 +62,8 @@ struct Frame {
 };
 static_assert(std::is_trivially_copyable_v<Frame> && sizeof(Frame) == 40);
 
+// In `flags` of a command: more may wait until the system has confirmed this one.
+inline constexpr std::uint8_t kConfirm = 0x80;
 inline constexpr std::size_t kLongestStart = sizeof(Frame) + ir::kHeadBytes;
 // Of one put or get: so much can stand before a small message.
 inline constexpr std::uint64_t kLargestTransfer = 256 << 10;

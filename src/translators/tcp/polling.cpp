@@ -1,11 +1,13 @@
 // Whom a poll looks at, and how a process sleeps.
 #include "base/clock.hpp"
+#include "net/sockets.hpp"
 #include "translators/tcp/tcp.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::translators {
 
@@ -86,12 +88,14 @@ bool Tcp::read(Wire& wire) {
   }
   if (!brought) return false;
   idle_polls_ = 0;
+  if (std::exchange(wire.must_confirm, false)) net::confirm(wire.socket.number());
   flush(wire);
   return true;
 }
 
 void Tcp::flush(Wire& wire) {
   if (wire.state != WireState::open) return;
+  if (std::exchange(wire.gathers, false)) net::send_at_once(wire.socket.number());
   wire.out.flush(wire.socket.number());
   serve_gets(wire);
   const bool full = wire.out.waiting() > 0;

@@ -127,6 +127,8 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
 
   // Commands as frames: carrying_out.cpp
   void send(tcp::Wire& wire, const ir::Command& command);
+  // Before a frame is sent. True: the other side is to confirm it.
+  [[nodiscard]] bool gathers(tcp::Wire& wire, std::uint64_t bytes);
   void take_back_lent(ir::MemoryKey key);
   void list(tcp::Wire& wire);
   void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);

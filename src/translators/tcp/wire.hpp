@@ -67,7 +67,11 @@ struct Wire {
   std::unique_ptr<auth::Introduction> introduction; // while proving
 
   Outflow out;
-  ir::MemoryKey lent{}; // what it borrows from, where it does
+  ir::MemoryKey lent{};              // what it borrows from, where it does
+  std::uint64_t last_sent_at = 0;    // the poll after which the last frame was sent
+  std::uint32_t sent_since_poll = 0; // frames after that
+  bool gathers = false;              // the system lets small ones wait for each other
+  bool must_confirm = false;         // the peer lets frames wait until what it has sent is confirmed
   Inflow in;
   std::vector<Asked> asked; // by number
   std::size_t asked_count = 0;

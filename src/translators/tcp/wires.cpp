@@ -211,6 +211,8 @@ void Tcp::let_go_of_socket(Wire& wire) {
   wire.introduction.reset();
   wire.state = WireState::idle;
   wire.unwatched = false;
+  wire.gathers = false;
+  wire.must_confirm = false;
   if (hot_ == &wire) hot_ = nullptr;
 }
 
