@@ -22,9 +22,14 @@ void watch(int poller, int descriptor, std::uint64_t what) {
   ::epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &wanted);
 }
 
-void tick(int timer, bool on) {
-  const itimerspec each{.it_interval = {.tv_sec = on ? 1 : 0, .tv_nsec = 0},
-                        .it_value = {.tv_sec = on ? 1 : 0, .tv_nsec = 0}};
+constexpr std::chrono::milliseconds kBetweenLooks{1000};
+constexpr std::chrono::milliseconds kBetweenLooksWhenFull{50};
+
+// 0: never.
+void tick(int timer, std::chrono::milliseconds between) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(between);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(between - seconds).count()};
+  const itimerspec each{.it_interval = time, .it_value = time};
   ::timerfd_settime(timer, 0, &each, nullptr);
 }
 
@@ -75,33 +80,54 @@ std::vector<base::Descriptor> Door::admit() {
   // Only now: nothing that the events above point to has gone before.
   std::erase_if(newcomers_, [](const Newcomer& each) { return each.done; });
   if (ticked) look_at_clock();
+  if (full_ && newcomers_.size() < kMostIntroductions) {
+    go_on_accepting();
+    come = true;
+  }
   if (come) accept_all();
   return admitted;
 }
 
 void Door::accept_all() {
   while (true) {
+    if (newcomers_.size() >= kMostIntroductions && !make_room()) {
+      full_ = true;
+      return pause_accepting(kBetweenLooksWhenFull);
+    }
     base::Descriptor socket = net::accept_one(listener_.number());
     if (!socket.open()) {
       const int reason = errno;
       if (reason == EINTR || reason == ECONNABORTED) continue;
       if (reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == ENOBUFS) {
-        // The system would report the same connection again and again: the timer brings it back.
-        ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
-        accepts_ = false;
         log_.warning("no further connection can be accepted for now: " + std::generic_category().message(reason));
-        tick(timer_.number(), true);
+        pause_accepting(kBetweenLooks);
       }
       return;
     }
-    // Who belongs here is done in a moment: of many who wait, the one that has waited longest is a stranger.
-    if (newcomers_.size() >= kMostIntroductions) newcomers_.pop_front();
-    if (newcomers_.empty()) tick(timer_.number(), true);
-    Newcomer& newcomer =
-        newcomers_.emplace_back(std::move(socket), Introduction(Introduction::Role::answers, secret_, service_),
-                                base::deadline_in(kIntroductionLimit));
+    if (newcomers_.empty()) tick(timer_.number(), kBetweenLooks);
+    Newcomer& newcomer = newcomers_.emplace_back(
+        std::move(socket), Introduction(Introduction::Role::answers, secret_, service_), base::Clock::now());
     watch(poller_.number(), newcomer.socket.number(), reinterpret_cast<std::uint64_t>(&newcomer));
   }
+}
+
+// Who belongs here is done in a moment, or, where hundreds come at once, as soon as this process and theirs get to run: of many who
+// have waited for longer, the first is a stranger.
+bool Door::make_room() {
+  if (base::Clock::now() - newcomers_.front().begun < kUndisturbed) return false;
+  newcomers_.pop_front();
+  return true;
+}
+
+// The system would report the same connection again and again: the timer brings it back.
+void Door::pause_accepting(std::chrono::milliseconds between_looks) {
+  if (std::exchange(accepts_, false)) ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
+  tick(timer_.number(), between_looks);
+}
+
+void Door::go_on_accepting() {
+  full_ = false;
+  if (!std::exchange(accepts_, true)) watch(poller_.number(), listener_.number(), kListener);
 }
 
 void Door::hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted) {
@@ -122,9 +148,9 @@ void Door::look_at_clock() {
   std::uint64_t ticks = 0;
   [[maybe_unused]] const auto got = ::read(timer_.number(), &ticks, sizeof ticks);
   const base::Deadline now = base::Clock::now();
-  std::erase_if(newcomers_, [&](const Newcomer& each) { return each.deadline < now; });
-  if (!std::exchange(accepts_, true)) watch(poller_.number(), listener_.number(), kListener);
-  if (newcomers_.empty()) tick(timer_.number(), false);
+  std::erase_if(newcomers_, [&](const Newcomer& each) { return each.begun + kIntroductionLimit < now; });
+  tick(timer_.number(), newcomers_.empty() ? std::chrono::milliseconds(0) : kBetweenLooks);
+  go_on_accepting();
 }
 
 void Door::decline_all() {

@@ -19,8 +19,10 @@ namespace heddle::auth {
 
 // How long an introduction may take.
 inline constexpr std::chrono::seconds kIntroductionLimit{5};
-// So many are under way at once; then the one that began first gives way.
+// So many are under way at once. Others wait in the system's queue until one of them is done, or the one that began first has had its
+// time: then it gives way.
 inline constexpr std::size_t kMostIntroductions = 64;
+inline constexpr std::chrono::milliseconds kUndisturbed{500};
 
 class Door {
  public:
@@ -46,13 +48,17 @@ class Door {
   struct Newcomer {
     base::Descriptor socket;
     Introduction introduction;
-    base::Deadline deadline;
+    base::Deadline begun;
     bool done = false;
   };
 
   Door(const Config& config, const net::Endpoint& endpoint, base::Descriptor listener, base::Descriptor poller,
        base::Descriptor timer);
   void accept_all();
+  // False where all who are here have come a moment ago.
+  bool make_room();
+  void pause_accepting(std::chrono::milliseconds between_looks);
+  void go_on_accepting();
   void hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted);
   void look_at_clock();
 
@@ -64,6 +70,7 @@ class Door {
   base::Descriptor poller_;
   base::Descriptor timer_; // ticks while somebody waits, or while nobody can be accepted
   bool accepts_ = true;
+  bool full_ = false;             // why it does not accept: as many are here as may be
   std::list<Newcomer> newcomers_; // in the order in which they came
 };
 

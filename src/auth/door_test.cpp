@@ -114,6 +114,34 @@ TEST(Door, ManyWhoSayNothingKeepNobodyOut) {
   EXPECT_EQ(all_from(silent.front().number()), "") << "the first of them has given way";
 }
 
+// As when a large job begins: more than are let in at once, and each must be.
+TEST(Door, HundredsWhoComeAtOnceAreAllLetIn) {
+  constexpr std::size_t kCallers = 3 * kMostIntroductions;
+  const Secret secret = Secret::draw();
+  const auto door = open_door(secret);
+  std::vector<base::Descriptor> sockets;
+  std::vector<Introduction> callers;
+  for (std::size_t i = 0; i < kCallers; ++i) {
+    sockets.push_back(connect_to(*door));
+    callers.emplace_back(Introduction::Role::calls, secret, kGate);
+  }
+  std::vector<base::Descriptor> in;
+  std::size_t proven = 0;
+  std::vector<bool> done(kCallers);
+  for (const auto deadline = base::deadline_in(std::chrono::seconds(10)); proven < kCallers;) {
+    ASSERT_LT(base::Clock::now(), deadline) << proven << " of them are in";
+    for (base::Descriptor& each : serve(*door, 1, std::chrono::milliseconds(1))) in.push_back(std::move(each));
+    for (std::size_t i = 0; i < kCallers; ++i) {
+      if (done[i] || net::connect_error(sockets[i].number()) != 0) continue;
+      const auto state = callers[i].advance(sockets[i].number());
+      ASSERT_NE(state, Introduction::State::failed) << i << ": " << callers[i].reason();
+      done[i] = state == Introduction::State::proven;
+      proven += done[i] ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(in.size(), kCallers);
+}
+
 TEST(Door, OutlivesALackOfDescriptors) {
   const Secret secret = Secret::draw();
   const auto door = open_door(secret);

@@ -128,7 +128,7 @@ bool Run::ended_in_silence(std::uint32_t rank, const Ending& ending) const {
 }
 
 void Run::judge(const Ended& ended) {
-  const auto& [rank, ending, how] = ended;
+  const auto& [rank, ending, how, ago] = ended;
   const bool silent = ended_in_silence(rank, ending);
   if (exit_status_ == 0) exit_status_ = silent ? kEndedInSilence : ending.exit_status();
   if (ending.success() && !silent) {
@@ -147,9 +147,10 @@ void Run::judge(const Ended& ended) {
     log_.error(line);
     return;
   }
-  if (left_ > 0) line += "; the others are ended in " + std::to_string(job_.grace.count() / 1000) + " s";
+  const std::chrono::milliseconds grace = std::max(job_.grace - ago, std::chrono::milliseconds(0));
+  if (left_ > 0) line += "; the others are ended in " + std::to_string(grace.count() / 1000) + " s";
   log_.error(line);
-  push_at_ = base::deadline_in(job_.grace);
+  push_at_ = base::deadline_in(grace);
 }
 
 void Run::press_on_if_due() {

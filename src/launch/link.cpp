@@ -26,9 +26,9 @@ bool Link::read() {
   const std::size_t before = in_.size();
   in_.resize(before + kReadAtOnce);
   const ssize_t got = ::recv(socket_.number(), in_.data() + before, kReadAtOnce, MSG_DONTWAIT);
-  const int problem = got < 0 ? errno : 0;
+  problem_ = got < 0 ? errno : 0;
   in_.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
-  return got > 0 || problem == EAGAIN || problem == EINTR;
+  return got > 0 || problem_ == EAGAIN || problem_ == EINTR;
 }
 
 std::optional<net::Frame> Link::next() {

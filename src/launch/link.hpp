@@ -16,6 +16,8 @@ class Link {
   [[nodiscard]] int descriptor() const { return socket_.number(); }
   // Reads what is there. False: the connection is over, or what came is no frame; what came before can still be taken.
   bool read();
+  // Why it is over, as the system says; 0: the other side has closed it.
+  [[nodiscard]] int problem() const { return problem_; }
   // The next frame; its body lives until the next call of the link.
   std::optional<net::Frame> next();
   // Goes out after all before it, now or by flush().
@@ -32,6 +34,7 @@ class Link {
   net::Bytes out_;
   std::size_t sent_ = 0;
   bool malformed_ = false;
+  int problem_ = 0;
 };
 
 } // namespace heddle::launch

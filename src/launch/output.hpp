@@ -24,6 +24,8 @@ class Output {
   void flush();
   // What a stream still has to be written; nobody should be read from while it is much.
   [[nodiscard]] std::size_t waiting() const { return streams_[0].text.size() + streams_[1].text.size(); }
+  // Whether the stream is waited for until it takes more.
+  [[nodiscard]] bool waits_for(std::uint8_t stream) const { return !streams_[stream - 1].text.empty(); }
   // Writes the rest, and waits for it.
   void finish();
   // Nobody reads that stream any more.

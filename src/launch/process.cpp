@@ -26,7 +26,7 @@ void read_nothing() {
 
 // Runs in the child; only calls that are safe after fork.
 [[noreturn]] void become(const ProcessPlan& plan, pid_t launcher, char* const* arguments, char* const* environment) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_PDEATHSIG, plan.death_signal);
   if (::getppid() != launcher) ::_exit(128 + SIGKILL); // it ended before the line above took effect
   ::setpgid(0, 0);
   if (plan.streams.in >= 0)

@@ -28,13 +28,14 @@ struct ProcessPlan {
   std::optional<int> cpu;               // bind to this one
   bool keeps_stdin = false;             // otherwise it reads /dev/null, where `streams` names nothing
   ProcessStreams streams{};
-  int failure_pipe = -1; // close-on-exec; gets the errno as an int where the program cannot be started
+  int death_signal = SIGKILL; // that it gets from the system when this process ends
+  int failure_pipe = -1;      // close-on-exec; gets the errno as an int where the program cannot be started
 };
 
 // For a call of the system that has failed.
 Error system_error(std::string fact, int code);
 
-// The process's id. It is killed by the system when this process ends, however it ends.
+// The process's id. The system signals it when this process ends, however it ends.
 Result<pid_t> start_process(const ProcessPlan& plan);
 
 // How a process ended.

@@ -1,9 +1,8 @@
-// The launcher's side of its agents: what they report, and how one is lost. How they are started: remote_start.cpp.
+// The launcher's side of its agents while a job runs. How they are started: remote_start.cpp; how one is lost: remote_end.cpp.
 #include "launch/remote_crew.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,14 +16,7 @@ namespace heddle::launch {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{30}; // for all agents to report
-constexpr std::chrono::milliseconds kBetweenLooks{1000};
-constexpr std::chrono::seconds kGoodbye{5};  // for agents to end on their own
 constexpr std::size_t kMostOutput = 1 << 20; // that is to be written: then agents are not read from
-
-std::string first_word(const std::vector<std::string>& words) {
-  return words.empty() ? "" : words.front();
-}
 
 } // namespace
 
@@ -47,7 +39,7 @@ Result<void> RemoteCrew::start() {
       {.host = job_.address, .ports = job_.ports, .secret = secret_, .service = kAgentService, .log = log_});
   if (!door) return std::unexpected(std::move(door.error()));
   door_ = std::move(*door);
-  watch(door_->descriptor(), false);
+  watch(door_->descriptor(), true, false);
   deadline_ = base::deadline_in(kPatience);
   next_look_ = base::deadline_in(kBetweenLooks);
   std::uint32_t first = 0;
@@ -63,9 +55,12 @@ Result<void> RemoteCrew::start() {
   return {};
 }
 
-void RemoteCrew::watch(int descriptor, bool writes) {
-  epoll_event wanted{.events = writes ? EPOLLIN | EPOLLOUT : EPOLLIN, .data = {.fd = descriptor}};
-  if (::epoll_ctl(poller_.number(), EPOLL_CTL_MOD, descriptor, &wanted) != 0 && errno == ENOENT)
+void RemoteCrew::watch(int descriptor, bool reads, bool writes) {
+  epoll_event wanted{.events = (reads ? std::uint32_t{EPOLLIN} : 0U) | (writes ? std::uint32_t{EPOLLOUT} : 0U),
+                     .data = {.fd = descriptor}};
+  if (wanted.events == 0) // the system tells of an end even who asks for nothing
+    ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, descriptor, nullptr);
+  else if (::epoll_ctl(poller_.number(), EPOLL_CTL_MOD, descriptor, &wanted) != 0 && errno == ENOENT)
     ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, descriptor, &wanted);
 }
 
@@ -89,13 +84,22 @@ void RemoteCrew::serve() {
   pass_on_input();
   collect_shells();
   look_at_clock();
+  watch_all();
+}
+
+// Nothing that is ready and would not be used now: that would be no waiting.
+void RemoteCrew::watch_all() {
+  const bool reads = output_.waiting() < kMostOutput;
   for (const Place& place : places_)
-    if (place.link != nullptr) watch(place.link->descriptor(), place.link->waiting() > 0);
+    if (place.link != nullptr) watch(place.link->descriptor(), reads, place.link->waiting() > 0);
+  watch(STDIN_FILENO, reads_input_ && takes_input(), false);
+  watch(STDOUT_FILENO, false, output_.waits_for(1));
+  watch(STDERR_FILENO, false, output_.waits_for(2));
 }
 
 void RemoteCrew::admit() {
   for (base::Descriptor& socket : door_->admit()) {
-    watch(socket.number(), false);
+    watch(socket.number(), true, false);
     newcomers_.emplace_back(std::move(socket));
   }
 }
@@ -137,7 +141,12 @@ void RemoteCrew::hear(Place& place) {
     if (!frame) break;
     obey(place, *frame);
   }
-  if (!open) lose(place, "its agent has ended");
+  if (open || place.link == nullptr) return;
+  const int problem = place.link->problem();
+  if (problem == ETIMEDOUT || problem == EHOSTUNREACH || problem == ENETUNREACH)
+    lose_silent(place);
+  else
+    lose(place, "its agent has ended");
 }
 
 bool RemoteCrew::holds(const Place& place, std::uint32_t rank) const {
@@ -190,54 +199,6 @@ void RemoteCrew::take_ended_of(const Place& place, const net::Frame& frame) {
   ended_.push_back({.rank = *rank, .ending = {.killed = *killed != 0, .number = static_cast<int>(*number)}});
 }
 
-// --- the end of a host ---
-
-void RemoteCrew::lose(Place& place, const std::string& why) {
-  if (place.lost) return;
-  place.lost = true;
-  place.link.reset();
-  if (!place.started)
-    return fail({.code = ErrorCode::unreachable, .fact = "host " + place.host->name + " is lost: " + why});
-  for (std::uint32_t rank = place.first; holds(place, rank); ++rank) {
-    if (!runs_[rank]) continue;
-    runs_[rank] = false;
-    output_.end(rank);
-    ended_.push_back({.rank = rank,
-                      .ending = {.killed = true, .number = SIGKILL},
-                      .how = "is lost with host " + place.host->name + ": " + why});
-  }
-}
-
-void RemoteCrew::collect_shells() {
-  for (Place& place : places_) {
-    if (place.shell == 0) continue;
-    const auto ending = collect(place.shell);
-    if (!ending) continue;
-    place.shell = 0;
-    if (place.link != nullptr || place.lost) continue;
-    const std::string shell =
-        place.host->is_here() ? "its agent " : "the remote shell '" + first_word(job_.shell) + "' ";
-    fail({.code = ErrorCode::unreachable,
-          .fact = "host " + place.host->name + " is not reached: " + shell + describe(*ending),
-          .remedy = "try: " + first_word(job_.shell) + " " + place.host->name + " " + job_.agent + " --version"});
-  }
-}
-
-void RemoteCrew::look_at_clock() {
-  const base::Deadline now = base::Clock::now();
-  if (now < next_look_) return;
-  next_look_ = base::deadline_in(kBetweenLooks);
-  for (Place& place : places_) {
-    if (place.link != nullptr && place.link->is_silent())
-      lose(place, "it has not answered for " + std::to_string(kAgentSilence.count()) + " s");
-    if (place.link == nullptr && !place.lost && now > deadline_)
-      fail({.code = ErrorCode::timed_out,
-            .fact = "host " + place.host->name + " is not reached: no agent has reported from there in " +
-                    std::to_string(kPatience.count()) + " s",
-            .remedy = "see that it reaches " + door_->endpoint().text()});
-  }
-}
-
 // --- what goes out ---
 
 void RemoteCrew::signal_all(int number) {
@@ -249,9 +210,13 @@ void RemoteCrew::signal_all(int number) {
       place.link->send(agent_frame(AgentKind::signal).u32(static_cast<std::uint32_t>(number)).finish());
 }
 
+bool RemoteCrew::takes_input() const {
+  return input_sent_ + kLargestPiece <= kMostInput;
+}
+
 void RemoteCrew::pass_on_input() {
   if (!reads_input_ || places_.front().link == nullptr) return;
-  while (input_sent_ + kLargestPiece <= kMostInput) {
+  while (takes_input()) {
     pollfd entry{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
     if (::poll(&entry, 1, 0) <= 0) return;
     std::array<std::byte, kLargestPiece> bytes;
@@ -262,7 +227,6 @@ void RemoteCrew::pass_on_input() {
     input_sent_ += count;
     if (count > 0) continue;
     reads_input_ = false;
-    ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, STDIN_FILENO, nullptr);
     return;
   }
 }
@@ -273,38 +237,6 @@ std::vector<Ended> RemoteCrew::take_ended(bool) {
 
 void RemoteCrew::finish() {
   output_.finish();
-}
-
-RemoteCrew::~RemoteCrew() {
-  output_.finish();
-  for (const Place& place : places_)
-    if (place.link != nullptr) place.link->send(agent_frame(AgentKind::finish).finish());
-  newcomers_.clear();
-  for (const Place& place : places_) // whose agent has not come, and now finds nobody
-    if (place.link == nullptr && place.shell != 0) ::kill(-place.shell, SIGKILL);
-  // An agent has ended its processes when its connection ends.
-  const base::Deadline deadline = base::deadline_in(kGoodbye);
-  const auto busy = [](const Place& place) { return place.link != nullptr || place.shell != 0; };
-  while (std::ranges::any_of(places_, busy) && base::Clock::now() < deadline) {
-    for (Place& place : places_) {
-      if (place.link != nullptr) {
-        place.link->flush();
-        if (!place.link->read()) place.link.reset();
-        while (place.link != nullptr && place.link->next()) {
-        }
-      }
-      if (place.shell != 0 && (place.link == nullptr || place.lost) && collect(place.shell)) place.shell = 0;
-    }
-    ::poll(nullptr, 0, 2);
-  }
-  for (Place& place : places_) {
-    if (place.shell == 0) continue;
-    ::kill(-place.shell, SIGKILL);
-    siginfo_t info{};
-    while (::waitid(P_PID, static_cast<id_t>(place.shell), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
-    collect(place.shell);
-  }
 }
 
 } // namespace heddle::launch

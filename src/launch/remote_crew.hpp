@@ -36,6 +36,9 @@ class RemoteCrew final : public Crew {
   void finish() override;
 
  private:
+  static constexpr std::chrono::seconds kPatience{30}; // for all agents to report
+  static constexpr std::chrono::milliseconds kBetweenLooks{1000};
+
   struct Place { // one host
     const Host* host = nullptr;
     std::uint32_t number = 0;
@@ -55,12 +58,17 @@ class RemoteCrew final : public Crew {
   void obey(Place& place, const net::Frame& frame);
   void take_output(const net::Frame& frame);
   void take_ended_of(const Place& place, const net::Frame& frame);
-  void lose(Place& place, const std::string& why);
+  void lose(Place& place, const std::string& why, std::chrono::milliseconds ago = {});
+  void lose_silent(Place& place);
   void collect_shells();
+  // Whether rank 0 has taken enough of what it was sent.
+  [[nodiscard]] bool takes_input() const;
   void pass_on_input();
   void look_at_clock();
   void fail(Error error);
-  void watch(int descriptor, bool writes);
+  // descriptor() is readable when this one is ready for either.
+  void watch(int descriptor, bool reads, bool writes);
+  void watch_all();
   [[nodiscard]] bool holds(const Place& place, std::uint32_t rank) const;
 
   const JobDescription& job_;

@@ -52,6 +52,8 @@ Result<void> RemoteCrew::start_agent(Place& place) {
                    .cpu = {},
                    // What a remote shell says is for people.
                    .streams = {.in = reads.number(), .out = STDERR_FILENO, .error = STDERR_FILENO},
+                   // An agent ends what its processes have started, too.
+                   .death_signal = SIGTERM,
                    .failure_pipe = report.number()};
   const base::Environment own = base::Environment::of_process();
   for (const auto& [name, value] : own.variables()) plan.environment.push_back(name + "=" + value);
@@ -78,19 +80,24 @@ void RemoteCrew::start_processes() {
   all_ordered_ = true;
   // A terminal is not passed on: as on one machine.
   reads_input_ = ::isatty(STDIN_FILENO) == 0;
-  if (reads_input_) watch(STDIN_FILENO, false);
   Variables variables = passed_on(job_.passed_environment);
   std::erase_if(variables, [&](const auto& each) {
     return each.first == auth::kSecretVariable ||
            std::ranges::find(variables_, each.first, &base::Environment::Variable::first) != variables_.end();
   });
   variables.insert(variables.end(), variables_.begin(), variables_.end());
+  std::error_code unknown;
+  const std::string directory = std::filesystem::current_path(unknown).string();
+  if (unknown)
+    return fail({.code = ErrorCode::bad_argument,
+                 .fact = "the working directory has no name that other machines could enter",
+                 .system_code = unknown.value()});
   for (Place& place : places_) {
     StartOrder order{.first = place.first,
                      .count = place.host->processes,
                      .bind = job_.bind,
                      .gets_input = place.first == 0 && reads_input_,
-                     .directory = std::filesystem::current_path().string(),
+                     .directory = directory,
                      .command = job_.command,
                      .variables = variables};
     // Two hosts of one name are one machine.

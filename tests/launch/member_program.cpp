@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/options.hpp"
+#include "job/registry.hpp"
 #include "launch/identity.hpp"
 
 namespace {
@@ -71,7 +72,7 @@ int act(Store& store, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const auto environment = heddle::base::Environment::of_process();
-  const auto resolved = heddle::base::resolve({}, environment);
+  const auto resolved = heddle::base::resolve({}, environment, {}, heddle::job::sections());
   if (!resolved) return fail(resolved.error());
   const auto identity = heddle::launch::detect(environment, resolved->settings);
   if (!identity) return fail(identity.error());
