@@ -15,7 +15,7 @@ namespace heddle::launch {
 struct Ended {
   std::uint32_t rank = 0;
   Ending ending;
-  std::string how{}; // for people, where it is not what the ending says
+  std::string how{};               // for people, where it is not what the ending says
   std::chrono::milliseconds ago{}; // that it has most likely happened
 };
 

@@ -64,8 +64,7 @@ void RemoteCrew::look_at_clock() {
   if (now < next_look_) return;
   next_look_ = base::deadline_in(kBetweenLooks);
   for (Place& place : places_) {
-    if (place.link != nullptr && place.link->is_silent())
-      lose_silent(place);
+    if (place.link != nullptr && place.link->is_silent()) lose_silent(place);
     if (place.link == nullptr && !place.lost && now > deadline_)
       fail({.code = ErrorCode::timed_out,
             .fact = "host " + place.host->name + " is not reached: no agent has reported from there in " +
