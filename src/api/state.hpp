@@ -216,7 +216,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   [[nodiscard]] std::string waiting_for(const base::Ages& ages, std::uint64_t now_ns) override;
   [[nodiscard]] std::uint64_t refused() const override { return engine_->refused(); }
   void peer_failed(std::uint32_t rank) override;
-  void peer_left(std::uint32_t rank) override;
+  bool peer_left(std::uint32_t rank) override;
   [[nodiscard]] bool awaits_news() const override { return engine_->awaits_news(); }
   void give_up_news() override { engine_->give_up_news(); }
 

@@ -58,8 +58,12 @@ void Context::State::peer_failed(std::uint32_t rank) {
   engine_->peer_failed(rank);
 }
 
-void Context::State::peer_left(std::uint32_t rank) {
+bool Context::State::peer_left(std::uint32_t rank) {
+  // The store's word is not to overtake the peer's own last ones, which travel by another connection.
+  const auto tells = [&](const ir::Translator* network) { return network->will_tell_end(ir::Peer{rank}); };
+  if (std::ranges::any_of(networks_, tells)) return false;
   engine_->peer_left(rank); // a barrier that it has not reached ends by its own messages
+  return true;
 }
 
 Result<int> Context::State::descriptor() {

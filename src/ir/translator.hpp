@@ -63,6 +63,9 @@ class Translator {
   virtual std::size_t poll(std::span<Event> events) = 0;
   // Whether all that was submitted has left this process, so that nothing of it is lost when it goes. Poll in between.
   [[nodiscard]] virtual bool drained() const { return true; }
+  // Whether poll() will tell of this peer's end, after all that it had sent before: who hears of its departure elsewhere, and sooner,
+  // waits for that.
+  [[nodiscard]] virtual bool will_tell_end(Peer) const { return false; }
 };
 
 // Where the network may have the facet or not: communication areas,

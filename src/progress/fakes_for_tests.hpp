@@ -44,13 +44,18 @@ class FakePendingWork final : public PendingWork {
   }
   [[nodiscard]] std::uint64_t refused() const override { return refused_messages; }
   void peer_failed(std::uint32_t rank) override { diary.push_back("failed " + std::to_string(rank)); }
-  void peer_left(std::uint32_t rank) override { diary.push_back("left " + std::to_string(rank)); }
+  bool peer_left(std::uint32_t rank) override {
+    if (rank == still_speaks) return false;
+    diary.push_back("left " + std::to_string(rank));
+    return true;
+  }
   [[nodiscard]] bool awaits_news() const override { return absent; }
   void give_up_news() override { diary.emplace_back("give up"); }
 
   Diary& diary;
-  std::size_t to_do = 0;   // in the next round
-  std::size_t brought = 0; // by the networks, when they are asked
+  std::uint32_t still_speaks = ~0U; // a rank
+  std::size_t to_do = 0;            // in the next round
+  std::size_t brought = 0;          // by the networks, when they are asked
   bool answers = false;
   bool tries_again = false;
   bool events = false;

@@ -1,6 +1,7 @@
 #include "progress/peer_news.hpp"
 
 #include <array>
+#include <new>
 #include <span>
 
 namespace heddle::progress {
@@ -27,6 +28,7 @@ void PeerNews::look(std::uint64_t now_ns) {
     last_count_ns_ = now_ns;
     last_count_ = work_.count();
   }
+  std::erase_if(departing_, [this](std::uint32_t rank) { return work_.peer_left(rank); });
   take();
 }
 
@@ -42,10 +44,17 @@ void PeerNews::take() {
     for (const store::Notice& notice : std::span(notices).first(*count)) {
       if (notice.failed)
         work_.peer_failed(notice.rank);
-      else
-        work_.peer_left(notice.rank);
+      else if (!work_.peer_left(notice.rank))
+        tell_later(notice.rank);
     }
     if (*count < notices.size()) return;
+  }
+}
+
+void PeerNews::tell_later(std::uint32_t rank) {
+  try {
+    departing_.push_back(rank);
+  } catch (const std::bad_alloc&) { // then its network alone tells of its end
   }
 }
 

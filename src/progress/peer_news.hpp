@@ -7,6 +7,7 @@
 #include "store/store.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace heddle::progress {
 
@@ -29,13 +30,15 @@ class PeerNews {
 
  private:
   void lose(const Error& error);
+  void tell_later(std::uint32_t rank);
 
   store::Store& store_;
   PendingWork& work_;
   const base::Log& log_;
-  std::uint64_t last_count_ns_ = 0; // when the work was last counted, and
-  std::uint64_t last_count_ = 0;    // how far it was
-  std::uint64_t awaited_ns_ = 0;    // since when news of an absent peer are awaited; 0: none are
+  std::uint64_t last_count_ns_ = 0;      // when the work was last counted, and
+  std::uint64_t last_count_ = 0;         // how far it was
+  std::uint64_t awaited_ns_ = 0;         // since when news of an absent peer are awaited; 0: none are
+  std::vector<std::uint32_t> departing_; // ranks whose departure is to be told again
   bool watches_departures_ = false;
   bool lost_ = false;
 };

@@ -28,6 +28,19 @@ TEST_F(PeerNewsTest, TellsWhoHasFailedAndWhoHasLeft) {
   EXPECT_THAT(diary, ElementsAre("failed 2", "left 0"));
 }
 
+TEST_F(PeerNewsTest, TellsOfADepartureAgainUntilAllThatTheProcessSaidIsHere) {
+  work.still_speaks = 2;
+  store.news = {{.rank = 2, .failed = false}, {.rank = 0, .failed = false}};
+  news.take();
+  EXPECT_THAT(diary, ElementsAre("left 0"));
+  news.look(1000 * kMs);
+  EXPECT_THAT(diary, ElementsAre("left 0"));
+  work.still_speaks = 3;
+  news.look(1020 * kMs);
+  news.look(1040 * kMs);
+  EXPECT_THAT(diary, ElementsAre("left 0", "left 2"));
+}
+
 TEST_F(PeerNewsTest, TakesAllThereIsAtOnce) {
   for (std::uint32_t i = 0; i < 40; ++i) store.news.push_back({.rank = i, .failed = false});
   news.take();

@@ -36,7 +36,8 @@ class PendingWork {
   [[nodiscard]] virtual std::uint64_t refused() const = 0;
 
   virtual void peer_failed(std::uint32_t rank) = 0;
-  virtual void peer_left(std::uint32_t rank) = 0;
+  // False: what it said last may still be on its way; to be told again.
+  [[nodiscard]] virtual bool peer_left(std::uint32_t rank) = 0;
   // Whether a peer is not there and nobody has said yet what has become of it; and that nobody will.
   [[nodiscard]] virtual bool awaits_news() const = 0;
   virtual void give_up_news() = 0;

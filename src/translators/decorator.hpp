@@ -31,6 +31,7 @@ class Decorator : public ir::Translator {
   std::size_t submit(std::span<const ir::Command> commands) override { return inner_.submit(commands); }
   std::size_t poll(std::span<ir::Event> events) override { return inner_.poll(events); }
   [[nodiscard]] bool drained() const override { return inner_.drained(); }
+  [[nodiscard]] bool will_tell_end(ir::Peer peer) const override { return inner_.will_tell_end(peer); }
 
  protected:
   [[nodiscard]] ir::Translator& inner() { return inner_; }
