@@ -5,6 +5,7 @@
 
 #include <heddle/error.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ struct Interface {
 // Those that `wanted` names, in its order: interfaces, addresses or networks, such as "eth0,10.1.0.0/16". An interface counts once,
 // with its IPv4 address first. bad_option where a part of it names none, or is none of these.
 Result<std::vector<Interface>> choose(std::string_view wanted, std::span<const Interface> all);
+
+// Equal for processes that reach each other by loopback; with a small chance also for others.
+[[nodiscard]] std::uint64_t loopback_identity();
 
 // The address that packets to `there` would leave from; nothing where no route leads there. Sends none.
 [[nodiscard]] std::optional<in6_addr> source_towards(const Endpoint& there);

@@ -58,7 +58,7 @@ Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) 
   auto made = create({.rank = setup.rank,
                       .size = setup.size,
                       .uid = setup.uid,
-                      .node = setup.node,
+                      .node = net::loopback_identity(),
                       .listening = std::move(*listening),
                       .log = setup.log});
   if (!made) return std::unexpected(std::move(made.error()));
@@ -210,6 +210,11 @@ bool Tcp::takes(const Wire& wire, const ir::Command& command) const {
   if (wire.broke) return false; // it is about to be told what has become of it
   const bool answered = ir::has(command.flags, ir::Flags::signalled) || command.operation != ir::Operation::put;
   return wire.out.waiting() < kMostWaiting && (!answered || wire.asked_count < tcp::kMostAsked);
+}
+
+bool Tcp::will_tell_end(ir::Peer peer) const {
+  const auto known = wires_.find(number_of(peer) + 1ULL); // of a job
+  return !is_open_world() && known != wires_.end() && known->second->state == WireState::open;
 }
 
 void Tcp::complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value) {

@@ -33,7 +33,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
     std::uint64_t uid = 0;  // in an open world; 0: in a job
-    std::uint64_t node = 0; // this machine
+    std::uint64_t node = 0; // equal where loopback leads
     tcp::Listening listening{};
     base::Log log{};
   };
@@ -63,6 +63,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override;
   [[nodiscard]] bool drained() const override;
+  [[nodiscard]] bool will_tell_end(ir::Peer peer) const override;
 
   // Sleeping. Sockets stay readable: all that an announcement takes is that every one of them is watched.
   bool announce_sleep(By by) override;
