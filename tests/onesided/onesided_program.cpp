@@ -43,8 +43,7 @@ class Member {
   void run(std::uint64_t rounds) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
       for (int i = 0; i < 20; ++i) act();
-      demand(one_sided_.wait(tracker_) == ErrorCode::ok,
-             "an operation failed: " + std::string(to_string(tracker_.code())));
+      settle();
       check_pulls();
       kept_.clear();
       demand(context_.barrier(), "barrier");
@@ -101,7 +100,10 @@ class Member {
   }
   // Everything that this process has started on its stripe has to be done before the next that touches the same bytes
   // through another kind of memory access; one tracker for all keeps that simple.
-  void settle() { demand(one_sided_.wait(tracker_) == ErrorCode::ok, "an operation failed"); }
+  void settle() {
+    const ErrorCode code = one_sided_.wait(tracker_);
+    demand(code == ErrorCode::ok, "an operation failed: " + std::string(to_string(code)));
+  }
 
   void push(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     Kept& kept = keep(bytes);
@@ -129,6 +131,7 @@ class Member {
       if ((kept.bits[i / 64] >> (i % 64) & 1U) != 0)
         std::memcpy(model.data() + offset + i * 8, kept.data.data() + i * 8, 8);
     one_sided_.push(place, kept.data, tracker_, Selection::bitmap(kept.bits, 8));
+    settle(); // later pushes may overtake it
   }
   void push_stride(const Place& place, std::vector<std::byte>& model, std::uint64_t offset) {
     const std::uint64_t block = 1 + below(40);
@@ -139,6 +142,7 @@ class Member {
     for (std::uint64_t i = 0; i < count; ++i)
       std::memcpy(model.data() + offset + i * remote_step, kept.data.data() + i * local_step, block);
     one_sided_.push(place, kept.data, tracker_, Selection::strided(block, count, local_step, remote_step));
+    settle(); // later pushes may overtake it
   }
   void push_diff(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     settle();
@@ -154,6 +158,7 @@ class Member {
       model[offset + at] = kept.data[at];
     }
     one_sided_.push(place, kept.data, tracker_, Selection::changed(kept.twin));
+    settle(); // later pushes may overtake it
   }
   void pull(const Place& place, std::vector<std::byte>& model, std::uint64_t offset, std::uint64_t bytes) {
     settle();

@@ -41,21 +41,22 @@ Result<std::span<std::byte>> OwnAreaTable::allocate(std::uint64_t id, std::size_
                                                     AreaKind kind) {
   if (auto sound = check_new(id, access); !sound) return std::unexpected(std::move(sound.error()));
   const auto ports = common_.host.ports();
-  OwnArea area{
-      .memory = {}, .access = access, .kind = kind, .allocated_at = ports.size() - 1, .allocated = true, .granted = {}};
+  const std::size_t at = port_for_areas();
+  ScheduleQueue& queue = *ports[at]->queue;
+  OwnArea area{.memory = {}, .access = access, .kind = kind, .allocated_at = at, .allocated = true, .granted = {}};
   if (bytes > kMostBytes)
     return std::unexpected(
         Error{.code = ErrorCode::out_of_memory,
               .fact = "no memory has the " + std::to_string(bytes) + " bytes of area " + std::to_string(id)});
-  auto memory = ir::allocate_area(ports.back()->queue->translator(), (bytes + kRounding - 1) / kRounding * kRounding);
+  auto memory = ir::allocate_area(queue.translator(), (bytes + kRounding - 1) / kRounding * kRounding);
   if (!memory) {
     memory.error().fact = "area " + std::to_string(id) + " is not allocated: " + memory.error().fact;
     return std::unexpected(std::move(memory.error()));
   }
   area.memory = memory->memory.first(bytes);
   area.places.resize(ports.size());
-  area.places.back() = memory->place;
-  area.atomics.assign(ports.size(), ports.back()->queue->capabilities().atomics);
+  area.places[at] = memory->place;
+  area.atomics.assign(ports.size(), queue.capabilities().atomics);
   if (auto opened = open_on_ports(area, area.allocated_at); !opened) {
     static_cast<void>(shut(area)); // nobody has a key to it
     return std::unexpected(std::move(opened.error()));
@@ -87,6 +88,16 @@ Result<void> OwnAreaTable::expose(std::uint64_t id, std::span<std::byte> memory,
   return {};
 }
 
+// The memory of a network that does atomics on no other serves all, those that do it anywhere included.
+std::size_t OwnAreaTable::port_for_areas() const {
+  const auto ports = common_.host.ports();
+  std::size_t at = ports.size() - 1;
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    if (const ir::Capabilities& each = ports[i]->queue->capabilities(); each.atomics && !each.atomics_on_any_memory)
+      at = i;
+  return at;
+}
+
 Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
   const auto ports = common_.host.ports();
   const bool whole_words =
@@ -97,7 +108,7 @@ Result<void> OwnAreaTable::open_on_ports(OwnArea& area, std::size_t except) {
     auto place = ir::expose_area(ports[i]->queue->translator(), area.memory);
     if (!place) return std::unexpected(std::move(place.error()));
     area.places[i] = *place;
-    area.atomics[i] = capabilities.atomics && (area.allocated || (capabilities.atomics_on_any_memory && whole_words));
+    area.atomics[i] = capabilities.atomics && capabilities.atomics_on_any_memory && (area.allocated || whole_words);
   }
   return {};
 }

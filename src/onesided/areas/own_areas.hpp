@@ -50,6 +50,8 @@ class OwnAreaTable {
 
  private:
   [[nodiscard]] Result<void> check_new(std::uint64_t id, const Access& access) const;
+  // Where areas are allocated.
+  [[nodiscard]] std::size_t port_for_areas() const;
   // Opens the memory on every port that has no place for it yet.
   Result<void> open_on_ports(OwnArea& area, std::size_t except);
   // Fails where somebody is still inside, and can be called again.
