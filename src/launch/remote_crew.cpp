@@ -129,8 +129,8 @@ void RemoteCrew::hear_newcomers() {
     }
     each = newcomers_.erase(each);
   }
-  if (!all_ordered_ && std::ranges::all_of(places_, [](const Place& place) { return place.link != nullptr; }))
-    start_processes();
+  if (all_ordered_ || failure_) return;
+  if (std::ranges::all_of(places_, [](const Place& place) { return place.link != nullptr; })) start_processes();
 }
 
 void RemoteCrew::hear(Place& place) {
