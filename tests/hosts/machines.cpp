@@ -121,8 +121,9 @@ bool Machines::boot(std::uint32_t number, std::string& why) {
   std::vector<std::string> command{"unshare", "--net", "--uts", "--ipc", "--mount"};
   if (!is_launcher) command.insert(command.end(), {"--pid", "--fork", "--kill-child", "--mount-proc"});
   const std::string folder = folder_.string();
-  std::string script = "hostname " + name + "; ip link set lo up; mount -t tmpfs tmpfs /dev/shm; mount --bind " + folder +
-                       "/hosts /etc/hosts; cat /proc/sys/kernel/random/uuid >" + folder + "/boot_id_" + name + "; ";
+  std::string script = "hostname " + name + "; ip link set lo up; mount -t tmpfs tmpfs /dev/shm; mount --bind " +
+                       folder + "/hosts /etc/hosts; cat /proc/sys/kernel/random/uuid >" + folder + "/boot_id_" + name +
+                       "; ";
   if (!is_launcher) script += "mount --bind " + folder + "/boot_id_" + name + " /proc/sys/kernel/random/boot_id; ";
   command.insert(command.end(), {"/bin/sh", "-ec", script + "echo ready; exec sleep infinity"});
   base::Descriptor output;
@@ -157,7 +158,8 @@ bool Machines::plug_in(std::string& why) const {
     // A remote shell: it keeps the words apart, and the folder is the agent's to choose.
     write_script(folder_ / "shell", [this] {
       std::string cases = "host=$1; shift; case $host in\n";
-      for (std::uint32_t i = 1; i <= count_; ++i) cases += "m" + std::to_string(i) + ") exec " + kForgets + enter(i) + "\"$@\";;\n";
+      for (std::uint32_t i = 1; i <= count_; ++i)
+        cases += "m" + std::to_string(i) + ") exec " + kForgets + enter(i) + "\"$@\";;\n";
       return cases + "*) echo \"no host is called $host\" >&2; exit 255;;\nesac";
     }());
   else
@@ -191,8 +193,9 @@ std::vector<std::string> Machines::at_launcher(const fs::path& folder, const std
 
 std::vector<std::string> Machines::run_in(const fs::path& folder, const std::string& hosts,
                                           const std::vector<std::string>& rest) const {
-  std::vector<std::string> command{
-      HEDDLE_PROGRAM, "run", "--hosts", hosts, "--shell", (folder_ / "shell").string(), "--env", "TEST_MARK"};
+  std::vector<std::string> command{HEDDLE_PROGRAM, "run", "--hosts", hosts, "--env", "TEST_MARK"};
+  if (std::ranges::find(rest, "--shell") == rest.end())
+    command.insert(command.end(), {"--shell", (folder_ / "shell").string()});
   command.insert(command.end(), rest.begin(), rest.end());
   return at_launcher(folder, command);
 }
@@ -235,6 +238,14 @@ std::vector<std::string> Machines::living() const {
     if (!words.empty()) found.push_back(name + ": " + words);
   }
   return found;
+}
+
+pid_t Machines::process_of(int rank) const {
+  const std::string wanted = '\0' + ("HEDDLE_RANK=" + std::to_string(rank)) + '\0';
+  for (const std::string& each : living())
+    if (('\0' + text_of("/proc/" + each.substr(0, each.find(':')) + "/environ")).find(wanted) != std::string::npos)
+      return std::atoi(each.c_str());
+  return 0;
 }
 
 std::vector<std::string> Machines::left_after(std::chrono::seconds limit) const {

@@ -39,7 +39,7 @@ class Machines {
   // A value of TEST_MARK by which the processes of these jobs are found, wherever they run.
   [[nodiscard]] std::string mark() const;
 
-  // heddle run --hosts ... `rest`, to be started where the launcher runs: on none of the machines, but reached by them.
+  // heddle run --hosts ... `rest`, with a remote shell unless that names one, to be started where the launcher runs: on none of the machines, but reached by them.
   [[nodiscard]] std::vector<std::string> run(const std::string& hosts, const std::vector<std::string>& rest) const;
   // The same with another folder to begin in.
   [[nodiscard]] std::vector<std::string> run_in(const std::filesystem::path& folder, const std::string& hosts,
@@ -57,6 +57,8 @@ class Machines {
   // The cable between the machine and the switch.
   void pull_cable(std::uint32_t machine) const;
 
+  // A process of the job that runs, as this process sees it; 0 where there is none.
+  [[nodiscard]] pid_t process_of(int rank) const;
   // Processes of jobs of these machines that still live, by what they were started as.
   [[nodiscard]] std::vector<std::string> living() const;
   // The same when so much time has passed, or as soon as there is none.

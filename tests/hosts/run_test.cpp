@@ -89,12 +89,13 @@ double cpu_seconds_of(pid_t process) {
 
 // Input that is there and not wanted, and output that nobody takes, are no reason to run in circles.
 TEST_P(RunOnHosts, TheLauncherRestsWhileNothingCanGoOn) {
-  const std::vector<std::string> scripts{"test $HEDDLE_RANK = 0 && echo ready; sleep 1000", // reads nothing
-                                         "test $HEDDLE_RANK = 0 && echo ready; exec yes"};  // which this test does not read
+  const std::vector<std::string> scripts{
+      "test $HEDDLE_RANK = 0 && echo ready; sleep 1000", // reads nothing
+      "test $HEDDLE_RANK = 0 && echo ready; exec yes"};  // which this test does not read
   for (const std::string& script : scripts) {
     const std::string pipe = machines_->folder() / "input";
-    auto command = run_around("rm -f " + pipe + "; mkfifo " + pipe + "; yes >" + pipe + " & exec \"$0\" \"$@\" <" + pipe,
-                              1, shell(script));
+    auto command = run_around(
+        "rm -f " + pipe + "; mkfifo " + pipe + "; yes >" + pipe + " & exec \"$0\" \"$@\" <" + pipe, 1, shell(script));
     EXPECT_EQ(command->line(), "ready");
     ::poll(nullptr, 0, 300); // until buffers are full, on a machine that is not very busy
     const double before = cpu_seconds_of(command->id());
@@ -115,8 +116,9 @@ TEST_P(RunOnHosts, GoesOnWhenTheReaderIsSlow) {
 }
 
 TEST_P(RunOnHosts, PassesOnTheVariablesThatItIsToldTo) {
-  auto command = run(1, {"--env", "TEST_WORD", "--", "/bin/sh", "-c", "echo $TEST_WORD.$TEST_OTHER.$HEDDLE_EAGER_LIMIT"},
-                     {{"TEST_WORD", "some word"}, {"TEST_OTHER", "other"}, {"HEDDLE_EAGER_LIMIT", "4KiB"}});
+  auto command =
+      run(1, {"--env", "TEST_WORD", "--", "/bin/sh", "-c", "echo $TEST_WORD.$TEST_OTHER.$HEDDLE_EAGER_LIMIT"},
+          {{"TEST_WORD", "some word"}, {"TEST_OTHER", "other"}, {"HEDDLE_EAGER_LIMIT", "4KiB"}});
   EXPECT_EQ(lines_of(command->rest()), (Lines{"some word..4KiB", "some word..4KiB"}));
 }
 
@@ -141,8 +143,9 @@ TEST_P(RunOnHosts, PassesTheSignalThatKilledAProcessOn) {
 }
 
 TEST_P(RunOnHosts, ReportsAProcessThatEndsWithoutAGoodbye) {
-  auto command = run(1, {"--grace", "60", "--", "/bin/sh", "-c",
-                         "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice", test_program("member_program")});
+  auto command =
+      run(1, {"--grace", "60", "--", "/bin/sh", "-c", "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice",
+              test_program("member_program")});
   Lines said = lines_of(command->rest());
   std::erase_if(said, [](const std::string& line) { return line.starts_with("joined "); });
   for (std::string& line : said) line = line.substr(0, line.find("; the others"));
@@ -151,17 +154,18 @@ TEST_P(RunOnHosts, ReportsAProcessThatEndsWithoutAGoodbye) {
 }
 
 TEST_P(RunOnHosts, LetsTheRestGoOnWhenAskedTo) {
-  auto command = run(1, {"--survive", "--", "/bin/sh", "-c",
-                         "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice", test_program("member_program")});
+  auto command =
+      run(1, {"--survive", "--", "/bin/sh", "-c", "test $HEDDLE_RANK = 1 && exec \"$0\" quit; exec \"$0\" notice",
+              test_program("member_program")});
   Lines said = lines_of(command->rest());
   std::erase_if(said, [](const std::string& line) { return line.starts_with("joined "); });
-  EXPECT_EQ(sorted(said), (Lines{"heddle: error: rank 1 ended without leaving the job; the others go on", "told of 1"}));
+  EXPECT_EQ(sorted(said),
+            (Lines{"heddle: error: rank 1 ended without leaving the job; the others go on", "told of 1"}));
 }
 
 TEST_P(RunOnHosts, ForwardsSignals) {
   for (const auto& [number, name] : {std::pair{SIGINT, "INT"}, {SIGTERM, "TERM"}, {SIGUSR1, "USR1"}}) {
-    auto command =
-        run(1, shell(std::string("trap 'echo caught; exit 0' ") + name + "; echo ready; sleep 1000 & wait"));
+    auto command = run(1, shell(std::string("trap 'echo caught; exit 0' ") + name + "; echo ready; sleep 1000 & wait"));
     EXPECT_EQ(command->line(), "ready");
     EXPECT_EQ(command->line(), "ready");
     command->signal(number);
