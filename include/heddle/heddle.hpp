@@ -97,12 +97,12 @@ struct Event {
     pattern_ended,       // a compile or start of a pattern with Notify::event has ended
     // completion.peer is gone, and what only it could have completed ends with the code of the same name. Each comes at
     // most once for a peer, but for connection_lost.
-    peer_failed,     // its process has died: comes at every process, also after connection_lost
-    peer_left,       // it has left the job in good order: comes where something waits for it, elsewhere maybe never
+    peer_failed, // its process has died: comes at every process, also after connection_lost
+    peer_left,   // it has left the job in good order: comes where something waits for it, elsewhere maybe never
     // It may be alive, but the connection to it broke, and what was under way is lost. Where the network can be connected anew (TCP),
     // the next operation does that, and this may come again.
     connection_lost,
-    pushed,          // a peer's push with a signal has landed here (onesided.hpp)
+    pushed, // a peer's push with a signal has landed here (onesided.hpp)
   };
   Kind kind{};
   std::uint64_t cookie = 0;
