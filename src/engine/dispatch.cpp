@@ -117,6 +117,8 @@ bool Engine::dispatch_completed(const ir::Event& event) {
   if (event.status == ir::Status::peer_lost && !connection->failed()) peer_failed(rank);
   if (event.status == ir::Status::peer_left && !connection->failed()) peer_left(rank);
   connection = connection_of_command(rank); // it may have been let go of
+  // The event came before it, and another connection may have taken the place since: it is not concerned.
+  if (event.status == ir::Status::connection_lost && !connection->failed()) connection = &broken_;
   const bool of_use = handlers_.ended(connection, event);
   pump_later(*connection_of_command(rank));
   return of_use;

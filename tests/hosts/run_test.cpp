@@ -90,8 +90,8 @@ double cpu_seconds_of(pid_t process) {
 // Input that is there and not wanted, and output that nobody takes, are no reason to run in circles.
 TEST_P(RunOnHosts, TheLauncherRestsWhileNothingCanGoOn) {
   const std::vector<std::string> scripts{
-      "test $HEDDLE_RANK = 0 && echo ready; sleep 1000", // reads nothing
-      "test $HEDDLE_RANK = 0 && echo ready; exec yes"};  // which this test does not read
+      "test $HEDDLE_RANK = 0 && echo ready; sleep 1000",            // reads nothing
+      "test $HEDDLE_RANK = 0 || sleep 1000; echo ready; exec yes"}; // which this test does not read
   for (const std::string& script : scripts) {
     const std::string pipe = machines_->folder() / "input";
     auto command = run_around(

@@ -152,8 +152,11 @@ Result<ir::RemotePlace> Tcp::attach(ir::Peer peer, const ir::Address& address) {
   Wire& wire = wire_of(place->id);
   if (wire.number) detach(*wire.number);
   wire.place = *place;
-  if (wire.state == WireState::idle)
-    if (auto begun = connect(wire); !begun) return refuse(std::move(begun.error()));
+  if (wire.state == WireState::idle) {
+    wire.tries = 0;
+    if (auto begun = connect_again(wire); !begun) return refuse(std::move(begun.error()));
+    if (wire.state == WireState::idle) return refuse({.fact = "the connection to it broke off at once"});
+  }
   wire.number = peer;
   attached_[number_of(peer)] = &wire;
   gone_.erase(number_of(peer));

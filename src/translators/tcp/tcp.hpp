@@ -118,6 +118,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   // The connection is over: of an open one that nobody has closed in good order it is found out whether the peer lives.
   void end_wire(tcp::Wire& wire);
   void let_go_of_socket(tcp::Wire& wire);
+  Result<void> connect_again(tcp::Wire& wire);
   void find_out(tcp::Wire& wire);
   // Tells what has become of the peer.
   void settle(tcp::Wire& wire, ir::EventKind kind);

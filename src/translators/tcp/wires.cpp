@@ -134,6 +134,7 @@ void Tcp::read_answer(Wire& wire) {
 
 void Tcp::opened(Wire& wire) {
   wire.state = WireState::open;
+  wire.tries = 0;
   if (wire.broke) {
     settle(wire, ir::EventKind::connection_lost);
     wire.held = true;
@@ -226,14 +227,18 @@ void Tcp::end_wire(Wire& wire) {
 
 // Whoever has died listens no more. A process that is about to may still let somebody in, and a connection may break while it is
 // made: so one that is closed is not enough.
-void Tcp::find_out(Wire& wire) {
-  while (wire.tries < kTriesAfterBreak) {
+Result<void> Tcp::connect_again(Wire& wire) {
+  Result<void> begun = std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "the connection broke too often"});
+  while (!begun && wire.tries < kTriesAfterBreak) {
     ++wire.tries;
-    const auto begun = connect(wire);
-    if (begun) return; // what becomes of it is found out there
-    if (!is_passing(begun.error().system_code)) break;
+    begun = connect(wire);
+    if (!begun && !is_passing(begun.error().system_code)) break;
   }
-  settle(wire, ir::EventKind::peer_failed);
+  return begun; // what becomes of it is found out there
+}
+
+void Tcp::find_out(Wire& wire) {
+  if (!connect_again(wire)) settle(wire, ir::EventKind::peer_failed);
 }
 
 void Tcp::settle(Wire& wire, ir::EventKind kind) {
