@@ -235,9 +235,23 @@ Patterns::Patterns(engine::Engine& engine) : engine_(engine) {
                  self.command_ended(engine::cookie_number(event.cookie), event.status);
                  return true;
                }));
-  handlers.add_end_row(engine::end_row(*this, [](Patterns& self, engine::Connection&, engine::PeerEnd end) {
+  handlers.add_end_row(engine::end_row(*this, [](Patterns& self, engine::Connection& connection, engine::PeerEnd end) {
+    self.forget_memory_of(connection.rank);
     if (end.how == engine::End::died) self.peer_died();
   }));
+}
+
+// The network is about to let go of it: what is still written there goes by commands, which end with what has become of the peer.
+void Patterns::forget_memory_of(std::uint32_t rank) {
+  for (const auto& pattern : all_) {
+    if (pattern == nullptr) continue;
+    Plan& plan = pattern->plan_;
+    for (Partner& partner : plan.partners)
+      if (partner.rank == rank) partner.direct = {};
+    for (Out& out : plan.outs)
+      if (out.partner < plan.partners.size() && plan.partners[out.partner].rank == rank)
+        out.direct = out.direct_flag = {};
+  }
 }
 
 Patterns::~Patterns() {

@@ -82,6 +82,7 @@ class Patterns final {
   std::size_t progress_all();
   void make_busy(PlannedPattern& one);
   // A process has died: patterns that rest come to no meeting any more, but others may not know that yet.
+  void forget_memory_of(std::uint32_t rank);
   void peer_died();
   // What others still send of a pattern that a death has ended here is received, into nothing, from now on: whoever has sent
   // it waits for that.
