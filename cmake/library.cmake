@@ -25,8 +25,9 @@ add_library(heddle::heddle ALIAS heddle)
 target_sources(heddle PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
 set_target_properties(heddle PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 if(HEDDLE_IPO)
-  # The ordinary code of the fat objects, so that a program is linked in a moment. The hot path is in headers: across rooms the linker
-  # gains nothing on it, and 2 % in simulations. Debug information would be nine tenths of the rest.
+  # The ordinary code of the fat objects, so that a program is linked in a moment. Messages lose nothing by it, since their hot path is
+  # in headers; without optimisation across rooms fetch-add takes 1.3 times as long, a lock 1.15, simulations 1.02. Debug
+  # information would be nine tenths of the rest.
   add_custom_command(TARGET heddle POST_BUILD VERBATIM
     COMMAND ${CMAKE_OBJCOPY} --strip-debug --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_* $<TARGET_FILE:heddle>)
 endif()

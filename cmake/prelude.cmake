@@ -14,12 +14,26 @@ else()
   set(HEDDLE_PRELUDE_WARNINGS -Wno-deprecated-declarations)
 endif()
 
+set(HEDDLE_ROOM_OPTIONS "")
+if(HEDDLE_FUZZ)
+  # Only what is fuzzed counts the paths that are taken; the tests, with the same rooms, do not look at the counts.
+  list(APPEND HEDDLE_ROOM_OPTIONS -fsanitize=fuzzer-no-link)
+endif()
 if(HEDDLE_SANITIZE)
+  list(APPEND HEDDLE_ROOM_OPTIONS ${HEDDLE_PRELUDE_WARNINGS})
   add_library(heddle_room_prelude OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/prelude.cpp)
   target_link_libraries(heddle_room_prelude PRIVATE heddle_flags)
-  target_compile_options(heddle_room_prelude PRIVATE ${HEDDLE_PRELUDE_WARNINGS})
+  target_compile_options(heddle_room_prelude PRIVATE ${HEDDLE_ROOM_OPTIONS})
   target_precompile_headers(heddle_room_prelude PRIVATE ${HEDDLE_PRELUDE})
 endif()
+
+# heddle_as_room(TARGET): compiled as the rooms are.
+function(heddle_as_room target)
+  target_compile_options(${target} PRIVATE ${HEDDLE_ROOM_OPTIONS})
+  if(TARGET heddle_room_prelude)
+    target_precompile_headers(${target} REUSE_FROM heddle_room_prelude)
+  endif()
+endfunction()
 
 if(HEDDLE_TESTS)
   # The code under test is optimised, the tests need not be.
@@ -31,3 +45,10 @@ if(HEDDLE_TESTS)
   target_precompile_headers(heddle_test_prelude PRIVATE <gtest/gtest.h> ${HEDDLE_PRELUDE})
   set_target_properties(heddle_test_prelude PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endif()
+
+# heddle_as_test(TARGET): compiled as the tests are.
+function(heddle_as_test target)
+  target_link_libraries(${target} PRIVATE heddle_test_flags)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF) # as heddle_test_prelude
+  target_precompile_headers(${target} REUSE_FROM heddle_test_prelude)
+endfunction()

@@ -1,13 +1,14 @@
-# heddle_room(NAME [DEPENDS rooms...] [PACKAGES targets...] [EXCLUDE folders...] [TEST_PACKAGES targets...])
+# heddle_room(NAME [HOT] [DEPENDS rooms...] [PACKAGES targets...] [EXCLUDE folders...] [TEST_PACKAGES targets...])
 #
 # Makes the target heddle_NAME of src/NAME: every *.cpp below it, found anew at each build, so that a new file or folder
 # needs no edit. *_test.cpp become one GoogleTest binary test_NAME; *_fuzz.cpp are gathered for cmake/fuzz.cmake.
+# HOT: messages pass through it, so the program and the benchmarks are optimised across it and the other hot rooms.
 # EXCLUDE names folders below src/NAME to leave out, for optional parts whose package is missing.
 # A room whose package is missing is left out with a message, and with it the rooms that depend on it.
 set(HEDDLE_ROOMS "")
 
 function(heddle_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "DEPENDS;PACKAGES;EXCLUDE;TEST_PACKAGES")
+  cmake_parse_arguments(PARSE_ARGV 1 room "HOT" "" "DEPENDS;PACKAGES;EXCLUDE;TEST_PACKAGES")
   if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/src/${name})
     message(STATUS "heddle: room ${name} off: src/${name} is not there")
     return()
@@ -43,11 +44,10 @@ function(heddle_room name)
     set(scope PUBLIC)
     add_library(heddle_${name} STATIC ${sources})
     target_link_libraries(heddle_${name} PRIVATE $<BUILD_INTERFACE:heddle_flags>)
-    set_target_properties(heddle_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ${HEDDLE_IPO})
-    if(TARGET heddle_room_prelude)
-      target_compile_options(heddle_${name} PRIVATE ${HEDDLE_PRELUDE_WARNINGS})
-      target_precompile_headers(heddle_${name} REUSE_FROM heddle_room_prelude)
+    if(room_HOT)
+      set_target_properties(heddle_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ${HEDDLE_IPO})
     endif()
+    heddle_as_room(heddle_${name})
   else()
     set(scope INTERFACE)
     add_library(heddle_${name} INTERFACE)
@@ -78,9 +78,8 @@ function(heddle_test_binary name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LINKS;PROPERTIES")
   add_executable(${name} ${test_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-  target_link_libraries(${name} PRIVATE heddle_test_flags ${test_LINKS} GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF) # as heddle_test_prelude
-  target_precompile_headers(${name} REUSE_FROM heddle_test_prelude)
+  heddle_as_test(${name})
+  target_link_libraries(${name} PRIVATE ${test_LINKS} GTest::gtest_main)
   if(HEDDLE_IPO)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()

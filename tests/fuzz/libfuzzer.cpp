@@ -1,4 +1,4 @@
-// libFuzzer around one target: the one whose name the program is called by (build-fuzz/fuzz/NAME).
+// libFuzzer around one target: the one whose name the program is called by (build-asan/fuzz/NAME).
 #include "base/fuzz_input.hpp"
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
@@ -24,7 +24,7 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
     if (target.name == name) chosen = target.target;
   if (chosen != nullptr) return 0;
   std::fprintf(stderr,
-               "fuzz: no target is called as this program is: call it by one of the names in build-fuzz/fuzz\n");
+               "fuzz: no target is called as this program is: call it by one of the names in build-asan/fuzz\n");
   std::exit(2);
 }
 

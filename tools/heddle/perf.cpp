@@ -143,7 +143,8 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
   const auto found = job::inspect({.translators = via}, base::Environment::of_process());
   if (!found) return failed("perf", found.error());
   for (const job::TranslatorReport& report : found->translators)
-    if (report.standing == job::TranslatorReport::Standing::refused) return failed("perf", report.refusal);
+    if (report.standing == job::TranslatorReport::Standing::refused && !arguments.hosts.given())
+      return failed("perf", report.refusal);
   launch::JobDescription job;
   job.processes = arguments.processes;
   job.command = {"/proc/self/exe",

@@ -10,12 +10,12 @@
 namespace heddle::tool {
 namespace {
 
-constexpr double kWidth = 760;
-constexpr double kHeight = 460;
-constexpr double kLeft = 72;
-constexpr double kRight = 24;
-constexpr double kTop = 76;
-constexpr double kBottom = 56;
+constexpr double kChartWidth = 760;
+constexpr double kChartHeight = 460;
+constexpr double kChartLeft = 72;
+constexpr double kChartRight = 24;
+constexpr double kChartTop = 76;
+constexpr double kChartBottom = 56;
 constexpr std::array kColours{"#4477aa", "#ee6677", "#ccbb44",
                               "#228833", "#66ccee", "#aa3377"}; // told apart by colour-blind readers
 
@@ -37,9 +37,11 @@ Axis axis_for(double largest) {
 struct Frame {
   Axis x;
   Axis y;
-  [[nodiscard]] double across(double value) const { return kLeft + value / x.end * (kWidth - kLeft - kRight); }
+  [[nodiscard]] double across(double value) const {
+    return kChartLeft + value / x.end * (kChartWidth - kChartLeft - kChartRight);
+  }
   [[nodiscard]] double down(double value) const {
-    return kHeight - kBottom - value / y.end * (kHeight - kTop - kBottom);
+    return kChartHeight - kChartBottom - value / y.end * (kChartHeight - kChartTop - kChartBottom);
   }
 };
 
@@ -75,17 +77,17 @@ std::string axes(const Chart& chart, const Frame& frame) {
   std::string svg;
   for (int i = 0; i * frame.y.step <= frame.y.end * 1.0001; ++i) {
     const double y = frame.down(i * frame.y.step);
-    svg += fmt::format("<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>\n", kLeft, y,
-                       kWidth - kRight, y);
-    svg += text_at(kLeft - 8, y + 4, "end", fmt::format("{:g}", i * frame.y.step));
+    svg += fmt::format("<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>\n", kChartLeft, y,
+                       kChartWidth - kChartRight, y);
+    svg += text_at(kChartLeft - 8, y + 4, "end", fmt::format("{:g}", i * frame.y.step));
   }
   for (int i = 0; i * frame.x.step <= frame.x.end * 1.0001; ++i)
-    svg += text_at(frame.across(i * frame.x.step), kHeight - kBottom + 18, "middle",
+    svg += text_at(frame.across(i * frame.x.step), kChartHeight - kChartBottom + 18, "middle",
                    fmt::format("{:g}", i * frame.x.step));
-  svg += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"#333\"/>\n", kLeft, kTop, kHeight - kBottom,
-                     kWidth - kRight);
-  svg += text_at((kLeft + kWidth - kRight) / 2, kHeight - 14, "middle", chart.x_name);
-  svg += text_at(8, kTop - 10, "start", chart.y_name);
+  svg += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"#333\"/>\n", kChartLeft, kChartTop,
+                     kChartHeight - kChartBottom, kChartWidth - kChartRight);
+  svg += text_at((kChartLeft + kChartWidth - kChartRight) / 2, kChartHeight - 14, "middle", chart.x_name);
+  svg += text_at(8, kChartTop - 10, "start", chart.y_name);
   return svg;
 }
 
@@ -103,10 +105,10 @@ std::string to_svg(const Chart& chart) {
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
       "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth, kHeight);
-  svg += fmt::format("<text x=\"{}\" y=\"24\" font-size=\"16\">{}</text>\n", kLeft, escaped(chart.title));
+      kChartWidth, kChartHeight);
+  svg += fmt::format("<text x=\"{}\" y=\"24\" font-size=\"16\">{}</text>\n", kChartLeft, escaped(chart.title));
   svg += axes(chart, frame);
-  double legend = kLeft;
+  double legend = kChartLeft;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const char* const colour = kColours[i % kColours.size()];
     svg += line_of(chart.series[i], frame, colour,

@@ -17,7 +17,7 @@ struct SweepArguments {
   bool json = false;
 };
 
-constexpr double kGoodSpeed = 1500; // MB/s: the reports count the sets above it
+constexpr double kGoodSweepSpeed = 1500; // MB/s: the reports count the sets above it
 
 Result<std::vector<routing::Method>> parse_methods(std::string_view text) {
   std::vector<routing::Method> methods;
@@ -45,7 +45,7 @@ void print_json(const std::vector<SweepResult>& results) {
         {"average_mb_s", speed.average},
         {"best_mb_s", speed.best},
         {"worst_mb_s", speed.worst},
-        {"above_1500", std::ranges::count_if(result.mb_s, [](double value) { return value > kGoodSpeed; })}};
+        {"above_1500", std::ranges::count_if(result.mb_s, [](double value) { return value > kGoodSweepSpeed; })}};
   }
   fmt::print("{}\n", Json{{"methods", std::move(methods)}}.dump());
 }
@@ -63,7 +63,7 @@ void print_table(const SweepArguments& arguments, const std::vector<SweepResult>
     fmt::print("{:<14}{:>10} {:>10.3f} {:>7.3f} {:>7.3f} {:>12.0f} {:>8.0f} {:>8.0f} {:>12}\n",
                to_string(result.method), result.hot_spot_free, relative.average, relative.best, relative.worst,
                speed.average, speed.best, speed.worst,
-               std::ranges::count_if(result.mb_s, [](double value) { return value > kGoodSpeed; }));
+               std::ranges::count_if(result.mb_s, [](double value) { return value > kGoodSweepSpeed; }));
   }
 }
 

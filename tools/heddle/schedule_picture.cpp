@@ -14,8 +14,8 @@ using schedule::Schedule;
 constexpr std::size_t kRows = 24;
 
 // By direction; told apart by colour-blind readers.
-constexpr std::array<const char*, kDirections> kColours{"#ee6677", "#4477aa", "#228833", "#ccbb44",
-                                                        "#66ccee", "#aa3377", "#ee8866", "#bbbbbb"};
+constexpr std::array<const char*, kDirections> kColoursOfDirections{"#ee6677", "#4477aa", "#228833", "#ccbb44",
+                                                                    "#66ccee", "#aa3377", "#ee8866", "#bbbbbb"};
 constexpr std::array<const char*, kDirections> kShort{"E", "W", "N", "S", "NW", "SE", "NE", "SW"};
 
 std::size_t index_of(Direction direction) {
@@ -91,7 +91,7 @@ std::string schedule_svg(const std::vector<HaloPut>& puts, const Schedule& sched
     const double height = (placed.end_ns - placed.start_ns) * scale;
     const double x = kLeft + placed.send_engine * kColumn;
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"{}\" stroke=\"#333\"/>\n",
-                       x, y, kColumn, height, kColours[direction]);
+                       x, y, kColumn, height, kColoursOfDirections[direction]);
     if (height > 12)
       svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x + kColumn / 2,
                          y + height / 2 + 4, kShort[direction]);
@@ -100,7 +100,7 @@ std::string schedule_svg(const std::vector<HaloPut>& puts, const Schedule& sched
     const double y = kTop + 22 * static_cast<double>(direction);
     const double x = kLeft + engines * kColumn + 20;
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n", x, y,
-                       kColours[direction]);
+                       kColoursOfDirections[direction]);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 22, y + 12,
                        to_string(static_cast<Direction>(direction)));
   }
