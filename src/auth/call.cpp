@@ -11,21 +11,6 @@
 
 namespace heddle::auth {
 
-namespace {
-
-// True when the socket is ready for `events` before the deadline.
-bool wait_for(int socket, short events, base::Deadline deadline) {
-  pollfd entry{.fd = socket, .events = events, .revents = 0};
-  while (true) {
-    const int ready = ::poll(&entry, 1, base::milliseconds_until(deadline));
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return false;
-    if (ready == 0 && base::Clock::now() >= deadline) return false;
-  }
-}
-
-} // namespace
-
 Result<base::Descriptor> call(const net::Endpoint& there, const Secret& secret, Service service,
                               base::Deadline deadline) {
   const auto silent = [&] {
@@ -35,7 +20,7 @@ Result<base::Descriptor> call(const net::Endpoint& there, const Secret& secret, 
   if (!socket) return std::unexpected(std::move(socket.error()));
   int reason = 0;
   while ((reason = net::connect_error(socket->number())) == EINPROGRESS)
-    if (!wait_for(socket->number(), POLLOUT, deadline)) return silent();
+    if (!net::wait_for(socket->number(), POLLOUT, deadline)) return silent();
   if (reason != 0)
     return std::unexpected(
         Error{.code = ErrorCode::unreachable,
@@ -48,7 +33,7 @@ Result<base::Descriptor> call(const net::Endpoint& there, const Secret& secret, 
     if (state == Introduction::State::failed)
       return std::unexpected(Error{.code = ErrorCode::unreachable,
                                    .fact = "no connection to " + there.text() + ": " + introduction.reason()});
-    if (!wait_for(socket->number(), POLLIN, deadline)) return silent();
+    if (!net::wait_for(socket->number(), POLLIN, deadline)) return silent();
   }
   ::fcntl(socket->number(), F_SETFL, ::fcntl(socket->number(), F_GETFL) & ~O_NONBLOCK);
   return socket;

@@ -1,5 +1,7 @@
 #include "auth/door.hpp"
 
+#include "base/refusal.hpp"
+
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
@@ -41,11 +43,7 @@ Result<std::unique_ptr<Door>> Door::open(const Config& config) {
   if (!listener) return std::unexpected(std::move(listener.error()));
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   base::Descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!poller.open() || !timer.open())
-    return std::unexpected(
-        Error{.code = errno == EMFILE || errno == ENFILE ? ErrorCode::out_of_descriptors : ErrorCode::system_failed,
-              .fact = "cannot wait for connections: " + std::generic_category().message(errno),
-              .system_code = errno});
+  if (!poller.open() || !timer.open()) return std::unexpected(system_error("cannot wait for connections", errno));
   return std::unique_ptr<Door>(new Door(config, endpoint, std::move(*listener), std::move(poller), std::move(timer)));
 }
 
@@ -65,6 +63,7 @@ Door::Door(const Config& config, const net::Endpoint& endpoint, base::Descriptor
 std::vector<base::Descriptor> Door::admit() {
   std::vector<base::Descriptor> admitted;
   std::array<epoll_event, 64> ready{};
+  admitted.reserve(ready.size()); // who has proven itself is not lost for lack of memory
   const int count = ::epoll_wait(poller_.number(), ready.data(), static_cast<int>(ready.size()), 0);
   bool come = false;
   bool ticked = false;
@@ -94,8 +93,16 @@ void Door::accept_all() {
       full_ = true;
       return pause_accepting(kBetweenLooksWhenFull);
     }
-    base::Descriptor socket = net::accept_one(listener_.number());
-    if (!socket.open()) {
+    std::list<Newcomer> next; // memory first: whoever is accepted is not dropped for lack of it
+    try {
+      next.emplace_back(base::Descriptor(), Introduction(Introduction::Role::answers, secret_, service_),
+                        base::Clock::now());
+    } catch (const std::bad_alloc&) {
+      return pause_accepting(kBetweenLooks);
+    }
+    Newcomer& newcomer = next.front();
+    newcomer.socket = net::accept_one(listener_.number());
+    if (!newcomer.socket.open()) {
       const int reason = errno;
       if (reason == EINTR || reason == ECONNABORTED) continue;
       if (reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == ENOBUFS) {
@@ -105,8 +112,7 @@ void Door::accept_all() {
       return;
     }
     if (newcomers_.empty()) tick(timer_.number(), kBetweenLooks);
-    Newcomer& newcomer = newcomers_.emplace_back(
-        std::move(socket), Introduction(Introduction::Role::answers, secret_, service_), base::Clock::now());
+    newcomers_.splice(newcomers_.end(), next);
     watch(poller_.number(), newcomer.socket.number(), reinterpret_cast<std::uint64_t>(&newcomer));
   }
 }
@@ -115,6 +121,7 @@ void Door::accept_all() {
 // have waited for longer, the first is a stranger.
 bool Door::make_room() {
   if (base::Clock::now() - newcomers_.front().begun < kUndisturbed) return false;
+  forget(newcomers_.front());
   newcomers_.pop_front();
   return true;
 }
@@ -135,20 +142,30 @@ void Door::hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted) {
     case Introduction::State::goes_on: return;
     case Introduction::State::failed:
       log_.info("a connection was turned away: " + newcomer.introduction.reason());
+      forget(newcomer);
       break;
     case Introduction::State::proven:
-      ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, newcomer.socket.number(), nullptr);
+      forget(newcomer);
       admitted.push_back(std::move(newcomer.socket));
       break;
   }
   newcomer.done = true;
 }
 
+// Closing alone is not enough: the poller goes on to tell of a connection that a child of this process holds, too.
+void Door::forget(const Newcomer& newcomer) {
+  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, newcomer.socket.number(), nullptr);
+}
+
 void Door::look_at_clock() {
   std::uint64_t ticks = 0;
   [[maybe_unused]] const auto got = ::read(timer_.number(), &ticks, sizeof ticks);
   const base::Deadline now = base::Clock::now();
-  std::erase_if(newcomers_, [&](const Newcomer& each) { return each.begun + kIntroductionLimit < now; });
+  std::erase_if(newcomers_, [&](const Newcomer& each) {
+    const bool late = each.begun + kIntroductionLimit < now;
+    if (late) forget(each);
+    return late;
+  });
   tick(timer_.number(), newcomers_.empty() ? std::chrono::milliseconds(0) : kBetweenLooks);
   go_on_accepting();
 }

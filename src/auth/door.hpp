@@ -60,6 +60,7 @@ class Door {
   void pause_accepting(std::chrono::milliseconds between_looks);
   void go_on_accepting();
   void hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted);
+  void forget(const Newcomer& newcomer);
   void look_at_clock();
 
   Secret secret_;

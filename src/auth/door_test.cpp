@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -51,6 +53,73 @@ std::string all_from(int socket) {
     if (got <= 0) return text;
     text.append(part.data(), static_cast<std::size_t>(got));
   }
+}
+
+// Somebody who belongs here comes in.
+void expect_open_to(Door& door, const Secret& secret) {
+  Result<base::Descriptor> there;
+  std::thread caller(
+      [&] { there = call(door.endpoint(), secret, kGate, base::deadline_in(std::chrono::seconds(10))); });
+  EXPECT_EQ(serve(door, 1, std::chrono::seconds(10)).size(), 1U);
+  caller.join();
+  EXPECT_TRUE(there);
+}
+
+// Somebody has taken the port of one that has gone. Whoever calls there is passed on to its own door, or to any other.
+TEST(Door, LetsNobodyInWhoPassesOnWhatOthersSay) {
+  const Secret secret = Secret::draw();
+  const auto door = open_door(secret);
+  net::Endpoint taken{.host = net::loopback()};
+  auto listener = net::listen_at(taken);
+  ASSERT_TRUE(listener);
+  Result<base::Descriptor> there;
+  std::thread caller([&] { there = call(taken, secret, kGate, base::deadline_in(std::chrono::seconds(5))); });
+  base::Descriptor heard;
+  while (!heard.open()) heard = net::accept_one(listener->number());
+  base::Descriptor passed_on = connect_to(*door);
+  std::size_t in = 0;
+  const auto pass = [](int from, int to) {
+    std::array<std::byte, 256> part{};
+    iovec piece{.iov_base = part.data(), .iov_len = part.size()};
+    const std::ptrdiff_t got = net::receive_some(from, {&piece, 1});
+    piece.iov_len = static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0));
+    if (got > 0) net::send_some(to, {&piece, 1});
+    return got >= 0;
+  };
+  const auto end = base::deadline_in(std::chrono::seconds(5));
+  while (pass(heard.number(), passed_on.number()) && pass(passed_on.number(), heard.number()) &&
+         base::Clock::now() < end)
+    in += door->admit().size();
+  heard.reset();
+  caller.join();
+  EXPECT_EQ(in, 0U);
+  EXPECT_FALSE(there);
+  expect_open_to(*door, secret);
+}
+
+// A child of this process holds what the parent closes. Nothing of what has gone is told of.
+TEST(Door, HearsNothingOfStrangersThatHaveGoneWhereAChildHoldsThem) {
+  const auto door = open_door(Secret::draw());
+  const base::Descriptor stranger = connect_to(*door);
+  serve(*door, 1, std::chrono::milliseconds(50)); // accepted
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[1]);
+    char none = 0;
+    [[maybe_unused]] const auto got = ::read(ends[0], &none, 1); // until the test is over
+    ::_exit(0);
+  }
+  ::close(ends[0]);
+  const std::array<char, kMessageBytes> nonsense{};
+  ::send(stranger.number(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+  serve(*door, 1, std::chrono::milliseconds(50)); // turned away
+  ::send(stranger.number(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+  pollfd entry{.fd = door->descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&entry, 1, 100), 0);
+  ::close(ends[1]);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(Door, LetsInWhoKnowsTheSecret) {
@@ -105,12 +174,7 @@ TEST(Door, ManyWhoSayNothingKeepNobodyOut) {
     [[maybe_unused]] const auto sent = ::send(silent.back().number(), "h", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     EXPECT_TRUE(door->admit().empty());
   }
-  Result<base::Descriptor> there;
-  std::thread caller(
-      [&] { there = call(door->endpoint(), secret, kGate, base::deadline_in(std::chrono::seconds(10))); });
-  EXPECT_EQ(serve(*door, 1, std::chrono::seconds(10)).size(), 1U);
-  caller.join();
-  EXPECT_TRUE(there);
+  expect_open_to(*door, secret);
   EXPECT_EQ(all_from(silent.front().number()), "") << "the first of them has given way";
 }
 
@@ -157,12 +221,7 @@ TEST(Door, OutlivesALackOfDescriptors) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("Too many open files"), std::string::npos) << said;
-  Result<base::Descriptor> there;
-  std::thread caller(
-      [&] { there = call(door->endpoint(), secret, kGate, base::deadline_in(std::chrono::seconds(10))); });
-  EXPECT_EQ(serve(*door, 1, std::chrono::seconds(10)).size(), 1U);
-  caller.join();
-  EXPECT_TRUE(there);
+  expect_open_to(*door, secret);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "auth/introduction.hpp"
 
+#include "net/endpoint.hpp"
+
 #include <sodium.h>
 #include <sys/socket.h>
 
@@ -15,6 +17,10 @@ namespace heddle::auth {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'h', 'e', 'd', 'd', 'l', 'e', '-', '1'};
+
+// Who does not know the secret is turned away at once. Where that takes longer, it may as well be that this process was away for too
+// long.
+constexpr std::chrono::milliseconds kAtOnce{400};
 
 enum class Verdict : std::uint8_t { welcome = 1, other_service, other_version, other_order, leaves };
 
@@ -127,6 +133,7 @@ Introduction::State Introduction::take_challenge() {
   if (verdict != Verdict::welcome) return fail(std::string(reason_of(verdict)));
   challenge_ = incoming_;
   answer_with(prove(Role::calls));
+  proved_at_ = base::Clock::now();
   expects_ = Expects::proof;
   return State::goes_on;
 }
@@ -151,6 +158,10 @@ Introduction::Message Introduction::prove(Role side) const {
                             proof.size());
   add(greeting_.data(), greeting_.size());
   add(challenge_.data(), challenge_.size());
+  const std::array<std::uint8_t, 2> port{static_cast<std::uint8_t>(place_.port >> 8U),
+                                         static_cast<std::uint8_t>(place_.port)};
+  add(&place_.host, sizeof place_.host);
+  add(port.data(), port.size());
   add(label.data(), label.size());
   ::crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(proof.data()), proof.size());
   return proof;
@@ -167,7 +178,15 @@ Introduction::State Introduction::fail(std::string reason) {
   return State::failed;
 }
 
+void Introduction::take_place(int socket) {
+  net::SocketAddress address;
+  const auto ask = role_ == Role::calls ? &::getpeername : &::getsockname;
+  if (ask(socket, address.get(), &address.length) != 0) return;
+  if (address.family() == AF_INET || address.family() == AF_INET6) place_ = address.endpoint();
+}
+
 Introduction::State Introduction::advance(int socket) {
+  if (!std::exchange(has_place_, true)) take_place(socket);
   State state = begin();
   while (true) {
     if (reply_bytes_ > 0) {
@@ -184,8 +203,8 @@ Introduction::State Introduction::advance(int socket) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return state;
     if (got <= 0) {
-      // Who answers closes the door to those who do not know the secret, and an end for another reason is rare at that step.
-      const bool refused = got == 0 && expects_ == Expects::proof && role_ == Role::calls;
+      const bool refused =
+          got == 0 && expects_ == Expects::proof && role_ == Role::calls && base::Clock::now() - proved_at_ < kAtOnce;
       broke_off_ = !refused;
       return fail(refused ? "it has closed the connection: its secret is another" : "the connection broke off");
     }

@@ -8,11 +8,14 @@
 //                              <-    proof
 //   Instead of either answer, a process that is about to leave says so.
 //
-// Each message has 32 bytes. A proof is the keyed hash of greeting, challenge and the side that gives it: it fits no other
-// connection, and not the other direction. What comes after is neither hidden nor signed.
+// Each message has 32 bytes. A proof is the keyed hash of greeting, challenge, the address at which the call is answered, and the side that
+// gives it: it fits no other connection, not the other direction, and nobody who passes it on to another door. What comes after is
+// neither hidden nor signed.
 #pragma once
 
 #include "auth/secret.hpp"
+#include "base/clock.hpp"
+#include "net/endpoint.hpp"
 
 #include <array>
 #include <cstddef>
@@ -53,7 +56,7 @@ class Introduction {
   // For who calls: the other side has said that. Unproven: anybody could.
   [[nodiscard]] bool declined() const { return declined_; }
 
-  // It failed because the connection ended, not because of what was said.
+  // It failed because the connection ended, not because of what was said: a further try may do.
   [[nodiscard]] bool broke_off() const { return broke_off_; }
 
   // Why it has failed, for people: what is known of the other side.
@@ -63,6 +66,8 @@ class Introduction {
   State take(std::span<const std::byte, kMessageBytes> message);
   [[nodiscard]] std::span<const std::byte> reply() const { return {reply_.data(), reply_bytes_}; }
   State begin();
+  // Where the call is answered goes into the proof. Without, as in tests of one process, it is nowhere.
+  void take_place(int socket);
 
  private:
   using Message = std::array<std::byte, kMessageBytes>;
@@ -88,6 +93,9 @@ class Introduction {
   Message reply_{};
   std::size_t reply_bytes_ = 0;
   std::string reason_;
+  net::Endpoint place_; // where the call is answered, as this side sees it
+  bool has_place_ = false;
+  base::Deadline proved_at_{}; // by who calls
   bool declined_ = false;
   bool broke_off_ = false;
 };

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace heddle::auth {
@@ -135,6 +137,28 @@ TEST(Introduction, RefusesAnotherByteOrderWhereItMatters) {
   }
 }
 
+// Who was away, or was turned out to make room, may know the secret.
+TEST(Introduction, TakesALateEndForNoRefusal) {
+  for (const bool late : {false, true}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    const base::Descriptor here(ends[0]);
+    base::Descriptor there(ends[1]);
+    const Secret secret = Secret::draw();
+    Introduction caller(Role::calls, secret, kService);
+    Introduction answerer(Role::answers, secret, kService);
+    ASSERT_EQ(caller.advance(here.number()), State::goes_on);
+    ASSERT_EQ(answerer.advance(there.number()), State::goes_on);
+    ASSERT_EQ(caller.advance(here.number()), State::goes_on); // has proven itself
+    std::array<std::byte, kMessageBytes> proof{};
+    ASSERT_EQ(::recv(there.number(), proof.data(), proof.size(), 0), static_cast<ssize_t>(proof.size()));
+    there.reset();
+    if (late) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_EQ(caller.advance(here.number()), State::failed);
+    EXPECT_EQ(caller.broke_off(), late) << caller.reason();
+  }
+}
+
 TEST(Introduction, TellsAPortScannerNothing) {
   Introduction answerer(Role::answers, Secret::draw(), kService);
   Sent scan(kMessageBytes, std::byte{'G'});
@@ -223,6 +247,7 @@ TEST(Secret, RefusesWhatIsNone) {
   const auto refused = Secret::parse(almost);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message().find(almost.substr(0, 6)), std::string::npos) << "a secret is not shown";
+  EXPECT_FALSE(Secret::parse(std::string(64, '0'))) << "anybody would guess it";
 }
 
 TEST(Secret, ComesFromTheEnvironment) {

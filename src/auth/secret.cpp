@@ -16,7 +16,12 @@ Result<Secret> Secret::parse(std::string_view text) {
   const char* end = nullptr;
   const int status = ::sodium_hex2bin(reinterpret_cast<unsigned char*>(secret.bytes.data()), secret.bytes.size(),
                                       text.data(), text.size(), nullptr, &made, &end);
-  if (status == 0 && made == secret.bytes.size() && end == text.data() + text.size()) return secret;
+  const bool whole = status == 0 && made == secret.bytes.size() && end == text.data() + text.size();
+  if (whole && secret.bytes == Secret{}.bytes)
+    return std::unexpected(Error{.code = ErrorCode::bad_option,
+                                 .fact = "the secret is all zeros, which anybody would guess",
+                                 .remedy = "make one with: openssl rand -hex 32"});
+  if (whole) return secret;
   return std::unexpected(Error{.code = ErrorCode::bad_option,
                                .fact = "the secret has " + std::to_string(text.size()) +
                                        " characters, or others than 0-9 and a-f: expected 64 hexadecimal digits",

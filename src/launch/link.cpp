@@ -59,8 +59,8 @@ void Link::flush() {
     }
     sent_ += static_cast<std::size_t>(count);
   }
-  if (waiting() > 0) return;
-  out_.clear();
+  if (waiting() > 0 && sent_ < out_.size() / 2) return; // moving the rest costs less than sending it did
+  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(sent_));
   sent_ = 0;
 }
 

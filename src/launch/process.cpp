@@ -50,15 +50,6 @@ void read_nothing() {
 
 } // namespace
 
-Error system_error(std::string fact, int code) {
-  const bool descriptors = code == EMFILE || code == ENFILE;
-  return {.code = descriptors ? ErrorCode::out_of_descriptors : ErrorCode::system_failed,
-          .fact = std::move(fact),
-          .remedy = descriptors ? "raise the limit on open files (ulimit -n)" : "",
-          .peer = kNoPeer,
-          .system_code = code};
-}
-
 Result<pid_t> start_process(const ProcessPlan& plan) {
   const std::vector<char*> arguments = pointers(plan.command);
   const std::vector<char*> environment = pointers(plan.environment);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/refusal.hpp"
 #include "heddle/error.hpp"
 
 namespace heddle::launch {
@@ -31,9 +32,6 @@ struct ProcessPlan {
   int death_signal = SIGKILL; // that it gets from the system when this process ends
   int failure_pipe = -1;      // close-on-exec; gets the errno as an int where the program cannot be started
 };
-
-// For a call of the system that has failed.
-Error system_error(std::string fact, int code);
 
 // The process's id. The system signals it when this process ends, however it ends.
 Result<pid_t> start_process(const ProcessPlan& plan);

@@ -32,9 +32,13 @@ unsigned bits_of(const sockaddr* mask, int family) {
   return bits;
 }
 
+constexpr unsigned kIpv4At = 96; // the bits before an IPv4 address in one of IPv6
+
 struct Network {
   in6_addr host{};
   unsigned bits = 0; // of the 128
+
+  [[nodiscard]] bool is_one_address() const { return bits == 128; }
 
   [[nodiscard]] bool holds(const in6_addr& other) const {
     for (unsigned bit = 0; bit < bits; bit += 8) {
@@ -69,6 +73,17 @@ std::string list_of(std::span<const Interface> all) {
 
 } // namespace
 
+bool Interface::leads_to(const in6_addr& there) const {
+  return Network{.host = host, .bits = prefix + (IN6_IS_ADDR_V4MAPPED(&host) ? kIpv4At : 0)}.holds(there);
+}
+
+std::optional<double> Interface::link_rate() const {
+  constexpr double kBytesPerMegabit = 125'000;
+  double megabits = 0;
+  if (!(std::ifstream("/sys/class/net/" + name + "/speed") >> megabits) || megabits <= 0) return std::nullopt;
+  return megabits * kBytesPerMegabit;
+}
+
 std::vector<Interface> interfaces() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -90,8 +105,10 @@ std::vector<Interface> interfaces() {
 
 Result<std::vector<Interface>> choose(std::string_view wanted, std::span<const Interface> all) {
   std::vector<Interface> chosen;
-  const auto take = [&](const Interface& each) {
-    if (std::ranges::find(chosen, each.name, &Interface::name) == chosen.end()) chosen.push_back(each);
+  const auto is_chosen = [&](const Interface& one, bool by_address) {
+    return std::ranges::any_of(chosen, [&](const Interface& each) {
+      return by_address ? IN6_ARE_ADDR_EQUAL(&each.host, &one.host) : each.name == one.name;
+    });
   };
   for (std::size_t from = 0; from <= wanted.size();) {
     const std::size_t comma = std::min(wanted.find(',', from), wanted.size());
@@ -101,8 +118,8 @@ Result<std::vector<Interface>> choose(std::string_view wanted, std::span<const I
     bool found = false;
     for (const Interface& each : all) {
       if (network ? !network->holds(each.host) : each.name != part) continue;
-      take(each);
       found = true;
+      if (!is_chosen(each, network && network->is_one_address())) chosen.push_back(each);
     }
     if (!found)
       return std::unexpected(

@@ -1,6 +1,7 @@
-// The system's TCP sockets. None of these calls waits.
+// The system's TCP sockets. None of these calls waits but wait_for.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "net/endpoint.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +29,13 @@ struct PortRange {
 
 // Listens at `place.host`, at the first free port of `ports`, which is entered there.
 Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports = {});
-// Begins to connect. Where the system knows at once that nobody is there, that is the error.
-Result<base::Descriptor> begin_connect(const Endpoint& place);
+// Begins to connect, from the address `from` where it is not null. Where the system knows at once that nobody is there, that is the
+// error.
+Result<base::Descriptor> begin_connect(const Endpoint& place, const in6_addr* from = nullptr);
+// Of a connection that could not be made, and may be the next time.
+inline bool is_passing(int error) {
+  return error == ECONNRESET || error == ECONNABORTED || error == EPIPE || error == ENOTCONN;
+}
 // 0 when the connection is made, EINPROGRESS while it is being made, otherwise why it is not.
 int connect_error(int socket);
 // What has come in: none where there is nothing, or errno says that the system lacks something.
@@ -48,10 +55,15 @@ std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces);
 // have the same address, it need not.
 void hurry_if_local(int socket);
 
+// Until the socket is ready for `events` of poll(2). False: the deadline came first, or it cannot be waited for.
+bool wait_for(int socket, short events, base::Deadline deadline);
+
 // Lets the system ask the other machine now and then whether it is still there. One whose process is stopped, or does not read,
 // is.
 void keep_asking(int socket, std::chrono::seconds limit);
 // Whether the other machine has not answered for so long, though it was asked to.
 bool is_silent(int socket, std::chrono::seconds limit);
+// Whether a socket has ended, by errno, because the system has found that out itself.
+bool is_silence(int reason);
 
 } // namespace heddle::net

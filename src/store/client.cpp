@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "net/sockets.hpp"
 #include "store/address.hpp"
 #include "store/dial.hpp"
 
@@ -31,17 +32,6 @@ Error timed_out() {
 Error too_long(std::string_view what, std::size_t size, std::size_t most) {
   return {.code = ErrorCode::bad_argument,
           .fact = std::string(what) + " of " + std::to_string(size) + " bytes: expected 1 to " + std::to_string(most)};
-}
-
-// True when the socket is ready for `events` before the deadline.
-bool wait_for(int socket, short events, base::Deadline deadline) {
-  pollfd entry{.fd = socket, .events = events, .revents = 0};
-  while (true) {
-    const int ready = ::poll(&entry, 1, base::milliseconds_until(deadline));
-    if (ready > 0) return true;
-    if (ready == 0 && base::Clock::now() >= deadline) return false;
-    if (ready < 0 && errno != EINTR) return false;
-  }
 }
 
 } // namespace
@@ -179,7 +169,7 @@ Result<void> Client::part(bool in_good_order) {
 void Client::await_end() {
   ::shutdown(socket_.number(), SHUT_WR);
   const Deadline limit = base::deadline_in(kSilence);
-  while (wait_for(socket_.number(), POLLIN, limit)) {
+  while (net::wait_for(socket_.number(), POLLIN, limit)) {
     const ssize_t got = ::recv(socket_.number(), inbox_.data(), inbox_.size(), MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return;
   }
@@ -205,7 +195,7 @@ Result<Bytes> Client::await(Kind expected, Deadline deadline) {
       if (reply->kind != expected) return std::unexpected(broken("the store gave an answer of the wrong kind"));
       return std::move(reply->body);
     }
-    if (!wait_for(socket_.number(), POLLIN, deadline)) {
+    if (!net::wait_for(socket_.number(), POLLIN, deadline)) {
       if (auto sent =
               send_all(FrameWriter(Kind::withdraw, sequence_).finish(), base::deadline_in(std::chrono::seconds(1)));
           !sent) {
@@ -224,7 +214,7 @@ Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadlin
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     } else if (errno == EAGAIN) {
       // Half a request cannot be taken back, so the connection is of no use after this.
-      if (!wait_for(socket_.number(), POLLOUT, deadline))
+      if (!net::wait_for(socket_.number(), POLLOUT, deadline))
         return std::unexpected(broken("the store accepts no request"));
     } else if (errno != EINTR) {
       return std::unexpected(

@@ -1,6 +1,7 @@
 #include "store/dial.hpp"
 
 #include "auth/call.hpp"
+#include "base/refusal.hpp"
 #include "net/sockets.hpp"
 #include "store/address.hpp"
 #include "store/wire.hpp"
@@ -30,15 +31,8 @@ Result<base::Descriptor> dial_unix(const std::string& address, base::Deadline de
   const auto parsed = parse_address(address);
   if (!parsed) return std::unexpected(parsed.error());
   base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.open()) {
-    Error error = failure("cannot create a socket to the store", errno);
-    error.remedy.clear();
-    if (errno == EMFILE || errno == ENFILE) {
-      error.code = ErrorCode::out_of_descriptors;
-      error.remedy = "raise the limit on open files (ulimit -n)";
-    }
-    return std::unexpected(std::move(error));
-  }
+  if (!socket.open())
+    return std::unexpected(system_error("cannot create a socket to the store", errno, ErrorCode::store_failed));
   const int left = std::max(1, base::milliseconds_until(deadline));
   const timeval timeout{.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000};
   ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/refusal.hpp"
 #include "store/address.hpp"
 
 namespace heddle::store {
@@ -20,20 +21,15 @@ constexpr std::size_t kReadAtOnce = 64 << 10;
 constexpr int kReadsOfFormerSelf =
     64; // as much as a socket holds, and more; not as much as its owner may write meanwhile
 
-Error system_error(std::string fact, int code) {
-  const bool descriptors = code == EMFILE || code == ENFILE;
-  return {.code = descriptors ? ErrorCode::out_of_descriptors : ErrorCode::store_failed,
-          .fact = std::move(fact),
-          .remedy = descriptors ? "raise the limit on open files (ulimit -n)" : "",
-          .peer = kNoPeer,
-          .system_code = code};
+Error server_failure(std::string fact, int code) {
+  return system_error(std::move(fact), code, ErrorCode::store_failed);
 }
 
 } // namespace
 
 Result<std::unique_ptr<Server>> Server::start(Config config) {
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poller.open()) return std::unexpected(system_error("cannot create the store's poller", errno));
+  if (!poller.open()) return std::unexpected(server_failure("cannot create the store's poller", errno));
   std::unique_ptr<Server> server(new Server(config, std::move(poller)));
   if (auto listening = server->listen(config); !listening) return std::unexpected(std::move(listening.error()));
   return server;
@@ -59,10 +55,10 @@ Result<void> Server::listen(const Config& config) {
   const auto parsed = parse_address(address_);
   if (!parsed) return std::unexpected(parsed.error());
   listener_ = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_.open()) return std::unexpected(system_error("cannot create the store's socket", errno));
+  if (!listener_.open()) return std::unexpected(server_failure("cannot create the store's socket", errno));
   if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
       ::listen(listener_.number(), SOMAXCONN) != 0)
-    return std::unexpected(system_error("the store cannot listen on " + address_, errno));
+    return std::unexpected(server_failure("the store cannot listen on " + address_, errno));
   watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
   return {};
 }
