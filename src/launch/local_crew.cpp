@@ -53,6 +53,7 @@ Result<void> LocalCrew::start() {
                                  .peer = kNoPeer,
                                  .system_code = code});
   }
+  warden_.watch_over(running_);
   return {};
 }
 
@@ -68,6 +69,7 @@ std::vector<Ended> LocalCrew::take_ended(bool children) {
     if (running_[i] == 0) continue;
     const auto ending = collect(running_[i]);
     if (!ending) continue;
+    warden_.forget(running_[i]);
     running_[i] = 0;
     ended.push_back({.rank = share_.first + i, .ending = *ending});
   }

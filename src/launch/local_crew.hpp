@@ -9,6 +9,7 @@
 #include "base/environment.hpp"
 #include "launch/crew.hpp"
 #include "launch/launcher.hpp"
+#include "launch/warden.hpp"
 
 namespace heddle::launch {
 
@@ -42,6 +43,7 @@ class LocalCrew final : public Crew {
   Share share_;
   Streams streams_;
   std::vector<pid_t> running_; // 0 when it has ended
+  Warden warden_;
 };
 
 } // namespace heddle::launch

@@ -166,10 +166,11 @@ void RemoteCrew::obey(Place& place, const net::Frame& frame) {
             .system_code = static_cast<int>(code.value_or(0))});
       return;
     }
-    case AgentKind::output: return take_output(frame);
+    case AgentKind::output: return take_output_of(place, frame);
     case AgentKind::ended: return take_ended_of(place, frame);
     case AgentKind::taken:
-      if (const auto taken = reader.u32()) input_sent_ -= std::min<std::size_t>(input_sent_, *taken);
+      if (const auto taken = reader.u32(); taken && holds(place, 0))
+        input_sent_ -= std::min<std::size_t>(input_sent_, *taken);
       return;
     case AgentKind::hello:
     case AgentKind::start:
@@ -180,12 +181,12 @@ void RemoteCrew::obey(Place& place, const net::Frame& frame) {
   }
 }
 
-void RemoteCrew::take_output(const net::Frame& frame) {
+void RemoteCrew::take_output_of(const Place& place, const net::Frame& frame) {
   net::BodyReader reader(frame.body);
   const auto rank = reader.u32();
   const auto stream = reader.u8();
   const auto bytes = reader.text();
-  if (reader.finished() && *rank < runs_.size()) output_.add(*rank, *stream, *bytes);
+  if (reader.finished() && holds(place, *rank)) output_.add(*rank, *stream, *bytes);
 }
 
 void RemoteCrew::take_ended_of(const Place& place, const net::Frame& frame) {

@@ -56,7 +56,7 @@ class RemoteCrew final : public Crew {
   void start_processes();
   void hear(Place& place);
   void obey(Place& place, const net::Frame& frame);
-  void take_output(const net::Frame& frame);
+  void take_output_of(const Place& place, const net::Frame& frame);
   void take_ended_of(const Place& place, const net::Frame& frame);
   void lose(Place& place, const std::string& why, std::chrono::milliseconds ago = {});
   void lose_silent(Place& place);

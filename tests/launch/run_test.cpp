@@ -138,6 +138,14 @@ TEST(Run, LeavesNoProcessBehindWhenItIsKilledItself) {
   EXPECT_EQ(command.status(), 128 + SIGKILL);
 }
 
+TEST(Run, LeavesNothingThatProcessesStartedBehindWhenItIsKilledItself) {
+  Command command(heddle_run({"-n", "2", "/bin/sh", "-c", "sleep 1000 & exec \"$0\" hang", kMember}));
+  wait_joined(command, 2);
+  command.signal(SIGKILL);
+  EXPECT_EQ(command.rest(), "");
+  EXPECT_EQ(command.status(), 128 + SIGKILL);
+}
+
 TEST(Run, LeavesNoSocketBehind) {
   Command command(shell({"-n", "1"}, "echo $HEDDLE_STORE"));
   const std::string address = command.line();
