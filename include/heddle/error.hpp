@@ -23,21 +23,21 @@ enum class ErrorCode : std::uint8_t {
   unreachable,        // no translator can reach the peer
   peer_failed,        // the peer's process has died
   peer_left,          // the peer has left the job in good order
-  connection_lost,    // the peer may be alive, but the connection to it is broken for good
-  truncated,          // the message was longer than the posted receive; the rest was discarded
-  cancelled,          // the receive was cancelled before anything matched
-  stale_request,      // the request was already waited for, or never existed
-  timed_out,          // nothing happened within the time given
-  would_block,        // a simulated process cannot block: co_await instead
-  unknown_area,       // one-sided: the peer has no area of that id
-  closed_area,        // one-sided: the area is not opened to this process
-  out_of_range,       // one-sided: not wholly inside the area
-  revoked_area,       // one-sided: the area was closed under way
-  unsupported,        // the network cannot do this with that memory
-  lock_busy,          // try_lock: another process has it or waits for it
-  holder_died,        // the lock is held now, but a process died holding it
-  pattern_freed,      // a process of the pattern has freed it
-  system_failed,      // the operating system refused; system_code says with what errno
+  connection_lost, // the peer may be alive, but the connection to it broke; what was under way may have arrived or not
+  truncated,       // the message was longer than the posted receive; the rest was discarded
+  cancelled,       // the receive was cancelled before anything matched
+  stale_request,   // the request was already waited for, or never existed
+  timed_out,       // nothing happened within the time given
+  would_block,     // a simulated process cannot block: co_await instead
+  unknown_area,    // one-sided: the peer has no area of that id
+  closed_area,     // one-sided: the area is not opened to this process
+  out_of_range,    // one-sided: not wholly inside the area
+  revoked_area,    // one-sided: the area was closed under way
+  unsupported,     // the network cannot do this with that memory
+  lock_busy,       // try_lock: another process has it or waits for it
+  holder_died,     // the lock is held now, but a process died holding it
+  pattern_freed,   // a process of the pattern has freed it
+  system_failed,   // the operating system refused; system_code says with what errno
 };
 
 // Short lower-case name of a code, for messages and logs: "peer_failed".

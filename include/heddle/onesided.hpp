@@ -151,7 +151,8 @@ struct Atomic {
 // out_of_memory and out_of_descriptors (this process lacks them, also to map the area: it may be tried again).
 //
 // The first operation on an area asks its owner for the key, and is carried out when the owner, in any call of its context,
-// has answered. Later ones need nothing of the owner's processor, except pushes of many small pieces over a network.
+// has answered. Later ones need nothing of the owner's processor, except pushes of many small pieces over a network; over TCP every
+// operation is carried out when the owner makes a call.
 // Plain pushes of one process to one peer land in the order of the calls; those with a selection may be overtaken by later
 // ones. An aligned push of up to 8 bytes lands at once. A push wakes nobody who sleeps in a wait; its signal does.
 class OneSided {

@@ -121,13 +121,12 @@ Result<void> Context::State::meet() {
       progress::Waiter::Config{
           .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .crowded = roster->crowded},
       networks_);
-  log_joined();
-  if (settings.announce && store_->rank() == 0) announce();
+  if (log_.enabled(LogLevel::info)) job::log_join(log_, joined(), options_);
+  if (settings.announce && store_->rank() == 0) log_.announce(job::announcement(joined()));
   return {};
 }
 
-void Context::State::log_joined() const {
-  if (!log_.enabled(LogLevel::info)) return;
+job::Joined Context::State::joined() const {
   job::Joined joined{.rank = store_->rank(), .size = store_->size(), .services = {}};
   for (std::size_t i = 0; i < networks_.size(); ++i) {
     job::Service& service = joined.services.emplace_back();
@@ -136,16 +135,7 @@ void Context::State::log_joined() const {
     for (std::uint32_t rank = 0; rank < joined.size; ++rank)
       if (engine_->contact(rank).port == i + 1) service.peers.push_back(rank);
   }
-  job::log_join(log_, joined, options_);
-}
-
-void Context::State::announce() const {
-  std::string text = std::to_string(store_->size()) + " processes;";
-  for (const ir::Translator* network : networks_) text += " " + std::string(network->name());
-  text += !networks_.empty() && networks_.front()->capabilities().reads_any_memory
-              ? " serves all peers of this machine, large messages by one copy through the kernel"
-              : " serves all peers of this machine, large messages copied through the rings";
-  log_.announce(text);
+  return joined;
 }
 
 } // namespace heddle

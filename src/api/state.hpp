@@ -16,6 +16,7 @@
 #include "ir/translator.hpp"
 #include "job/hosts.hpp"
 #include "job/join.hpp"
+#include "job/join_log.hpp"
 #include "onesided/one_sided_engine.hpp"
 #include "pattern/patterns.hpp"
 #include "progress/lookout.hpp"
@@ -197,8 +198,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   static Result<std::unique_ptr<State>> enter_and_meet(Entrance entrance);
   Result<void> build();
   [[nodiscard]] job::Member as_member() const;
-  void log_joined() const;
-  void announce() const;
+  [[nodiscard]] job::Joined joined() const;
   // Before it leaves, this process says what peers wait for, such as that it has fetched their message; after an exchange that was
   // cut short, it also receives what peers that do not know of the death yet still send.
   void say_last_words();

@@ -39,7 +39,8 @@ struct CommandRow {
 };
 
 // How contact with a peer ended. Called once, and a second time, with what was known before, when the peer of a lost connection turns out to
-// be dead or to have left, or when one that had left fails after all.
+// be dead or to have left, or when one that had left fails after all. Of a connection that broke, also when another takes its place:
+// `how` is none then, and `instead` the new one.
 struct PeerEnd {
   End how{};
   End before{};                  // none: this is the first news

@@ -16,14 +16,13 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-void log_service(const base::Log& log, const Service& service) {
-  const std::string name(service.translator);
-  const std::string remark = service.remark.empty() ? "" : ": " + service.remark;
+std::string sentence(const Service& service) {
+  std::string text(service.translator);
   if (service.peers.empty())
-    log.info(name + " serves no peer" + remark);
+    text += " serves no peer";
   else
-    log.info(name + " serves rank" + (service.peers.size() == 1 ? " " : "s ") + base::print_ranks(service.peers) +
-             remark);
+    text += std::string(" serves rank") + (service.peers.size() == 1 ? " " : "s ") + base::print_ranks(service.peers);
+  return service.remark.empty() ? text : text + " (" + service.remark + ")";
 }
 
 } // namespace
@@ -32,7 +31,7 @@ void log_join(const base::Log& log, const Joined& joined, const base::ResolvedOp
   if (!log.enabled(LogLevel::info)) return;
   log.info("joined as rank " + std::to_string(joined.rank) + " of " + std::to_string(joined.size) + ", process " +
            std::to_string(::getpid()) + " on " + host_name());
-  for (const Service& service : joined.services) log_service(log, service);
+  for (const Service& service : joined.services) log.info(sentence(service));
   for (const translators::Entry& entry : registry())
     if (std::ranges::find(joined.services, entry.name, &Service::translator) == joined.services.end())
       log.info(std::string(entry.name) + " is not used: option translators does not name it");
@@ -42,6 +41,13 @@ void log_join(const base::Log& log, const Joined& joined, const base::ResolvedOp
         set ? LogLevel::info : LogLevel::debug,
         "option " + option.name + " is " + (option.value.empty() ? "empty" : option.value) + ", by " + option.origin);
   }
+}
+
+std::string announcement(const Joined& joined) {
+  std::string text = std::to_string(joined.size) + (joined.size == 1 ? " process" : " processes");
+  for (const Service& service : joined.services)
+    if (!service.peers.empty()) text += "; " + sentence(service);
+  return text;
 }
 
 } // namespace heddle::job

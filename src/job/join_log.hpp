@@ -26,6 +26,8 @@ struct Joined {
   std::vector<Service> services; // in order of preference
 };
 
+// One line for people: how many processes there are, and which translator serves whom, as this one sees it.
+std::string announcement(const Joined& joined);
 void log_join(const base::Log& log, const Joined& joined, const base::ResolvedOptions& options);
 
 } // namespace heddle::job

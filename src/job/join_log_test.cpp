@@ -24,10 +24,17 @@ const Joined kJoined{.rank = 2,
 TEST(JoinLog, SaysWhoServesWhomAndWhatIsSet) {
   const std::string lines = lines_at(LogLevel::info, kJoined);
   EXPECT_TRUE(lines.starts_with("heddle[2]: info: joined as rank 2 of 5, process ")) << lines;
-  for (const char* line : {"info: shm serves ranks 0-1,4: it works\n", "info: tcp serves no peer\n",
+  for (const char* line : {"info: shm serves ranks 0-1,4 (it works)\n", "info: tcp serves no peer\n",
                            "info: option spin_us is 7, by HEDDLE_SPIN_US\n"})
     EXPECT_NE(lines.find(line), std::string::npos) << line << lines;
   EXPECT_EQ(lines.find("ring_bytes"), std::string::npos) << lines;
+}
+
+TEST(JoinLog, AnnouncesWhoServesWhomInOneLine) {
+  Joined joined = kJoined;
+  EXPECT_EQ(announcement(joined), "5 processes; shm serves ranks 0-1,4 (it works)");
+  joined.services[1].peers = {3};
+  EXPECT_EQ(announcement(joined), "5 processes; shm serves ranks 0-1,4 (it works); tcp serves rank 3");
 }
 
 TEST(JoinLog, SaysWhyATranslatorIsNotUsed) {

@@ -1,17 +1,21 @@
 // Events that wait to be polled. For translators that carry commands out as they come.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "ir/event.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <span>
 #include <vector>
 
 namespace heddle::translators {
 
-class EventList {
+// With base::BackedAllocator a push needs no memory that could be lacking: for events that come unasked.
+template <template <typename> typename Allocator>
+class BasicEventList {
  public:
   void push(const ir::Event& event) { events_.push_back(event); }
   // Whether the next pushes need no memory. Asked before a command is carried out, which cannot be taken back.
@@ -42,8 +46,11 @@ class EventList {
   [[nodiscard]] std::size_t stored() const { return events_.size(); }
 
  private:
-  std::vector<ir::Event> events_;
+  std::vector<ir::Event, Allocator<ir::Event>> events_;
   std::size_t next_ = 0;
 };
+
+using EventList = BasicEventList<std::allocator>;
+using BackedEventList = BasicEventList<base::BackedAllocator>;
 
 } // namespace heddle::translators

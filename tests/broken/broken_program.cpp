@@ -33,14 +33,17 @@ constexpr std::uint64_t kAfterTheLastCut = 50;
   std::_Exit(1);
 }
 
-// Resets every TCP connection of this process, as a middlebox or `ss -K` would; the first three descriptors are the launcher's.
-int cut_connections() {
+// Resets TCP connections of this process, as a middlebox or `ss -K` would: all of them, or those that are drawn. The standard streams
+// are none.
+int cut_connections(std::mt19937_64& random) {
+  const bool all = random() % 2 == 0;
   int cut = 0;
   for (int descriptor = 3; descriptor < 256; ++descriptor) {
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
     if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) != 0 || peer.ss_family == AF_UNIX)
       continue;
+    if (!all && random() % 2 == 0) continue;
     sockaddr nobody{};
     nobody.sa_family = AF_UNSPEC;
     if (::connect(descriptor, &nobody, sizeof nobody) == 0) ++cut;
@@ -118,7 +121,7 @@ class Talker {
       saying_last_ = cuts_ == made_ && since_cut_++ >= kAfterTheLastCut;
       begin_send(saying_last_ ? kLast : kData);
     }
-    if (made_ < cuts_ && random_() % seldom_ == 0) made_ += cut_connections() > 0 ? 1 : 0;
+    if (made_ < cuts_ && random_() % seldom_ == 0) made_ += cut_connections(random_) > 0 ? 1 : 0;
     std::erase_if(sends_, [this](Send& send) {
       const auto ended = context_.test(send.request);
       if (!ended) return false;

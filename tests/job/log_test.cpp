@@ -21,7 +21,7 @@ TEST(Log, TellsOfJoiningAndOfPeersThatGoAtInfo) {
   const std::string output = output_at("info");
   expect_line(output, "heddle[0]: info: joined as rank 0 of 3");
   expect_line(output, "heddle[2]: info: joined as rank 2 of 3");
-  expect_line(output, "heddle[0]: info: shm serves ranks 1-2: ");
+  expect_line(output, "heddle[0]: info: shm serves ranks 1-2 (");
   expect_line(output, "heddle[0]: info: option log_level is info, by HEDDLE_LOG_LEVEL");
   expect_line(output, "heddle[0]: info: rank 1 has left the job");
   EXPECT_EQ(output.find("debug"), std::string::npos) << output;

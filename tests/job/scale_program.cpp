@@ -9,7 +9,7 @@
 namespace heddle::tests {
 namespace {
 
-void few(Context& context) {
+void exchange_with_three(Context& context) {
   const auto rank = static_cast<std::uint32_t>(context.rank());
   for (const std::uint32_t distance : {1U, 2U, 4U}) {
     const Rank other{rank ^ distance};
@@ -20,8 +20,13 @@ void few(Context& context) {
     demand(context.wait(received).code == ErrorCode::ok && context.wait(sent).code == ErrorCode::ok, "exchange");
     demand(in == static_cast<std::uint32_t>(other), "wrong bytes");
   }
+}
+
+void few(Context& context) {
+  exchange_with_three(context);
   demand(figure(context, "peers connected") == 3,
          std::to_string(figure(context, "peers connected")) + " peers connected");
+  exchange_with_three(context); // nobody leaves before these three have looked
 }
 
 constexpr std::uint64_t kMessages = 20;

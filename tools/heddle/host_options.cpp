@@ -3,8 +3,10 @@
 #include "job/registry.hpp"
 #include "net/interfaces.hpp"
 #include "options_file/options_file.hpp"
+#include "translators/tcp/options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <sstream>
 
@@ -17,6 +19,11 @@ Result<std::vector<launch::Host>> hosts_of(const HostArguments& arguments, std::
   if (!arguments.hosts.empty()) return launch::parse_hosts(arguments.hosts);
   if (!arguments.file.empty()) return launch::read_host_file(arguments.file);
   return std::vector{launch::Host{.name = "localhost", .processes = std::max(processes, 1U)}};
+}
+
+bool is_variable(std::string_view name) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !name.empty() && std::ranges::all_of(name, fits);
 }
 
 // What was asked for, of what the hosts take.
@@ -37,20 +44,20 @@ Result<void> fit(std::vector<launch::Host>& hosts, std::uint32_t processes) {
   return {};
 }
 
-// By which address the hosts reach this machine: the one from which the way to the first of them leads.
+// By which address the hosts reach this machine: of the network that the processes use, where this machine has it; otherwise the one
+// from which the way to the first of them leads.
 Result<in6_addr> own_address(const std::vector<launch::Host>& hosts, const std::string& network) {
-  if (network != "automatic") {
+  const bool all_here = std::ranges::all_of(hosts, &launch::Host::is_here);
+  if (network != translators::tcp::kNetwork.initial) {
     auto chosen = net::choose(network, net::interfaces());
-    if (!chosen) {
+    if (chosen) return chosen->front().host;
+    if (all_here) {
       chosen.error().fact = "option tcp.network: " + chosen.error().fact;
       return std::unexpected(std::move(chosen.error()));
     }
-    return chosen->front().host;
   }
-  bool all_here = true;
   for (const launch::Host& host : hosts) {
     if (host.is_here()) continue;
-    all_here = false;
     const auto there = net::resolve_host(host.name.substr(host.name.find('@') + 1));
     if (!there) continue; // perhaps a name that only the remote shell knows
     const auto source = net::source_towards(*there);
@@ -84,15 +91,19 @@ Result<void> apply_hosts(const HostArguments& arguments, std::uint32_t processes
   const auto options = options_file::resolve_with_file({}, base::Environment::of_process(), job::sections());
   if (!options) return std::unexpected(options.error());
   const base::Values& tcp = options->section("tcp");
-  std::string network = "automatic";
-  std::string ports = "any";
-  for (const base::SectionOption& option : tcp.section().options) {
-    if (option.name == "network") network = tcp.text(option);
-    if (option.name == "ports") ports = tcp.text(option);
+  const auto range = net::PortRange::parse(tcp.text(translators::tcp::kPorts));
+  if (!range) {
+    Error error = range.error();
+    error.fact = "option tcp.ports: " + error.fact;
+    return std::unexpected(std::move(error));
   }
-  const auto range = net::PortRange::parse(ports);
-  if (!range) return std::unexpected(range.error());
-  const auto address = own_address(*hosts, network);
+  for (const std::string& name : arguments.environment)
+    if (!is_variable(name))
+      return std::unexpected(
+          Error{.code = ErrorCode::bad_argument,
+                .fact = "--env '" + name.substr(0, 80) + "' is no name of a variable",
+                .remedy = "give names alone, one --env each: their values are those they have here"});
+  const auto address = own_address(*hosts, tcp.text(translators::tcp::kNetwork));
   if (!address) return std::unexpected(address.error());
   std::istringstream words(arguments.shell);
   job.shell.clear();

@@ -47,6 +47,9 @@ class SocketNetwork final : public ir::Translator, public ir::Sleeping {
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override;
   [[nodiscard]] bool drained() const override;
+  [[nodiscard]] bool will_tell_end(ir::Peer peer) const override {
+    return leads_to(peer) && static_cast<std::uint32_t>(peer) != self_;
+  }
 
   // A socket stays readable, so nothing has to be announced.
   bool announce_sleep(By) override { return drained(); }

@@ -45,12 +45,15 @@ std::uint32_t take_number(Wire& wire, const Asked& asked) {
   if (unused == wire.asked.end()) unused = wire.asked.insert(wire.asked.end(), Asked{});
   *unused = asked;
   ++wire.asked_count;
+  if (asked.operation == ir::Operation::get) wire.asked_bytes += asked.bytes;
   return static_cast<std::uint32_t>(unused - wire.asked.begin());
 }
 
 void give_number_back(Wire& wire, std::uint32_t number) {
-  wire.asked[number].taken = false;
+  Asked& asked = wire.asked[number];
+  asked.taken = false;
   --wire.asked_count;
+  if (asked.operation == ir::Operation::get) wire.asked_bytes -= asked.bytes;
 }
 
 } // namespace
@@ -108,16 +111,9 @@ bool Tcp::gathers(Wire& wire, std::uint64_t bytes) {
 
 // Those that have something waiting are looked at in every poll.
 void Tcp::list(Wire& wire) {
-  if (wire.listed || (wire.out.waiting() == 0 && wire.gets.empty() && !wire.gathers)) return;
+  if (wire.listed || (!wire.has_to_send() && !wire.gathers)) return;
   to_flush_.push_back(&wire);
   wire.listed = true;
-}
-
-void Tcp::send_notice(Wire& wire, FrameKind kind, std::uint64_t number) {
-  Frame frame{.kind = kind, .operand = number};
-  std::array whole{piece(&frame, sizeof frame)};
-  wire.out.send(wire.socket_for_frames(), whole);
-  list(wire);
 }
 
 // --- what comes ---
@@ -153,9 +149,9 @@ bool Tcp::begin(const Frame& frame, std::span<const std::byte> head) {
     case FrameKind::get: return reading_->gets.size() < tcp::kMostAsked;
     case FrameKind::compare_and_swap: return head.size() == sizeof(std::uint64_t);
     case FrameKind::answer: return is_expected(frame);
-    case FrameKind::attach: return reading_->stays.size() < tcp::kMostAsked;
+    case FrameKind::attach: return reading_->first == nullptr && reading_->stays.size() < tcp::kMostAsked;
+    case FrameKind::detach: return reading_->first == nullptr;
     case FrameKind::fetch_and_add:
-    case FrameKind::detach:
     case FrameKind::goodbye: return true;
   }
   return false;
@@ -188,8 +184,9 @@ void Tcp::end(const Frame& frame, std::span<const std::byte> head, std::span<con
     case FrameKind::put: {
       const ir::Status status = wire.refused ? ir::Status::refused : finish_put(command_of(frame, head), tail);
       if (frame.number != 0) answer(wire, frame, status, 0);
-      if (status == ir::Status::ok && wire.number && ir::has(static_cast<ir::Flags>(frame.flags), ir::Flags::announced))
-        events_.push({.kind = ir::EventKind::remote_written, .peer = *wire.number, .value = frame.operand & 0xffU});
+      if (const auto number = wire.pair().number;
+          status == ir::Status::ok && number && ir::has(static_cast<ir::Flags>(frame.flags), ir::Flags::announced))
+        events_.push({.kind = ir::EventKind::remote_written, .peer = *number, .value = frame.operand & 0xffU});
       break;
     }
     case FrameKind::get:
@@ -235,35 +232,6 @@ ir::Status Tcp::finish_put(ir::Command command, std::span<const std::byte> tail)
     execute_put(command, to);
   }
   return ir::Status::ok;
-}
-
-void Tcp::answer(Wire& wire, const Frame& frame, ir::Status status, std::uint64_t value) {
-  Frame reply{
-      .kind = FrameKind::answer, .flags = static_cast<std::uint8_t>(status), .number = frame.number, .operand = value};
-  std::array whole{piece(&reply, sizeof reply)};
-  wire.out.send(-1, whole); // several leave together when all that has come is carried out
-  list(wire);
-}
-
-void Tcp::serve_gets(Wire& wire) {
-  while (!wire.gets.empty() && wire.out.waiting() == 0) {
-    const tcp::OpenGet asked = wire.gets.front();
-    wire.gets.pop_front();
-    const std::byte* from = memory_.reach(asked.place, asked.bytes);
-    const Frame reply{.kind = FrameKind::answer,
-                      .flags = static_cast<std::uint8_t>(from == nullptr ? ir::Status::refused : ir::Status::ok),
-                      .number = asked.number,
-                      .bytes = from == nullptr ? 0 : asked.bytes};
-    wire.out.lend(wire.socket_for_frames(), std::as_bytes(std::span(&reply, 1)), {from, reply.bytes});
-    wire.lent = asked.place.key;
-    list(wire);
-  }
-}
-
-// Memory is about to go: what has been promised of it is kept.
-void Tcp::take_back_lent(ir::MemoryKey key) {
-  for (Wire* wire : to_flush_)
-    if (wire->lent == key) wire->out.copy_borrowed();
 }
 
 void Tcp::take_answer(const Frame& frame, std::span<const std::byte> tail) {

@@ -4,6 +4,7 @@
 
 #include "auth/introduction.hpp"
 #include "ir/command.hpp"
+#include "translators/tcp/options.hpp"
 
 #include <array>
 #include <cstdint>
@@ -11,16 +12,26 @@
 
 namespace heddle::translators::tcp {
 
-inline constexpr auth::Service kService{.purpose = auth::Purpose::peer, .version = 2, .own_order = true};
+inline constexpr auth::Service kService{.purpose = auth::Purpose::peer, .version = 3, .own_order = true};
+
+// Where a process listens; port 0: nowhere.
+struct Listener {
+  in6_addr host{};
+  std::uint64_t port = 0;
+
+  static Listener at(const net::Endpoint& place) { return {.host = place.host, .port = place.port}; }
+  [[nodiscard]] net::Endpoint endpoint() const { return {.host = host, .port = static_cast<std::uint16_t>(port)}; }
+};
 
 // From who connects.
 struct Hello {
-  std::uint64_t id = 0;      // the process that connects
-  std::uint64_t wanted = 0;  // the one that it wants
-  std::uint64_t attempt = 0; // grows with every connection that the process begins
-  // Where the process that connects listens: a connection that breaks can be made again from either side.
-  std::array<std::uint8_t, 16> host{};
-  std::uint64_t port = 0;
+  std::uint64_t id = 0;     // the process that connects
+  std::uint64_t wanted = 0; // the one that it wants
+  std::uint64_t attempt =
+      0;                  // grows with every connection that the process begins; of a further lane, that of the first
+  std::uint64_t lane = 0; // 0: the first connection of the pair
+  // Of the process that connects: a connection that breaks can be made again from either side.
+  Listener listens;
 };
 
 enum class Verdict : std::uint64_t {
@@ -36,6 +47,8 @@ struct Welcome {
   // The last attempt of the answering process to connect to the other, which it has given up for this one: its hello, which may come
   // later, is void.
   std::uint64_t given_up = 0;
+  // Where the answering process listens for further lanes: lane i at i - 1.
+  std::array<Listener, kMostLanes - 1> further{};
 };
 
 enum class FrameKind : std::uint8_t {

@@ -3,12 +3,13 @@
 
 #include "auth/secret.hpp"
 #include "base/section.hpp"
-#include "net/endpoint.hpp"
+#include "net/interfaces.hpp"
 #include "net/sockets.hpp"
 
 #include <array>
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace heddle::translators {
 struct TranslatorSetup;
@@ -20,7 +21,7 @@ inline constexpr base::SectionOption kNetwork{
     .name = "network",
     .initial = "automatic",
     .expected = "automatic, or interfaces, addresses or networks such as eth0,10.1.0.0/16",
-    .meaning = "by which of this machine's addresses others reach it"};
+    .meaning = "by which of this machine's addresses others reach it; several share large messages and patterns"};
 inline constexpr base::SectionOption kPorts{.name = "ports",
                                             .initial = "any",
                                             .expected = "any, one port, or a range such as 20000-20999",
@@ -36,13 +37,17 @@ inline constexpr base::SectionOption kSilence{.name = "silence",
 
 inline constexpr std::array kOptions{kNetwork, kPorts, kSilence};
 
+// A pair of processes has so many connections at most, each by another of the networks that both have.
+inline constexpr std::size_t kMostLanes = 4;
+
 // Where a process listens, and who may connect to it.
 struct Listening {
-  in6_addr host = net::loopback();
+  // The first is where it is found; what they tell each other there leads to the others.
+  std::vector<net::Interface> at{{.name = "lo", .host = net::loopback(), .prefix = 8}};
   net::PortRange ports{};
   auth::Secret secret{};
   std::chrono::seconds silence{7};
-  std::string why = "on this machine alone"; // the address was taken, for people
+  std::string why = "on this machine alone"; // the first address was taken, for people
 };
 
 // Loopback where there is no secret: nobody else may connect then.

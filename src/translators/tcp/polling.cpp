@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace heddle::translators {
@@ -32,15 +33,22 @@ constexpr int kReadsAtOnce = 8;
 
 std::size_t Tcp::poll(std::span<ir::Event> events) {
   ++polls_;
+  try {
+    look(events.empty());
+  } catch (const std::bad_alloc&) { // what it was about is looked at again
+  }
+  return events_.pop(events);
+}
+
+void Tcp::look(bool takes_no_events) {
   if (!held_.empty() && events_.empty()) release_held();
   if (!to_flush_.empty()) flush_listed();
-  const bool has_enough = !events_.empty() && !events.empty(); // the system is asked when they are taken
+  const bool has_enough = !events_.empty() && !takes_no_events; // the system is asked when they are taken
   if (!has_enough && looks_now()) {
     if (hot_ != nullptr) read_hot();
     if (hot_ == nullptr || ++hot_reads_ % kReadsPerLook == 0 || idle_polls_ > kBusyPolls) epoll_pass();
   }
   look_at_clock();
-  return events_.pop(events);
 }
 
 bool Tcp::looks_now() {
@@ -56,7 +64,7 @@ void Tcp::flush_listed() {
   for (std::size_t i = 0; i < to_flush_.size();) {
     Wire& wire = *to_flush_[i];
     flush(wire);
-    if (wire.out.waiting() > 0 || !wire.gets.empty()) {
+    if (wire.has_to_send()) {
       ++i;
       continue;
     }
@@ -77,13 +85,23 @@ bool Tcp::read(Wire& wire) {
   reading_ = &wire;
   auto state = tcp::Inflow::State::goes_on;
   bool brought = false;
-  for (int reads = 0; reads < kReadsAtOnce && state == tcp::Inflow::State::goes_on; ++reads) {
-    state = wire.in.read(wire.socket.number(), buffer_, *this);
+  // What comes may have to be answered and told: while memory is short it waits in the socket.
+  for (int reads = 0; reads < kReadsAtOnce && state == tcp::Inflow::State::goes_on && base::Reserve::may_begin();
+       ++reads) {
+    try {
+      state = wire.in.read(wire.socket.number(), buffer_, *this);
+    } catch (const std::bad_alloc&) { // the reserve is used up, too, in the midst of a frame
+      errno = 0;
+      state = tcp::Inflow::State::ended;
+    }
     brought = brought || wire.in.has_brought();
   }
   reading_ = nullptr;
   if (state == tcp::Inflow::State::ended) {
-    end_wire(wire);
+    if (net::is_silence(errno))
+      give_up(wire); // connecting again would take as long again
+    else
+      end_wire(wire);
     return true;
   }
   if (!brought) return false;
@@ -96,6 +114,7 @@ bool Tcp::read(Wire& wire) {
 void Tcp::flush(Wire& wire) {
   if (wire.state != WireState::open) return;
   if (std::exchange(wire.gathers, false)) net::send_at_once(wire.socket.number());
+  if (!wire.owed.empty()) pay_owed(wire);
   wire.out.flush(wire.socket.number());
   serve_gets(wire);
   const bool full = wire.out.waiting() > 0;
@@ -106,11 +125,13 @@ void Tcp::flush(Wire& wire) {
 }
 
 bool Tcp::drained() const {
-  return std::ranges::none_of(to_flush_, [](const Wire* wire) { return wire->out.waiting() > 0; });
+  return std::ranges::none_of(to_flush_,
+                              [](const Wire* wire) { return wire->out.waiting() > 0 || !wire->owed.empty(); });
 }
 
 bool Tcp::announce_sleep(By) {
   idle_polls_ = 0; // the last look before a sleep is one
+  slept_ = true;
   watch_again();
   for (Wire* wire : to_flush_) flush(*wire);
   return true;

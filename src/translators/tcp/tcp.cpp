@@ -1,5 +1,6 @@
 #include "translators/tcp/tcp.hpp"
 
+#include "base/refusal.hpp"
 #include "net/interfaces.hpp"
 #include "net/sockets.hpp"
 #include "translators/register_entry.hpp"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 namespace heddle::translators {
 
@@ -32,24 +32,29 @@ std::uint32_t number_of(ir::Peer peer) {
 
 Result<std::unique_ptr<Tcp>> Tcp::create(const Setup& setup) {
   AreaKeys keys = AreaKeys::secret();
-  tcp::Place self{.endpoint = {.host = setup.listening.host},
+  tcp::Place self{.endpoint = {},
                   .id = setup.uid != 0 ? setup.uid : 1 + setup.rank,
                   .bootstrap = ir::MemoryKey{keys.draw()},
                   .machine = static_cast<std::uint32_t>(setup.node)};
-  auto door = auth::Door::open({.host = setup.listening.host,
-                                .ports = setup.listening.ports,
-                                .secret = setup.listening.secret,
-                                .service = tcp::kService,
-                                .log = setup.log});
-  if (!door) return std::unexpected(std::move(door.error()));
-  self.endpoint = (*door)->endpoint();
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (!poller.open() || ::epoll_ctl(poller.number(), EPOLL_CTL_ADD, (*door)->descriptor(), &wanted) != 0)
-    return std::unexpected(Error{.code = ErrorCode::system_failed,
-                                 .fact = "TCP cannot wait for connections: " + std::generic_category().message(errno),
-                                 .system_code = errno});
-  return std::unique_ptr<Tcp>(new Tcp(setup, self, std::move(*door), std::move(poller)));
+  const auto cannot_wait = [] {
+    return std::unexpected(system_error("TCP cannot wait for connections", errno, ErrorCode::system_failed));
+  };
+  if (!poller.open()) return cannot_wait();
+  Doors doors;
+  for (const net::Interface& each : setup.listening.at) {
+    auto door = auth::Door::open({.host = each.host,
+                                  .ports = setup.listening.ports,
+                                  .secret = setup.listening.secret,
+                                  .service = tcp::kService,
+                                  .log = setup.log});
+    if (!door) return std::unexpected(std::move(door.error()));
+    epoll_event wanted{.events = EPOLLIN, .data = {.ptr = nullptr}};
+    if (::epoll_ctl(poller.number(), EPOLL_CTL_ADD, (*door)->descriptor(), &wanted) != 0) return cannot_wait();
+    doors.push_back(std::move(*door));
+  }
+  self.endpoint = doors.front()->endpoint();
+  return std::unique_ptr<Tcp>(new Tcp(setup, self, std::move(doors), std::move(poller)));
 }
 
 Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) {
@@ -65,7 +70,7 @@ Result<std::unique_ptr<ir::Translator>> Tcp::make(const TranslatorSetup& setup) 
   return std::move(*made);
 }
 
-Tcp::Tcp(const Setup& setup, const tcp::Place& self, std::unique_ptr<auth::Door> door, base::Descriptor poller)
+Tcp::Tcp(const Setup& setup, const tcp::Place& self, Doors doors, base::Descriptor poller)
     : size_(setup.size),
       uid_(setup.uid),
       log_(setup.log),
@@ -77,39 +82,49 @@ Tcp::Tcp(const Setup& setup, const tcp::Place& self, std::unique_ptr<auth::Door>
                     .atomics_on_any_memory = true,
                     .reads_any_memory = true,
                     .open_world = true,
+                    .engines = static_cast<std::uint32_t>(doors.size()),
                     .inline_bytes = tcp::kLargestTransfer,
                     .largest_transfer = tcp::kLargestTransfer},
       self_(self),
       next_key_(self.bootstrap),
-      door_(std::move(door)),
+      doors_(std::move(doors)),
       poller_(std::move(poller)),
       buffer_(kBuffer) {}
 
 Tcp::~Tcp() {
   // Those who have just connected hear of it, too.
-  admit();
-  newcomers_.remove_if([this](tcp::Newcomer& newcomer) { return hear(newcomer); });
+  try {
+    admit();
+    newcomers_.remove_if([this](tcp::Newcomer& newcomer) { return hear(newcomer); });
+  } catch (const std::bad_alloc&) { // they find out that nobody listens any more
+  }
   for (const tcp::Newcomer& newcomer : newcomers_) {
     tcp::Welcome last{.verdict = tcp::Verdict::leaves};
     iovec whole{.iov_base = &last, .iov_len = sizeof last};
     net::send_some(newcomer.socket.number(), {&whole, 1});
   }
-  door_->decline_all();
-  for (auto& [id, wire] : wires_) {
-    // Who has heard this process's hello takes it for connected, also where its answer has not come yet.
-    if (wire->state == WireState::greeting) wire->state = WireState::open;
-    if (wire->state != WireState::open) continue;
-    send_notice(*wire, tcp::FrameKind::goodbye, 0);
-    wire->out.flush(wire->socket.number());
-    // Unread bytes would make the system reset the connection, and lose what it has not delivered.
-    iovec piece{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
-    while (net::receive_some(wire->socket.number(), {&piece, 1}) > 0) {
-    }
+  for (const auto& door : doors_) door->decline_all();
+  for (auto& [id, wire] : wires_) for_each_lane(*wire, [this](Wire& lane) { say_goodbye(lane); });
+}
+
+void Tcp::say_goodbye(Wire& wire) {
+  // Who has heard this process's hello takes it for connected, also where its answer has not come yet.
+  if (wire.state == WireState::greeting) wire.state = WireState::open;
+  if (wire.state != WireState::open) return;
+  send_notice(wire, tcp::FrameKind::goodbye, 0);
+  pay_owed(wire);
+  wire.out.flush(wire.socket.number());
+  // Unread bytes would make the system reset the connection, and lose what it has not delivered.
+  iovec piece{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
+  for (int reads = 0; reads < 1024 && net::receive_some(wire.socket.number(), {&piece, 1}) > 0; ++reads) {
   }
 }
 
 std::string Tcp::remark() const {
-  return "listens at " + self_.endpoint.text() + ", " + listening_.why;
+  std::string text = "listens at " + self_.endpoint.text() + ", " + listening_.why;
+  for (std::size_t i = 1; i < doors_.size(); ++i)
+    text += "; also at " + doors_[i]->endpoint().text() + ", of interface " + listening_.at[i].name;
+  return text;
 }
 
 Result<void> Tcp::reaches(const ir::Address& address) const {
@@ -132,7 +147,8 @@ Result<void> Tcp::reaches(const ir::Address& address) const {
 
 Result<ir::RemotePlace> Tcp::attach(ir::Peer peer, const ir::Address& address) {
   const auto refuse = [&](Error error) {
-    error.code = ErrorCode::unreachable;
+    // Where this process has no descriptor for it nobody need be asked what has become of the peer.
+    if (error.code != ErrorCode::out_of_descriptors) error.code = ErrorCode::unreachable;
     error.peer = static_cast<std::int64_t>(peer);
     return std::unexpected(std::move(error));
   };
@@ -157,8 +173,8 @@ Result<ir::RemotePlace> Tcp::attach(ir::Peer peer, const ir::Address& address) {
     if (auto begun = connect_again(wire); !begun) return refuse(std::move(begun.error()));
     if (wire.state == WireState::idle) return refuse({.fact = "the connection to it broke off at once"});
   }
+  attached_[number_of(peer)] = &wire; // the last that may lack memory: then nothing has been attached
   wire.number = peer;
-  attached_[number_of(peer)] = &wire;
   gone_.erase(number_of(peer));
   if (is_open_world()) send_notice(wire, tcp::FrameKind::attach, number_of(peer));
   return bootstrap;
@@ -173,7 +189,7 @@ void Tcp::detach(ir::Peer peer) {
   Wire* wire = found->second;
   attached_.erase(found);
   if (wire == nullptr) return;
-  end_asked(*wire, ir::Status::peer_lost);
+  for_each_lane(*wire, [this](Wire& lane) { end_asked(lane, ir::Status::peer_lost); });
   wire->number.reset();
   if (is_open_world()) send_notice(*wire, tcp::FrameKind::detach, number_of(peer));
 }
@@ -196,11 +212,11 @@ std::size_t Tcp::submit(std::span<const ir::Command> commands) {
       std::uint64_t value = 0;
       const ir::Status status = memory_.execute(command, value);
       if (signalled) complete(command.peer, command.cookie, status, value);
-    } else if (!takes(*found->second, command)) {
-      return taken;
+    } else if (Wire& lane = lane_for(*found->second, command); found->second->broke || !takes(lane, command)) {
+      return taken; // of one that broke it is about to be told what has become of it
     } else {
       try {
-        send(*found->second, command);
+        send(lane, command);
       } catch (const std::bad_alloc&) {
         return taken;
       }
@@ -210,14 +226,14 @@ std::size_t Tcp::submit(std::span<const ir::Command> commands) {
 }
 
 bool Tcp::takes(const Wire& wire, const ir::Command& command) const {
-  if (wire.broke) return false; // it is about to be told what has become of it
   const bool answered = ir::has(command.flags, ir::Flags::signalled) || command.operation != ir::Operation::put;
-  return wire.out.waiting() < kMostWaiting && (!answered || wire.asked_count < tcp::kMostAsked);
+  return wire.out.waiting() < kMostWaiting && wire.owed.empty() && (!answered || wire.asked_count < tcp::kMostAsked);
 }
 
 bool Tcp::will_tell_end(ir::Peer peer) const {
   const auto known = wires_.find(number_of(peer) + 1ULL); // of a job
-  return !is_open_world() && known != wires_.end() && known->second->state == WireState::open;
+  return !is_open_world() && known != wires_.end() &&
+         (known->second->state == WireState::open || known->second->state == WireState::draining);
 }
 
 void Tcp::complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value) {

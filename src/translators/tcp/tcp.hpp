@@ -5,6 +5,7 @@
 #include "auth/door.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "base/reserve.hpp"
 #include "ir/translator.hpp"
 #include "translators/area_keys.hpp"
 #include "translators/entry.hpp"
@@ -14,7 +15,6 @@
 #include "translators/tcp/wire.hpp"
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -23,7 +23,7 @@
 
 namespace heddle::translators {
 
-class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::FrameTaker {
+class Tcp final : public ir::Translator, public ir::Sleeping, public ir::Paths, private tcp::FrameTaker {
  public:
   static constexpr std::string_view kName = "tcp";
   static constexpr std::string_view kReach = "processes that are reached by IP";
@@ -45,7 +45,7 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] std::string remark() const override;
-  [[nodiscard]] ir::Facets facets() override { return {.sleeping = this}; }
+  [[nodiscard]] ir::Facets facets() override { return {.paths = doors_.size() > 1 ? this : nullptr, .sleeping = this}; }
   [[nodiscard]] ir::Address address() const override { return self_.pack(); }
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return memory_.allocate(next_key(), bytes); }
@@ -71,10 +71,19 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   void sleep(std::chrono::nanoseconds limit) override;
   [[nodiscard]] Result<int> descriptor() override { return poller_.number(); }
 
+  // Paths. Each network that this process listens at is an engine; between them there is nothing to choose by path.
+  [[nodiscard]] ir::Resources resources() const override;
+  [[nodiscard]] std::uint32_t paths_to(ir::Peer) const override { return 1; }
+  [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer, std::uint32_t) const override { return {}; }
+  [[nodiscard]] std::uint64_t location() const override { return 0; }
+  void choose_path(ir::Peer, std::uint32_t) override {}
+
  private:
   using Clock = std::chrono::steady_clock;
 
-  Tcp(const Setup& setup, const tcp::Place& self, std::unique_ptr<auth::Door> door, base::Descriptor poller);
+  using Doors = std::vector<std::unique_ptr<auth::Door>>; // one for each network
+
+  Tcp(const Setup& setup, const tcp::Place& self, Doors doors, base::Descriptor poller);
 
   // FrameTaker, for the wire that is being read.
   bool begin(const tcp::Frame& frame, std::span<const std::byte> head) override;
@@ -85,10 +94,12 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   [[nodiscard]] bool is_open_world() const { return uid_ != 0; }
 
   // tcp.cpp
+  void say_goodbye(tcp::Wire& wire);
   [[nodiscard]] bool takes(const tcp::Wire& wire, const ir::Command& command) const;
   void complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value);
 
   // Polling: polling.cpp
+  void look(bool takes_no_events);
   [[nodiscard]] bool looks_now();
   void flush_listed();
   void read_hot();
@@ -113,35 +124,68 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   // True: it has said who it is, or will never: it is to be forgotten.
   bool hear(tcp::Newcomer& newcomer);
   tcp::Verdict judge(const tcp::Hello& hello);
+  // What has come in is the wire's from now on.
+  void take_over(tcp::Wire& wire, tcp::Newcomer& newcomer);
   void watch(tcp::Wire& wire, std::uint32_t events);
+  void look_at_clock();
+  void look_at_clock(tcp::Wire& wire, Clock::time_point now);
+  // Those of which it is true. The poller is told, too: it goes on to tell of a connection that a child of this process holds.
+  template <typename Over>
+  void forget_newcomers(Over&& over);
+  void epoll_pass();
+  void handle(tcp::Wire& wire);
+
+  // Their ends: endings.cpp
   void tell_end(tcp::Wire& wire, std::uint64_t stay, bool left);
   // The connection is over: of an open one that nobody has closed in good order it is found out whether the peer lives.
   void end_wire(tcp::Wire& wire);
+  // It has not come about, or nobody answers any more.
+  void give_up(tcp::Wire& wire);
+  void close_socket(tcp::Wire& wire);
+  // And of its further lanes.
   void let_go_of_socket(tcp::Wire& wire);
   Result<void> connect_again(tcp::Wire& wire);
   void find_out(tcp::Wire& wire);
   // Tells what has become of the peer.
   void settle(tcp::Wire& wire, ir::EventKind kind);
   void release_held();
-  void look_at_clock();
-  void epoll_pass();
-  void handle(tcp::Wire& wire);
+
+  // Several networks: lanes.cpp
+  // The address that a connection is made from; null: as the routes say.
+  [[nodiscard]] const in6_addr* source_of(const tcp::Wire& wire) const;
+  [[nodiscard]] static tcp::Wire& lane_of(tcp::Wire& first, std::uint32_t lane);
+  void call_lanes(tcp::Wire& first, const tcp::Welcome& welcome);
+  // As hear.
+  bool hear_lane(tcp::Newcomer& newcomer, const tcp::Hello& hello);
+  void end_lane(tcp::Wire& lane);
+  // By which of the pair's connections the command goes.
+  [[nodiscard]] static tcp::Wire& lane_for(tcp::Wire& first, const ir::Command& command);
+  template <typename Do>
+  static void for_each_lane(tcp::Wire& first, Do&& act) {
+    act(first);
+    for (auto& lane : first.lanes) act(*lane);
+  }
 
   // Commands as frames: carrying_out.cpp
   void send(tcp::Wire& wire, const ir::Command& command);
   // Before a frame is sent. True: the other side is to confirm it.
   [[nodiscard]] bool gathers(tcp::Wire& wire, std::uint64_t bytes);
-  void take_back_lent(ir::MemoryKey key);
   void list(tcp::Wire& wire);
-  void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);
   [[nodiscard]] static ir::Command command_of(const tcp::Frame& frame, std::span<const std::byte> head);
   [[nodiscard]] bool is_expected(const tcp::Frame& answer) const;
   ir::Status finish_put(ir::Command command, std::span<const std::byte> tail);
-  void answer(tcp::Wire& wire, const tcp::Frame& frame, ir::Status status, std::uint64_t value);
-  void serve_gets(tcp::Wire& wire);
   void take_answer(const tcp::Frame& frame, std::span<const std::byte> tail);
   // Those that wait for an answer. It may still come: their numbers stay taken.
   void end_asked(tcp::Wire& wire, ir::Status status);
+
+  // Notices and answers: answering.cpp
+  void send_notice(tcp::Wire& wire, tcp::FrameKind kind, std::uint64_t number);
+  // `socket` -1: it leaves at the next flush. Never lacks memory.
+  void send_or_owe(tcp::Wire& wire, tcp::Frame frame, int socket);
+  static void pay_owed(tcp::Wire& wire);
+  void answer(tcp::Wire& wire, const tcp::Frame& frame, ir::Status status, std::uint64_t value);
+  void serve_gets(tcp::Wire& wire);
+  void take_back_lent(ir::MemoryKey key);
 
   std::uint32_t size_;
   std::uint64_t uid_;
@@ -151,15 +195,15 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   AreaKeys keys_ = AreaKeys::secret();
   tcp::Place self_;
   ir::MemoryKey next_key_;
-  std::unique_ptr<auth::Door> door_;
+  Doors doors_;
   base::Descriptor poller_;
   MemoryTable memory_;
-  EventList events_;
+  BackedEventList events_;
   std::unordered_map<std::uint64_t, std::unique_ptr<tcp::Wire>> wires_; // by id of the process
   std::unordered_map<std::uint32_t, tcp::Wire*> attached_;              // by number; null: this process itself
-  std::unordered_map<std::uint32_t, ir::Status> gone_;                  // attached ones whose wire has ended
-  std::list<tcp::Newcomer> newcomers_;
-  std::vector<tcp::Wire*> to_flush_;
+  base::BackedMap<std::uint32_t, ir::Status> gone_;                     // attached ones whose wire has ended
+  base::BackedList<tcp::Newcomer> newcomers_;
+  base::BackedVector<tcp::Wire*> to_flush_;
   tcp::Wire* hot_ = nullptr; // the only one that something comes from, as it seems: read without asking
   std::uint64_t hot_reads_ = 0;
   std::uint32_t fruitful_reads_ = 0; // of them, since it was last watched
@@ -167,9 +211,10 @@ class Tcp final : public ir::Translator, public ir::Sleeping, private tcp::Frame
   tcp::Wire* reading_ = nullptr;     // whose frames are being taken
   std::vector<std::byte> buffer_;
   Clock::time_point next_look_{};
-  std::vector<tcp::Wire*> held_; // see Wire::held
+  base::BackedVector<tcp::Wire*> held_; // see Wire::held
   std::uint64_t polls_ = 0;
   std::uint64_t idle_polls_ = 0;     // since something came or went
+  bool slept_ = false;               // since the clock was looked at
   std::uint64_t last_looked_ns_ = 0; // while there was nothing
   std::uint64_t attempts_ = 0;
 };

@@ -11,17 +11,24 @@
 namespace heddle::translators::contract {
 namespace {
 
-std::unique_ptr<Tcp> tcp_of(std::uint32_t rank) {
-  auto made = Tcp::create({.rank = rank, .size = 4});
+tcp::Listening listening_at(std::initializer_list<const char*> hosts) {
+  tcp::Listening listening;
+  listening.at.clear();
+  for (const char* host : hosts) listening.at.push_back({.name = "lo", .host = *net::parse_host(host), .prefix = 8});
+  return listening;
+}
+
+std::unique_ptr<Tcp> tcp_of(std::uint32_t rank, const tcp::Listening& listening = {}) {
+  auto made = Tcp::create({.rank = rank, .size = 4, .listening = listening});
   EXPECT_TRUE(made) << made.error().message();
   return std::move(*made);
 }
 
-class TcpNetwork final : public Network {
+class TcpNetwork : public Network {
  public:
-  TcpNetwork() {
+  explicit TcpNetwork(const tcp::Listening& listening = {}) {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      networks_.push_back(tcp_of(rank));
+      networks_.push_back(tcp_of(rank, listening));
       sides_.push_back(std::make_unique<PollsBoth>(*networks_.back()));
     }
     sides_[0]->polls_too(*networks_[1]);
@@ -38,6 +45,14 @@ class TcpNetwork final : public Network {
 };
 
 HEDDLE_TRANSLATOR_CONTRACT(Tcp, TcpNetwork);
+
+// Three connections for each pair.
+class TcpByLanes final : public TcpNetwork {
+ public:
+  TcpByLanes() : TcpNetwork(listening_at({"127.0.0.1", "127.0.0.2", "127.0.0.3"})) {}
+};
+
+HEDDLE_TRANSLATOR_CONTRACT(TcpLanes, TcpByLanes);
 
 // One that is opened is driven by all others of its process.
 class OpenTcp final : public Decorator {

@@ -78,7 +78,8 @@ void tcp(Input& input) {
   auto socket = net::begin_connect(place->endpoint);
   demand(socket.has_value(), "it can be connected to");
   introduce(socket->number(), input, target);
-  const translators::tcp::Hello hello{.id = 2, .wanted = 1 + input.below(8) / 7, .attempt = 1};
+  const translators::tcp::Hello hello{
+      .id = 2, .wanted = 1 + input.below(8) / 7, .attempt = 1, .lane = input.below(16) / 15};
   send_all(socket->number(), std::as_bytes(std::span(&hello, 1)), target);
   for (int i = 0; i < 8; ++i) target.poll({});
   if (input.below(2) == 0) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <chrono>
 
@@ -19,9 +20,9 @@ using contract::pattern;
 // Processes of one job. Nobody polls but whom the test tells to.
 class TcpJob {
  public:
-  explicit TcpJob(std::uint32_t size) {
+  explicit TcpJob(std::uint32_t size, const tcp::Listening& listening = {}) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
-      auto made = Tcp::create({.rank = rank, .size = size});
+      auto made = Tcp::create({.rank = rank, .size = size, .listening = listening});
       EXPECT_TRUE(made) << made.error().message();
       all_.push_back(std::move(*made));
     }
@@ -95,6 +96,40 @@ TEST(TcpBursts, WaitForNothingButThatThePeerReads) {
     }));
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
+}
+
+// A process that computes makes no calls, however long: its machine answers for it.
+TEST(TcpAbsence, IsNoDeath) {
+  tcp::Listening listening;
+  listening.silence = std::chrono::seconds(1);
+  TcpJob job(2, listening);
+  const auto memory = job[1].allocate(8);
+  ASSERT_TRUE(memory);
+  job.connect(0, 1, memory->place);
+  int cut = 0;
+  for (int socket = 3; socket < 64; ++socket) { // rank 1's end of the connection, or rank 0's
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0 || peer.ss_family == AF_UNIX) continue;
+    ::shutdown(socket, SHUT_RDWR);
+    ++cut;
+  }
+  ASSERT_EQ(cut, 2);
+  std::vector<ir::Event> told;
+  const auto poll_first = [&] {
+    std::array<ir::Event, 4> events;
+    const std::size_t count = job[0].poll(events);
+    told.insert(told.end(), events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2500);
+  while (std::chrono::steady_clock::now() < until) poll_first();
+  EXPECT_TRUE(told.empty()) << "it is not known yet what has become of the other";
+  ASSERT_TRUE(TcpJob::happens([&] {
+    job[1].poll({});
+    poll_first();
+    return !told.empty();
+  }));
+  EXPECT_EQ(told.front().kind, ir::EventKind::connection_lost);
 }
 
 TEST(TcpPolls, OfOneBusyPeerStillBringWhatAnotherSends) {

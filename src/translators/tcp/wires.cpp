@@ -20,19 +20,15 @@ using tcp::WireState;
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
-constexpr std::uint64_t kPollsPerClock = 256;
+// In an open world nobody else tells that a peer has died and its port is somebody else's, who says nothing.
+constexpr std::chrono::seconds kLongestAway{60};
+constexpr std::uint64_t kPollsPerClock = 8; // a program may poll ten times a second
 constexpr std::chrono::milliseconds kBetweenLooks{500};
-constexpr int kTriesAfterBreak = 64;
 // Tells a newcomer from a wire in what the system brings back.
 constexpr std::uintptr_t kNewcomer = 1;
 
 bool is_being_made(WireState state) {
   return state == WireState::connecting || state == WireState::proving || state == WireState::greeting;
-}
-
-// A connection that could not be made, and may be the next time.
-bool is_passing(int error) {
-  return error == ECONNRESET || error == ECONNABORTED || error == EPIPE || error == ENOTCONN;
 }
 
 // Reads on towards `whole`. True when it is there; ended: the connection is over.
@@ -47,12 +43,10 @@ bool read_up_to(int socket, std::span<std::byte> whole, std::size_t& have, bool&
 } // namespace
 
 Wire& Tcp::wire_of(std::uint64_t id) {
-  auto& wire = wires_[id];
-  if (wire == nullptr) {
-    wire = std::make_unique<Wire>();
-    wire->id = id;
-  }
-  return *wire;
+  if (const auto known = wires_.find(id); known != wires_.end()) return *known->second;
+  auto wire = std::make_unique<Wire>();
+  wire->id = id;
+  return *wires_.emplace(id, std::move(wire)).first->second;
 }
 
 void Tcp::watch(Wire& wire, std::uint32_t events) {
@@ -63,7 +57,7 @@ void Tcp::watch(Wire& wire, std::uint32_t events) {
 }
 
 Result<void> Tcp::connect(Wire& wire) {
-  auto socket = net::begin_connect(wire.place.endpoint);
+  auto socket = net::begin_connect(wire.place.endpoint, source_of(wire));
   if (!socket) return std::unexpected(std::move(socket.error()));
   wire.socket = std::move(*socket);
   wire.state = WireState::connecting;
@@ -75,9 +69,11 @@ Result<void> Tcp::connect(Wire& wire) {
 
 void Tcp::prove(Wire& wire) {
   if (wire.state == WireState::connecting) {
-    wire.state = WireState::proving;
     wire.introduction =
         std::make_unique<auth::Introduction>(auth::Introduction::Role::calls, listening_.secret, tcp::kService);
+    wire.state = WireState::proving;
+    wire.deadline = is_open_world() ? Clock::now() + kLongestAway : Clock::time_point::max();
+    net::keep_asking(wire.socket.number(), listening_.silence);
     watch(wire, EPOLLIN);
   }
   switch (wire.introduction->advance(wire.socket.number())) {
@@ -91,16 +87,23 @@ void Tcp::prove(Wire& wire) {
 }
 
 void Tcp::turned_away(Wire& wire, const std::string& why) {
-  log_.warning("no connection to " + wire.place.endpoint.text() + ": " + why);
+  try {
+    log_.warning("no connection to " + wire.place.endpoint.text() + ": " + why);
+  } catch (const std::bad_alloc&) { // the end of it is told in any case
+  }
+  if (wire.first != nullptr) return end_wire(wire); // one fewer, then
   let_go_of_socket(wire);
   settle(wire, ir::EventKind::peer_failed);
 }
 
 void Tcp::say_hello(Wire& wire) {
   wire.introduction.reset();
-  wire.attempt = ++attempts_;
-  tcp::Hello hello{.id = self_.id, .wanted = wire.id, .attempt = wire.attempt, .port = self_.endpoint.port};
-  std::memcpy(hello.host.data(), &self_.endpoint.host, hello.host.size());
+  wire.attempt = wire.first == nullptr ? ++attempts_ : wire.first->attempt;
+  tcp::Hello hello{.id = self_.id,
+                   .wanted = wire.id,
+                   .attempt = wire.attempt,
+                   .lane = wire.lane,
+                   .listens = tcp::Listener::at(self_.endpoint)};
   iovec whole{.iov_base = &hello, .iov_len = sizeof hello};
   net::send_some(wire.socket.number(), {&whole, 1}); // the first bytes of a connection: there is room
   wire.state = WireState::greeting;
@@ -116,12 +119,18 @@ void Tcp::read_answer(Wire& wire) {
   tcp::Welcome welcome;
   std::memcpy(&welcome, wire.answer.data(), sizeof welcome);
   if (welcome.verdict == Verdict::welcome) {
+    if (wire.first != nullptr) return opened(wire);
     wire.void_attempts = welcome.given_up;
-    return opened(wire);
+    wire.told_attempt = 0;
+    opened(wire);
+    return call_lanes(wire, welcome);
   }
+  if (wire.first != nullptr) return end_wire(wire);
   if (welcome.verdict == Verdict::crossing) {
+    unwatch(wire);
     wire.socket.reset();
     wire.state = WireState::awaiting;
+    wire.deadline = Clock::now() + kPatience;
     return;
   }
   if (welcome.verdict == Verdict::leaves) {
@@ -150,13 +159,15 @@ void Tcp::opened(Wire& wire) {
 // --- who connects here ---
 
 void Tcp::admit() {
-  for (base::Descriptor& socket : door_->admit()) {
-    Newcomer& newcomer = newcomers_.emplace_back(std::move(socket));
-    newcomer.deadline = Clock::now() + kPatience;
-    epoll_event wanted{
-        .events = EPOLLIN,
-        .data = {.ptr = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&newcomer) | kNewcomer)}};
-    ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, newcomer.socket.number(), &wanted);
+  for (const auto& door : doors_) {
+    for (base::Descriptor& socket : door->admit()) {
+      Newcomer& newcomer = newcomers_.emplace_back(std::move(socket));
+      newcomer.deadline = Clock::now() + kPatience;
+      epoll_event wanted{
+          .events = EPOLLIN,
+          .data = {.ptr = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&newcomer) | kNewcomer)}};
+      ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, newcomer.socket.number(), &wanted);
+    }
   }
 }
 
@@ -173,129 +184,81 @@ bool Tcp::hear(Newcomer& newcomer) {
   if (!read_up_to(newcomer.socket.number(), newcomer.hello, newcomer.heard, ended)) return ended;
   tcp::Hello hello;
   std::memcpy(&hello, newcomer.hello.data(), sizeof hello);
+  if (hello.lane != 0) return hear_lane(newcomer, hello);
   const auto known = wires_.find(hello.id);
-  if (known != wires_.end() && hello.attempt <= known->second->void_attempts) return true;
+  if (known != wires_.end() && hello.attempt <= std::max(known->second->void_attempts, known->second->told_attempt))
+    return true; // its own side has given it up
   tcp::Welcome welcome{.verdict = judge(hello), .given_up = known == wires_.end() ? 0 : known->second->attempt};
+  for (std::size_t i = 1; i < doors_.size(); ++i) welcome.further[i - 1] = tcp::Listener::at(doors_[i]->endpoint());
+  if (welcome.verdict == Verdict::welcome) wire_of(hello.id); // what may lack memory comes before it is welcomed
   iovec whole{.iov_base = &welcome, .iov_len = sizeof welcome};
   net::send_some(newcomer.socket.number(), {&whole, 1});
   if (welcome.verdict != Verdict::welcome) return true;
   Wire& wire = wire_of(hello.id);
   let_go_of_socket(wire); // of an open one the other end is gone, and the peer lives
-  if (wire.place.endpoint.port == 0) {
-    wire.place.endpoint.port = static_cast<std::uint16_t>(hello.port);
-    std::memcpy(&wire.place.endpoint.host, hello.host.data(), hello.host.size());
-  }
-  wire.socket = std::move(newcomer.socket);
-  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, wire.socket.number(), nullptr);
-  opened(wire);
+  if (wire.place.endpoint.port == 0) wire.place.endpoint = hello.listens.endpoint();
+  wire.told_attempt = hello.attempt;
+  take_over(wire, newcomer);
   return true;
 }
 
-// --- the end ---
-
-void Tcp::tell_end(Wire& wire, std::uint64_t stay, bool left) {
-  events_.push({.kind = left ? ir::EventKind::peer_left : ir::EventKind::peer_failed,
-                .status = left ? ir::Status::peer_left : ir::Status::peer_lost,
-                .peer = ir::kByUid,
-                .cookie = stay,
-                .value = wire.id});
+void Tcp::take_over(Wire& wire, Newcomer& newcomer) {
+  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, newcomer.socket.number(), nullptr);
+  wire.socket = std::move(newcomer.socket);
+  opened(wire);
 }
 
-void Tcp::let_go_of_socket(Wire& wire) {
-  if (wire.state == WireState::open) { // what was under way is lost
-    wire.out.clear();
-    wire.gets.clear();
-    wire.in = {};
-    wire.broke = true;
-  }
-  wire.socket.reset();
-  wire.introduction.reset();
-  wire.state = WireState::idle;
-  wire.unwatched = false;
-  wire.gathers = false;
-  wire.must_confirm = false;
-  if (hot_ == &wire) hot_ = nullptr;
+template <typename Over>
+void Tcp::forget_newcomers(Over&& over) {
+  newcomers_.remove_if([&](Newcomer& newcomer) {
+    if (!over(newcomer)) return false;
+    if (newcomer.socket.open()) ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, newcomer.socket.number(), nullptr);
+    return true;
+  });
 }
 
-void Tcp::end_wire(Wire& wire) {
-  let_go_of_socket(wire);
-  if (wire.has_left)
-    settle(wire, ir::EventKind::peer_left);
-  else
-    find_out(wire);
-}
-
-// Whoever has died listens no more. A process that is about to may still let somebody in, and a connection may break while it is
-// made: so one that is closed is not enough.
-Result<void> Tcp::connect_again(Wire& wire) {
-  Result<void> begun = std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "the connection broke too often"});
-  while (!begun && wire.tries < kTriesAfterBreak) {
-    ++wire.tries;
-    begun = connect(wire);
-    if (!begun && !is_passing(begun.error().system_code)) break;
-  }
-  return begun; // what becomes of it is found out there
-}
-
-void Tcp::find_out(Wire& wire) {
-  if (!connect_again(wire)) settle(wire, ir::EventKind::peer_failed);
-}
-
-void Tcp::settle(Wire& wire, ir::EventKind kind) {
-  const ir::Status status = kind == ir::EventKind::peer_left     ? ir::Status::peer_left
-                            : kind == ir::EventKind::peer_failed ? ir::Status::peer_lost
-                                                                 : ir::Status::connection_lost;
-  const auto commands_end = [&] {
-    wire.out.clear();
-    end_asked(wire, status);
-    wire.asked.clear();
-    wire.asked_count = 0;
-  };
-  const bool lost = kind == ir::EventKind::connection_lost;
-  if (!lost) commands_end(); // otherwise after the event, as its declaration says
-  wire.has_left = false;
-  wire.broke = false;
-  wire.tries = 0;
-  // A peer that lives and has a number here attaches anew when it wants to; of others, what they had attached is over.
-  const auto stays = std::exchange(wire.stays, {});
-  if (!lost || !wire.number)
-    for (const std::uint64_t stay : stays) tell_end(wire, stay, kind != ir::EventKind::peer_failed);
-  if (wire.number || !is_open_world()) {
-    const ir::Peer peer = wire.number ? *wire.number : ir::Peer{static_cast<std::uint32_t>(wire.id - 1)};
-    if (wire.number) {
-      attached_.erase(static_cast<std::uint32_t>(peer));
-      gone_[static_cast<std::uint32_t>(peer)] = status;
-      wire.number.reset();
-    }
-    events_.push({.kind = kind, .status = status, .peer = peer});
-  }
-  if (lost) commands_end();
-}
-
-void Tcp::release_held() {
-  for (Wire* wire : std::exchange(held_, {})) {
-    wire->held = false;
-    if (wire->state == WireState::open) handle(*wire);
-  }
-}
+// --- what comes to pass ---
 
 void Tcp::look_at_clock() {
-  if (polls_ % kPollsPerClock != 0) return;
+  if (polls_ % kPollsPerClock != 0 && !slept_) return;
+  slept_ = false;
   const Clock::time_point now = Clock::now();
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
-  newcomers_.remove_if([&](const Newcomer& newcomer) { return newcomer.deadline < now; });
+  // One that has said all was not heard for lack of memory.
+  forget_newcomers(
+      [&](Newcomer& newcomer) { return newcomer.deadline < now || (newcomer.has_said_all() && hear(newcomer)); });
   for (auto& [id, wire] : wires_) {
-    if (wire->state == WireState::open ? !net::is_silent(wire->socket.number(), listening_.silence)
-                                       : wire->state == WireState::idle || now < wire->deadline)
-      continue;
-    let_go_of_socket(*wire);
-    settle(*wire, ir::EventKind::peer_failed);
+    if (wire->state == WireState::idle && wire->broke) find_out(*wire); // there was no memory to
+    for_each_lane(*wire, [&](Wire& lane) { look_at_clock(lane, now); });
   }
   std::erase_if(wires_, [](const auto& each) {
     const Wire& wire = *each.second;
-    return wire.state == WireState::idle && !wire.number && wire.stays.empty() && !wire.listed;
+    const auto rests = [](const Wire& one) { return one.state == WireState::idle && !one.listed; };
+    return rests(wire) && !wire.number && wire.stays.empty() && !wire.held &&
+           std::ranges::all_of(wire.lanes, [&](const auto& lane) { return rests(*lane); });
   });
+}
+
+// Whose machine has taken the call, and answers, may take its time: its process computes, or is stopped.
+void Tcp::look_at_clock(Wire& wire, Clock::time_point now) {
+  switch (wire.state) {
+    case WireState::idle:
+    case WireState::draining: return;
+    case WireState::connecting:
+      if (now >= wire.deadline) give_up(wire);
+      return;
+    case WireState::proving:
+    case WireState::greeting:
+      if (now >= wire.deadline || net::is_silent(wire.socket.number(), listening_.silence)) give_up(wire);
+      return;
+    case WireState::open:
+      if (net::is_silent(wire.socket.number(), listening_.silence)) give_up(wire);
+      return;
+    case WireState::awaiting:
+      if (now >= wire.deadline) end_wire(wire); // whether it lives is to be found out
+      return;
+  }
 }
 
 void Tcp::epoll_pass() {
@@ -305,15 +268,18 @@ void Tcp::epoll_pass() {
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = ready[static_cast<std::size_t>(i)];
     const auto tag = reinterpret_cast<std::uintptr_t>(event.data.ptr);
-    if (tag == 0) {
-      admit();
-    } else if ((tag & kNewcomer) != 0) {
-      auto* newcomer = reinterpret_cast<Newcomer*>(tag & ~kNewcomer);
-      if (hear(*newcomer)) newcomers_.remove_if([&](const Newcomer& each) { return &each == newcomer; });
-    } else {
-      auto& wire = *static_cast<Wire*>(event.data.ptr);
-      handle(wire);
-      if (wire.state == WireState::open && !wire.held) choose_hot(wire, count == 1);
+    try {
+      if (tag == 0) {
+        admit();
+      } else if ((tag & kNewcomer) != 0) {
+        auto* newcomer = reinterpret_cast<Newcomer*>(tag & ~kNewcomer);
+        if (hear(*newcomer)) forget_newcomers([&](const Newcomer& each) { return &each == newcomer; });
+      } else {
+        auto& wire = *static_cast<Wire*>(event.data.ptr);
+        handle(wire);
+        if (wire.state == WireState::open && !wire.pair().held) choose_hot(wire, count == 1);
+      }
+    } catch (const std::bad_alloc&) { // the system tells of it again
     }
   }
 }
@@ -323,19 +289,19 @@ void Tcp::handle(Wire& wire) {
     case WireState::connecting:
       if (const int error = net::connect_error(wire.socket.number()); error == 0)
         prove(wire);
-      else if (is_passing(error))
+      else if (net::is_passing(error))
         end_wire(wire);
       else if (error != EINPROGRESS) {
-        let_go_of_socket(wire);
-        settle(wire, ir::EventKind::peer_failed);
+        give_up(wire);
       }
       break;
     case WireState::proving: prove(wire); break;
     case WireState::greeting: read_answer(wire); break;
     case WireState::open:
-      if (!wire.held) read(wire);
+      if (!wire.pair().held) read(wire);
       break;
     case WireState::idle:
+    case WireState::draining:
     case WireState::awaiting: break;
   }
 }
