@@ -99,8 +99,9 @@ TEST_P(FailuresOnHosts, AProgramThatIsMissingOnOneHost) {
   const auto folder = machines_->folder() / "programs";
   std::filesystem::create_directory(folder);
   std::filesystem::create_symlink("/bin/sleep", folder / "a_tool");
-  auto command = run(2, {"--shell", other_shell(*machines_, "[ $1 = m2 ] || PATH=" + folder.string() + ":$PATH"), "--",
-                         "a_tool", "1000"});
+  auto command = run(
+      2, {"--shell", other_shell(*machines_, "PATH=/usr/bin:/bin; [ $1 = m2 ] || PATH=" + folder.string() + ":$PATH"),
+          "--", "a_tool", "1000"});
   EXPECT_EQ(command->rest(),
             "heddle run: bad_argument: host m2: the program 'a_tool' cannot be started (errno 2 No such file or "
             "directory)\n");
@@ -148,7 +149,7 @@ TEST_P(FailuresOnHosts, MoreProcessesThanTheHostsTake) {
 // --- jobs that lose a part ---
 
 TEST_P(FailuresOnHosts, AnAgentThatIsKilled) {
-  auto command = run(2, {"--grace", "60", "--", kMember, "notice"});
+  auto command = run(2, {"--grace", "60", "--", "/bin/sh", "-c", "sleep 1000 & exec \"$0\" notice", kMember});
   wait_joined(*command, 4);
   const pid_t victim = machines_->process_of(3);
   ASSERT_GT(victim, 0);

@@ -20,6 +20,8 @@ namespace heddle::tests {
 
 namespace {
 
+constexpr std::uint32_t kNetworks = 2;
+
 namespace fs = std::filesystem;
 
 // As a remote shell does: the variables of one machine are not those of another.
@@ -72,6 +74,11 @@ std::string outcome_of(const std::string& script) {
   }
   if (status == 0) return "";
   return text.empty() ? "a command has failed" : text.substr(0, text.find('\n'));
+}
+
+// Of a switch: where the cable of a machine is plugged in.
+std::string port_of(std::uint32_t machine, std::uint32_t network) {
+  return (network == 0 ? "p" : "q") + std::to_string(machine);
 }
 
 } // namespace
@@ -142,16 +149,22 @@ bool Machines::boot(std::uint32_t number, std::string& why) {
 
 bool Machines::plug_in(std::string& why) const {
   const std::string hub = "nsenter -t " + std::to_string(machines_.back().first) + " -n ";
-  std::string script = hub + "ip link add br0 type bridge\n" + hub + "ip link set br0 up\n";
-  for (std::uint32_t i = 0; i <= count_; ++i) {
-    const std::string machine = std::to_string(machines_[i].first);
-    const std::string port = "p" + std::to_string(i);
-    const std::string inside = "nsenter -t " + machine + " -n ";
-    script += "ip link add e0 netns " + machine + " type veth peer name " + port + " netns " +
-              std::to_string(machines_.back().first) + "\n";
-    script += hub + "ip link set " + port + " master br0 up\n";
-    script += inside + "ip addr add 10.77.0." + std::to_string(i == 0 ? count_ + 1 : i) + "/24 dev e0\n";
-    script += inside + "ip link set e0 up\n";
+  std::string script;
+  for (std::uint32_t network = 0; network < kNetworks; ++network) {
+    const std::string bridge = "br" + std::to_string(network);
+    const std::string end = "e" + std::to_string(network);
+    script += hub + "ip link add " + bridge + " type bridge\n" + hub + "ip link set " + bridge + " up\n";
+    for (std::uint32_t i = network; i <= count_; ++i) { // the launcher has the first alone
+      const std::string machine = std::to_string(machines_[i].first);
+      const std::string port = port_of(i, network);
+      const std::string inside = "nsenter -t " + machine + " -n ";
+      script += "ip link add " + end + " netns " + machine + " type veth peer name " + port + " netns " +
+                std::to_string(machines_.back().first) + "\n";
+      script += hub + "ip link set " + port + " master " + bridge + " up\n";
+      script += inside + "ip addr add 10." + std::to_string(77 + network) + ".0." +
+                std::to_string(i == 0 ? count_ + 1 : i) + "/24 dev " + end + "\n";
+      script += inside + "ip link set " + end + " up\n";
+    }
   }
   const std::string said = outcome_of(script);
   if (said.empty())
@@ -191,6 +204,12 @@ std::vector<std::string> Machines::at_launcher(const fs::path& folder, const std
   return words;
 }
 
+std::vector<std::string> Machines::at(std::uint32_t machine, const std::vector<std::string>& command) const {
+  std::vector<std::string> words{"/bin/sh", "-c", "exec " + enter(machine) + "\"$0\" \"$@\""};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 std::vector<std::string> Machines::run_in(const fs::path& folder, const std::string& hosts,
                                           const std::vector<std::string>& rest) const {
   std::vector<std::string> command{HEDDLE_PROGRAM, "run", "--hosts", hosts, "--env", "TEST_MARK"};
@@ -220,9 +239,9 @@ void Machines::kill(std::uint32_t machine) const {
   ::kill(machines_[machine].first, SIGKILL);
 }
 
-void Machines::pull_cable(std::uint32_t machine) const {
-  const std::string said = outcome_of("nsenter -t " + std::to_string(machines_.back().first) + " -n ip link set p" +
-                                      std::to_string(machine) + " down");
+void Machines::set_cable(std::uint32_t machine, std::uint32_t network, const std::string& state) const {
+  const std::string said = outcome_of("nsenter -t " + std::to_string(machines_.back().first) + " -n ip link set " +
+                                      port_of(machine, network) + " " + state);
   if (!said.empty()) std::abort();
 }
 

@@ -16,8 +16,8 @@ namespace heddle::tests {
 enum class Form : std::uint8_t {
   // All on this machine, each with a name of its own, connected by loopback. Needs no right.
   pretended,
-  // Network, pids, host name, /dev/shm and boot id of its own each, connected by a switch. Processes of two of them share files
-  // alone. Needs root.
+  // Network, pids, host name, /dev/shm and boot id of its own each, connected by two switches, to interfaces e0 and e1; names of machines
+  // mean e0, which the launcher has alone. Processes of two of them share files alone. Needs root.
   separate,
 };
 
@@ -50,12 +50,15 @@ class Machines {
   [[nodiscard]] Command::Variables variables(const Command::Variables& more = {}) const;
 
   // --- of separate ones; machines are numbered from 1, 0 is the launcher's ---
+  // A command there.
+  [[nodiscard]] std::vector<std::string> at(std::uint32_t machine, const std::vector<std::string>& command) const;
   // Runs the script there, as root; false where it fails.
   bool in(std::uint32_t machine, const std::string& script) const;
   // Every process there is killed.
   void kill(std::uint32_t machine) const;
-  // The cable between the machine and the switch.
-  void pull_cable(std::uint32_t machine) const;
+  // The cable between the machine's e0, or e1, and the switch.
+  void pull_cable(std::uint32_t machine, std::uint32_t network = 0) const { set_cable(machine, network, "down"); }
+  void plug_cable(std::uint32_t machine, std::uint32_t network = 0) const { set_cable(machine, network, "up"); }
 
   // A process of the job that runs, as this process sees it; 0 where there is none.
   [[nodiscard]] pid_t process_of(int rank) const;
@@ -73,6 +76,7 @@ class Machines {
   Machines(Form form, std::uint32_t count);
   bool boot(std::uint32_t number, std::string& why);
   bool plug_in(std::string& why) const;
+  void set_cable(std::uint32_t machine, std::uint32_t network, const std::string& state) const;
   [[nodiscard]] std::string enter(std::uint32_t machine) const; // the words of nsenter
 
   Form form_;

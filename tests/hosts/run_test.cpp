@@ -174,10 +174,45 @@ TEST_P(RunOnHosts, ForwardsSignals) {
   }
 }
 
+TEST_P(RunOnHosts, MeasuresBetweenThem) {
+  Command command(machines_->at_launcher(machines_->folder(), {HEDDLE_PROGRAM, "perf", "latency", "--bytes", "8",
+                                                               "--repetitions", "1", "--hosts", machines_->hosts(1),
+                                                               "--shell", (machines_->folder() / "shell").string()}),
+                  machines_->variables());
+  const std::string table = command.rest();
+  EXPECT_EQ(command.status(), 0) << table;
+  EXPECT_TRUE(table.starts_with("latency over tcp")) << table;
+}
+
 TEST_P(RunOnHosts, EndsWhatAProcessStartedInTheBackground) {
   auto command = run(1, shell("sleep 1000 & echo started"));
   EXPECT_EQ(lines_of(command->rest()), (Lines{"started", "started"}));
   EXPECT_EQ(command->status(), 0);
+}
+
+class RunOnSeparateHosts : public OnSeparateHosts {};
+
+// What the processes are told to use need not be where the launcher is.
+TEST_F(RunOnSeparateHosts, UsesANetworkThatTheLauncherDoesNotHave) {
+  for (const char* network : {"e1", "10.78.0.0/16"}) {
+    auto command = run(1, {"--", test_program("traffic_program"), "1", "20", "100000"},
+                       {{"HEDDLE_TCP_NETWORK", network}, {"HEDDLE_LOG_LEVEL", "info"}});
+    const std::string output = command->rest();
+    EXPECT_EQ(command->status(), 0) << output;
+    EXPECT_NE(output.find("tcp serves rank 1 (listens at 10.78.0.1:"), std::string::npos) << output;
+  }
+}
+
+TEST_F(RunOnSeparateHosts, SaysOfWhichMachineANetworkIsNot) {
+  auto command = run(1, {"--grace", "0", "--", test_program("traffic_program"), "1", "20", "100000"},
+                     {{"HEDDLE_TCP_NETWORK", "ib7"}});
+  const std::string output = command->rest();
+  EXPECT_NE(command->status(), 0) << output;
+  EXPECT_NE(
+      output.find(
+          "option tcp.network: 'ib7' names no interface of this machine that is up; it has lo 127.0.0.1, e0 10.77.0."),
+      std::string::npos)
+      << output;
 }
 
 } // namespace

@@ -22,13 +22,15 @@ struct Work {
   std::vector<std::string> arguments; // $SEED stands for one
   Command::Variables options{};
   Networks networks = Networks::mixed;
+  bool two_interfaces = false;
+  bool fills_both = false; // whatever is drawn
 };
 void PrintTo(const Work& work, std::ostream* out) {
   *out << work.name;
 }
 
 std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
-  return std::string(ranks.size() == 1 ? " serves rank " : " serves ranks ") + base::print_ranks(ranks) + ":";
+  return std::string(ranks.size() == 1 ? " serves rank " : " serves ranks ") + base::print_ranks(ranks) + " (";
 }
 
 // What a rank says of its networks, as log level info tells it.
@@ -62,7 +64,16 @@ class WorkOnHosts : public WithMachines, public testing::WithParamInterface<std:
     Command::Variables options = work().options;
     options.emplace_back("HEDDLE_LOG_LEVEL", "info");
     if (work().networks == Networks::tcp_alone) options.emplace_back("HEDDLE_TRANSLATORS", "tcp");
+    if (work().two_interfaces)
+      options.emplace_back("HEDDLE_TCP_NETWORK", machines_->separate() ? "e0,e1" : "127.0.0.1,::1");
     return run(work().on_each, rest, options);
+  }
+  void expect_second_interface_used(const std::string& output) const {
+    EXPECT_NE(output.find(machines_->separate() ? "; also at 10.78.0.1:" : "; also at [::1]:"), std::string::npos)
+        << output;
+    if (!machines_->separate() || !work().fills_both) return;
+    EXPECT_TRUE(machines_->in(1, "set -- $(grep e1: /proc/net/dev); test $2 -gt 100000; test ${10} -gt 100000"))
+        << "received, sent";
   }
 };
 
@@ -80,6 +91,7 @@ TEST_P(WorkOnHosts, IsDoneWithoutFault) {
     EXPECT_EQ(command->status(), 0) << output;
     EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
     expect_networks(output, work());
+    if (work().two_interfaces) expect_second_interface_used(output);
   }
 }
 
@@ -120,6 +132,12 @@ INSTANTIATE_TEST_SUITE_P(
                  .on_each = 8,
                  .program = "traffic_program",
                  .arguments = {"$SEED", less(40), "131072"}},
+            Work{.name = "TrafficByTwoInterfaces",
+                 .machines = 3,
+                 .on_each = 1,
+                 .program = "traffic_program",
+                 .arguments = {"$SEED", less(900), "2097152"},
+                 .two_interfaces = true},
             Work{.name = "OneSided", .program = "onesided_program", .arguments = {"$SEED", less(15)}},
             Work{.name = "OneSidedByTcpAlone",
                  .machines = 3,
@@ -134,6 +152,13 @@ INSTANTIATE_TEST_SUITE_P(
                  .arguments = {less(20)}},
             Work{
                 .name = "Patterns", .machines = 3, .program = "pattern_program", .arguments = {"halo", "100000", "20"}},
+            Work{.name = "PatternsByTwoInterfaces",
+                 .machines = 3,
+                 .on_each = 1,
+                 .program = "pattern_program",
+                 .arguments = {"halo", "100000", "20"},
+                 .two_interfaces = true,
+                 .fills_both = true},
             Work{.name = "StridedPatterns", .program = "pattern_program", .arguments = {"strided", "3000", "20"}},
             Work{
                 .name = "AllToAll", .machines = 4, .program = "exchange_program", .arguments = {"$SEED", "6", "20000"}},
@@ -167,6 +192,7 @@ TEST_P(DeathsOnHosts, AreToldToEverySurvivorOnceAndTheyGoOn) {
     }
     const pid_t process = machines_->process_of(victim);
     ASSERT_GT(process, 0);
+    const std::uint64_t killed = machine_ns();
     ::kill(process, SIGKILL);
     output += command->rest();
     EXPECT_EQ(command->status(), 128 + SIGKILL) << output;
@@ -175,8 +201,12 @@ TEST_P(DeathsOnHosts, AreToldToEverySurvivorOnceAndTheyGoOn) {
     for (const std::string& line : lines_of(output)) {
       int rank = 0;
       int dead = 0;
-      if (std::sscanf(line.c_str(), "rank %d saw %d fail at ", &rank, &dead) != 2) continue;
+      unsigned long long when = 0;
+      if (std::sscanf(line.c_str(), "rank %d saw %d fail at %llu", &rank, &dead, &when) < 2) continue;
       EXPECT_EQ(dead, victim) << line;
+      if (when != 0) { // some 50 ms, on a machine that is not busy with anything else
+        EXPECT_LT(static_cast<double>(when) - static_cast<double>(killed), 6e9 * kSlowdown) << line;
+      }
       ++told[rank];
     }
     EXPECT_EQ(told.size(), static_cast<std::size_t>(size - 1)) << output;
@@ -197,6 +227,12 @@ INSTANTIATE_TEST_SUITE_P(
                  .program = "traffic_program",
                  .arguments = {"$SEED", less(800), "1000000", "kill"},
                  .networks = Networks::tcp_alone},
+            Work{.name = "InTrafficByTwoInterfaces",
+                 .machines = 3,
+                 .on_each = 1,
+                 .program = "traffic_program",
+                 .arguments = {"$SEED", less(800), "1000000", "kill"},
+                 .two_interfaces = true},
             Work{.name = "InExchanges", .machines = 3, .program = "await_program", .arguments = {"alltoall"}},
             Work{.name = "InRendezvous", .program = "await_program", .arguments = {"rendezvous"}},
             Work{.name = "InBarriers", .program = "await_program", .arguments = {"barrier"}},
