@@ -105,6 +105,15 @@ class Mpi:
 
 
 @dataclass(frozen=True)
+class Ends:
+    """Where a server and its client run: words before their commands, and where the client finds the server."""
+
+    server: tuple = ("taskset", "-c", "1")
+    client: tuple = ("taskset", "-c", "0")
+    address: str = "127.0.0.1"
+
+
+@dataclass(frozen=True)
 class Ucx:
     """ucx_perftest: the client sends, so the client is process 0 on cpu 0."""
 
@@ -113,6 +122,7 @@ class Ucx:
     column: str = "ucx"
     messages: int = 2_800_000  # of a rate
     round_trips: int = 220_000
+    ends: Ends = Ends()
 
     TESTS = {"latency": "tag_lat", "rate": "tag_bw", "bandwidth": "tag_bw", "push": "ucp_put_lat",
              "push-rate": "ucp_put_bw", "push-bandwidth": "ucp_put_bw", "pull": "ucp_get", "fetch-add": "ucp_fadd"}
@@ -127,8 +137,8 @@ class Ucx:
         test = self.TESTS[what]
         by_bytes = "bandwidth" in what
         count = max(64, (1 << 30) // size) if by_bytes else self.messages if "rate" in what else self.round_trips
-        server = ["taskset", "-c", "1", "ucx_perftest", "-p", port]
-        client = ["taskset", "-c", "0", "ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", size,
+        server = [*self.ends.server, "ucx_perftest", "-p", port]
+        client = [*self.ends.client, "ucx_perftest", self.ends.address, "-p", port, "-t", test, "-s", size,
                   "-n", count, "-w", max(16, count // 10), "-f", "-v"]
         return self.parse(process.output_of_client(server, client, port, self.environment), what, size)
 
@@ -150,6 +160,8 @@ class Libfabric:
     variant: str = "shm"
     column: str = "libfabric"
     provider: str = "shm"
+    environment: dict = field(default_factory=dict)
+    ends: Ends = Ends()
 
     def check(self, what):
         require("fi_pingpong")
@@ -159,8 +171,9 @@ class Libfabric:
     def measure(self, what, size):
         port = process.free_port()
         common = ["fi_pingpong", "-p", self.provider, "-e", "rdm", "-m", "tagged", "-S", size, "-I", 200_000]
-        output = process.output_of_client(["taskset", "-c", "1", *common, "-B", port],
-                                          ["taskset", "-c", "0", *common, "-P", port, "127.0.0.1"], port)
+        output = process.output_of_client([*self.ends.server, *common, "-B", port],
+                                          [*self.ends.client, *common, "-P", port, self.ends.address], port,
+                                          self.environment)
         return self.parse(output, size)
 
     @staticmethod

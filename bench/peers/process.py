@@ -53,6 +53,9 @@ class Child:
         self._process.stdout.close()
         self._process.stderr.close()
 
+    def pid(self):
+        return self._process.pid
+
     def running(self):
         return self._process.poll() is None
 
@@ -108,7 +111,7 @@ def wait_for_listener(server, port):
     """Looks in the kernel's table: connecting to see would use up the server's one accept."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        if any(listens(path, port) for path in ("/proc/net/tcp", "/proc/net/tcp6")):
+        if any(listens(f"/proc/{server.pid()}/net/{table}", port) for table in ("tcp", "tcp6")):
             return
         if not server.running():
             server.output()

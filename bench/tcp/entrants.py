@@ -1,13 +1,15 @@
 """Who is measured over TCP, and how each is called: as in peers/contenders.py, with what makes it use TCP and nothing else."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import contenders
 import preparation
 import process
+from machines import Machines
 from process import Failed
+from verdicts import BETWEEN, LOOPBACK, SLOWED
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = {program: preparation.PACKAGES[program]
@@ -16,7 +18,6 @@ COMPILATIONS = {
     "raw": ["g++", "-std=c++23", "-O2", "-Wall", "-Wextra", str(HERE / "raw.cpp")],
     "openmpi": preparation.COMPILATIONS["openmpi"],
 }
-PEERS = ("ucx", "libfabric", "openmpi")
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,17 @@ class Heddle:
     variant: str = ""
     via: str = "tcp"
     served_by: str = "tcp"
+    environment: dict = field(default_factory=dict)
+    where: str = LOOPBACK
+    machines: Machines | None = None
 
     def check(self, what):
         if not self.program.exists():
             raise Failed("heddle is not built (build/bin/heddle, or --heddle PATH)")
 
     def measure(self, what, size):
-        text = process.output_of([self.program, "perf", what, "--via", self.via, "--bytes", size, "--json"])
+        command = [self.program, "perf", what, "--via", self.via, "--bytes", size, "--json"]
+        text = process.output_of(self.machines.job(command) if self.machines else command, self.environment)
         figure = contenders.parse_result(text, what)
         served_by = json.loads(text[text.index("{"):]).get("via")
         if served_by != self.served_by:
@@ -44,33 +49,56 @@ class Heddle:
 
 @dataclass(frozen=True)
 class Raw:
+    """For latency who spins is compared with who spins, and who sleeps with who sleeps."""
+
     program: Path | None
     column: str
     variant: str  # spin or sleep
     congestion: str = ""
+    serves: tuple = ("latency", "bandwidth")
+    where: str = LOOPBACK
+    machines: Machines | None = None
 
     def check(self, what):
         if self.program is None:
             raise Failed("raw.cpp did not compile")
-        if what == "latency" and self.variant != "spin":
-            raise Failed("heddle spins while it waits for so short a time")
-        if what == "rate":
-            raise Failed("raw sockets have no messages to count")
 
     def measure(self, what, size):
-        last = [self.congestion] if self.congestion else []
-        return contenders.parse_result(process.output_of([self.program, self.variant, what, size, *last]), what)
+        command = [self.program, self.variant, what, size, self.congestion]
+        if self.machines:
+            command = [*self.machines.on_network(1), *command, self.machines.address(1), self.machines.namespace(2)]
+        return contenders.parse_result(process.output_of(command), what)
 
 
-def all_entrants(programs, heddle):
+class Slowed:
+    """The same with cables that carry less than the processors do."""
+
+    def __init__(self, entrant, machines):
+        self._entrant, self._machines = entrant, machines
+        self.column, self.variant, self.where = entrant.column, entrant.variant, SLOWED
+
+    def check(self, what):
+        self._entrant.check(what)
+
+    def measure(self, what, size):
+        self._machines.slow_down(True)
+        try:
+            return self._entrant.measure(what, size)
+        finally:
+            self._machines.slow_down(False)
+
+
+def on_one_machine(programs, heddle):
     """Of several variants of one column the best counts, row by row."""
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     btl_tcp = ("mpiexec.openmpi", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self")
     raw = programs.get("raw")
     return [
         Heddle(heddle),
+        Heddle(heddle, "heddle, told to sleep", environment={"HEDDLE_WAITING": "sleep", "HEDDLE_SPIN_US": "0"}),
         Raw(raw, "raw", "spin"),
-        Raw(raw, "raw", "sleep"),
+        Raw(raw, "raw", "sleep", serves=("bandwidth",)),
+        Raw(raw, "raw, sleeping", "sleep"),
         Raw(raw, "raw, reno", "spin", "reno"),
         Raw(raw, "raw, reno", "sleep", "reno"),
         contenders.Ucx("tcp", {"UCX_TLS": "tcp"}, messages=400_000, round_trips=60_000),
@@ -79,3 +107,27 @@ def all_entrants(programs, heddle):
         Heddle(heddle, "shm", via="shm", served_by="shm"),
         Heddle(heddle, "shm beside tcp", via="shm,tcp", served_by="shm"),
     ]
+
+
+def on_two_machines(programs, heddle, machines):
+    """Open MPI has no launcher that would reach them."""
+    ends = contenders.Ends(machines.on(2), machines.on(1), machines.address(2))
+    by = {"heddle": "e0", "heddle, one cable": "e0", "heddle, two cables": "e0,e1"}
+    ours = [Heddle(heddle, column, environment={"HEDDLE_TCP_NETWORK": cables}, where=BETWEEN, machines=machines)
+            for column, cables in by.items()]
+    others = [
+        contenders.Ucx("tcp", {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "e0"}, round_trips=60_000, ends=ends),
+        contenders.Libfabric("tcp", provider="tcp", environment={"FI_TCP_IFACE": "e0"}, ends=ends),
+    ]
+    return [*ours, Raw(programs.get("raw"), "raw", "spin", where=BETWEEN, machines=machines),
+            *(Between(each) for each in others), *(Slowed(each, machines) for each in ours)]
+
+
+class Between:
+    """One that knows nothing of places."""
+
+    where = BETWEEN
+
+    def __init__(self, contender):
+        self.column, self.variant = contender.column, contender.variant
+        self.check, self.measure = contender.check, contender.measure

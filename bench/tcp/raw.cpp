@@ -1,12 +1,14 @@
 // What two plain TCP sockets reach on loopback, with no library in between: the same method as `heddle perf`, two pinned processes,
 // one buffer each. Nothing is matched, and nobody but the other end is looked at.
 //
-//   raw spin|sleep latency|bandwidth BYTES [CONGESTION]
+//   raw spin|sleep latency|bandwidth BYTES [CONGESTION [ADDRESS NAMESPACE]]
 //
 // spin: the sockets are asked again and again; sleep: the system wakes whoever waits. CONGESTION is the system's control of that name, such
-// as reno, instead of its default.
+// as reno, instead of its default ("": that). With ADDRESS and NAMESPACE the first process listens at that address, and the second connects from that network
+// namespace (/proc/PID/ns/net) instead of on loopback.
 // Prints one JSON object in the form of `heddle perf ... --json`.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
@@ -155,15 +157,20 @@ double measure(const Side& side, bool latency) {
       });
 }
 
+void enter_network(const char* path) {
+  const int handle = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (handle < 0 || ::setns(handle, CLONE_NEWNET) != 0) fail("raw: cannot enter the network namespace");
+}
+
 int usage() {
-  std::fputs("raw: expected spin|sleep latency|bandwidth BYTES [CONGESTION]\n", stderr);
+  std::fputs("raw: expected spin|sleep latency|bandwidth BYTES [CONGESTION [ADDRESS NAMESPACE]]\n", stderr);
   return 2;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4 || argc > 5) return usage();
+  if (argc < 4 || argc == 6 || argc > 7) return usage();
   const std::string_view manner = argv[1];
   const std::string_view what = argv[2];
   const std::uint64_t bytes = std::strtoull(argv[3], nullptr, 10);
@@ -172,6 +179,8 @@ int main(int argc, char** argv) {
   sockaddr_in place{};
   place.sin_family = AF_INET;
   place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool between = argc == 7;
+  if (between && ::inet_pton(AF_INET, argv[5], &place.sin_addr) != 1) return usage();
 
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   socklen_t length = sizeof place;
@@ -185,6 +194,7 @@ int main(int argc, char** argv) {
   if (!first) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   pin(first ? 0 : 1);
   int socket = 0;
+  if (!first && between) enter_network(argv[6]);
   if (first) {
     socket = ::accept(listener, nullptr, nullptr);
   } else {
@@ -192,7 +202,7 @@ int main(int argc, char** argv) {
     if (::connect(socket, address, length) != 0) fail("raw: connect");
   }
   if (socket < 0) fail("raw: accept");
-  const Side side{.stream = Stream(socket, manner == "spin", argc == 5 ? argv[4] : ""),
+  const Side side{.stream = Stream(socket, manner == "spin", argc >= 5 ? argv[4] : ""),
                   .first = first,
                   .bytes = bytes,
                   .buffer = written_pages(bytes)};

@@ -5,7 +5,12 @@ import statistics
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from table import number
+
 PEERS = "best peer"
+LOOPBACK = "loopback"
+BETWEEN = "between two machines of namespaces"
+SLOWED = "between two machines of namespaces, cables of 1 Gbit/s"
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,7 @@ class Row:
     unit: str
     columns: tuple  # the first one is judged
     targets: tuple
-    where: str = "loopback"
+    where: str = LOOPBACK
 
     @property
     def is_time(self):
@@ -38,6 +43,10 @@ ROWS = (
     Row("rate", 8, "1/s", ("heddle", "ucx", "openmpi"), (Target(PEERS, 2.0),)),
     Row("bandwidth", 64 << 10, "MB/s", ("heddle", "raw", "raw, reno", "ucx", "openmpi"), (Target(PEERS, 1.0),)),
     Row("bandwidth", 1 << 20, "MB/s", ("heddle", "raw", "raw, reno", "ucx", "openmpi"), (Target("raw", 1.0),)),
+    Row("latency", 8, "us", ("heddle, told to sleep", "raw, sleeping"), (Target("raw, sleeping", 1.10),)),
+    Row("latency", 8, "us", ("heddle", "raw", "ucx", "libfabric"), (Target("raw", 1.10), Target(PEERS, 0.95)), BETWEEN),
+    Row("bandwidth", 1 << 20, "MB/s", ("heddle, two cables", "heddle, one cable"), (Target("heddle, one cable", 1.6),), SLOWED),
+    Row("bandwidth", 1 << 20, "MB/s", ("heddle, two cables", "heddle, one cable"), (), BETWEEN),
     Row("latency", 8, "us", ("shm beside tcp", "shm"), (Target("shm", 1.03),)),
 )
 
@@ -79,14 +88,6 @@ class Figures:
             ratio = self.ratio(target.against)
             met = None if ratio is None else ratio <= target.bound if self.row.is_time else ratio >= target.bound
             yield target, ratio, met
-
-
-def number(value):
-    if value is None:
-        return "-"
-    if value >= 1e6:
-        return f"{value / 1e6:.2f} M"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3f}"
 
 
 def size(count):
