@@ -113,13 +113,14 @@ Result<void> Context::State::meet() {
   } else {
     engine_->set_contacts(std::move(roster->contacts));
   }
-  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping));
+  if (roster->grouping->nodes() == 1) barriers_->choose_radix(roster->costs);
+  exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping), roster->costs);
   hosts_ = std::move(roster->hosts);
   if (simulated_) return {};
   sleeper_ = std::make_unique<progress::Sleeper>(
       static_cast<progress::PendingWork&>(*this), *lookout_,
       progress::Waiter::Config{
-          .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .crowded = roster->crowded},
+          .waiting = settings.waiting, .spin = std::chrono::microseconds(settings.spin_us), .on_each = roster->on_each},
       networks_);
   if (log_.enabled(LogLevel::info)) job::log_join(log_, joined(), options_);
   if (settings.announce && store_->rank() == 0) log_.announce(job::announcement(joined()));

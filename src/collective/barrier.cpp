@@ -2,14 +2,12 @@
 
 #include "engine/fate.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle::collective {
 
 namespace {
-
-// A round beyond the last of the largest job.
-constexpr std::uint32_t kWoundUp = 40;
 
 // A byte that another process wrote.
 ErrorCode sound(ErrorCode news) {
@@ -20,6 +18,16 @@ constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
   return Tag{(number << 8U) | round};
 }
 
+// The time of a barrier of so many processes. Messages of a round are posted one after the other.
+double cost_of(std::uint32_t radix, std::uint32_t processes, const Costs& costs) {
+  double cost = 0;
+  for (std::uint64_t distance = 1; distance < processes; distance *= radix) {
+    const auto partners = std::min<std::uint64_t>(radix - 1, (processes - 1) / distance);
+    cost += costs.way_ns + static_cast<double>(partners) * costs.posting_ns;
+  }
+  return cost;
+}
+
 } // namespace
 
 Barriers::Barriers(engine::Engine& engine) : engine_(engine) {
@@ -27,6 +35,11 @@ Barriers::Barriers(engine::Engine& engine) : engine_(engine) {
   engine_.handlers().add_end_row(engine::end_row(*this, [](Barriers& self, engine::Connection&, engine::PeerEnd end) {
     if (end.how == engine::End::died) self.failed_ = true;
   }));
+}
+
+void Barriers::choose_radix(const Costs& costs) {
+  for (std::uint32_t radix = 3; radix <= kMostPartners + 1; ++radix)
+    if (cost_of(radix, engine_.size(), costs) < cost_of(radix_, engine_.size(), costs)) radix_ = radix;
 }
 
 Request Barriers::start(Notify notify) {
@@ -44,56 +57,76 @@ Request Barriers::start(Notify notify) {
   spare_.pop_back();
   *plan = {.request = request, .number = number_};
   running_.push_back(std::move(plan));
-  begin_round(*running_.back());
+  enter_round(*running_.back());
   advance_all();
   return request;
 }
 
-void Barriers::begin_round(Plan& plan) {
-  const std::uint32_t size = engine_.size();
-  const std::uint32_t distance = std::uint32_t{1} << plan.round;
-  if (distance >= size) return;
-  const Rank to{(engine_.rank() + distance) % size};
-  const Rank from{(engine_.rank() + size - distance) % size};
+void Barriers::enter_round(Plan& plan) {
+  plan.news_out = plan.code;
+  plan.partners = 0;
+  while (plan.partners + 1 < radix_ && (plan.partners + 1) * plan.distance < engine_.size())
+    plan.with[plan.partners++] = {};
+  begin_messages(plan);
+}
+
+bool Barriers::begin_messages(Plan& plan) {
+  const std::uint64_t size = engine_.size();
   const Tag tag = tag_of(plan.number, plan.round);
-  if ((plan.to_begin & kSend) != 0) plan.news_out = plan.code;
   // A neighbour that is gone is news like any other: the round goes on with those that live, so that all learn of it.
   // What there is no memory for now is tried again: the others wait for it.
-  const auto begin = [&plan](Part part, const auto& start, Request& request) {
-    if ((plan.to_begin & part) == 0) return;
+  const auto begin = [&plan](Partner& partner, Part part, const auto& start, Request& request) {
+    if ((partner.to_begin & part) == 0) return;
     const Result<Request> begun = start();
     if (!begun && begun.error().code == ErrorCode::out_of_memory) return;
-    plan.to_begin &= ~part;
+    partner.to_begin &= ~part;
     if (!begun) plan.code = engine::graver(plan.code, begun.error().code);
     request = begun.value_or(Request{});
   };
-  begin(
-      kSend,
-      [&] {
-        return engine_.send({.to = to, .tag = tag, .channel = engine::Channel::collective},
-                            ConstLayout(&plan.news_out, 1));
-      },
-      plan.send);
-  begin(
-      kReceive,
-      [&] {
-        return engine_.receive({.source = from, .tag = tag}, Layout(&plan.news_in, 1), {}, engine::Channel::collective);
-      },
-      plan.receive);
+  bool all = true;
+  std::uint64_t distance = 0;
+  for (Partner& partner : plan.all()) {
+    distance += plan.distance;
+    if (partner.to_begin == 0) continue;
+    const Rank to{static_cast<std::uint32_t>((engine_.rank() + distance) % size)};
+    const Rank from{static_cast<std::uint32_t>((engine_.rank() + size - distance) % size)};
+    begin(
+        partner, kSend,
+        [&] {
+          return engine_.send({.to = to, .tag = tag, .channel = engine::Channel::collective},
+                              ConstLayout(&plan.news_out, 1));
+        },
+        partner.send);
+    begin(
+        partner, kReceive,
+        [&] {
+          return engine_.receive({.source = from, .tag = tag}, Layout(&partner.news_in, 1), {},
+                                 engine::Channel::collective);
+        },
+        partner.receive);
+    all = all && partner.to_begin == 0;
+  }
+  return all;
+}
+
+bool Barriers::messages_ended(Plan& plan) const {
+  return std::ranges::all_of(plan.all(), [this](const Partner& partner) {
+    return engine_.ended(partner.receive) && engine_.ended(partner.send);
+  });
 }
 
 bool Barriers::advance(Plan& plan) {
-  if ((std::uint32_t{1} << plan.round) >= engine_.size()) return false;
-  if (plan.to_begin != 0) begin_round(plan);
-  if (plan.to_begin != 0) return false;
-  if (!engine_.ended(plan.send) || !engine_.ended(plan.receive)) return false;
-  const auto sent = engine_.take_completion(plan.send);
-  const auto received = engine_.take_completion(plan.receive);
-  for (const ErrorCode news : {sent->code, received->code, sound(std::exchange(plan.news_in, ErrorCode::ok))})
-    plan.code = engine::graver(plan.code, news);
+  if (plan.distance >= engine_.size()) return false;
+  if (!begin_messages(plan) || !messages_ended(plan)) return false;
+  for (Partner& partner : plan.all()) {
+    const auto sent = engine_.take_completion(partner.send);
+    const auto received = engine_.take_completion(partner.receive);
+    for (const ErrorCode news : {sent->code, received->code, sound(partner.news_in)})
+      plan.code = engine::graver(plan.code, news);
+  }
   ++plan.round;
-  plan.to_begin = kSend | kReceive;
-  begin_round(plan);
+  plan.distance *= radix_;
+  enter_round(plan);
   return true;
 }
 
@@ -107,7 +140,7 @@ std::size_t Barriers::end_all() {
   for (const auto& plan : running_) {
     if (plan->over) continue;
     finish(*plan, ErrorCode::peer_failed);
-    engine_.cancel(plan->receive);
+    for (const Partner& partner : plan->all()) engine_.cancel(partner.receive);
     ++ended;
   }
   return ended;
@@ -115,9 +148,11 @@ std::size_t Barriers::end_all() {
 
 // Whether the last messages of a barrier that ended early have ended too.
 bool Barriers::wind_up(Plan& plan) {
-  if (!engine_.ended(plan.send) || !engine_.ended(plan.receive)) return false;
-  engine_.take_completion(plan.send);
-  engine_.take_completion(plan.receive);
+  if (!messages_ended(plan)) return false;
+  for (const Partner& partner : plan.all()) {
+    engine_.take_completion(partner.send);
+    engine_.take_completion(partner.receive);
+  }
   return true;
 }
 
@@ -125,14 +160,13 @@ std::size_t Barriers::advance_all() {
   std::size_t steps = failed_ ? end_all() + swallower_.swallow() : 0;
   for (std::size_t i = 0; i < running_.size();) {
     Plan& plan = *running_[i];
+    bool gone = plan.over && wind_up(plan);
     if (!plan.over) {
       while (advance(plan)) ++steps;
-      if ((std::uint64_t{1} << plan.round) >= engine_.size()) finish(plan, plan.code);
-    } else if (wind_up(plan)) {
-      plan.round = kWoundUp;
+      gone = plan.distance >= engine_.size();
+      if (gone) finish(plan, plan.code);
     }
-    const bool left = (std::uint64_t{1} << plan.round) < engine_.size();
-    if (left) {
+    if (!gone) {
       ++i;
       continue;
     }

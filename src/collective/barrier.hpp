@@ -1,14 +1,18 @@
-// Barriers by dissemination: in round k every process tells the one 2^k further on, and waits for the one 2^k before.
-// After ceil(log2 n) rounds each knows of all. Non-blocking: a barrier is a plan that progress carries out.
+// Barriers by dissemination: in round k every process tells those 1, 2, ... r - 1 times r^k further on, and waits for those as far before.
+// After ceil(log_r n) rounds each knows of all. The radix r is 2 between machines; inside one, where a round may take a turn of everybody
+// there, a few more messages are cheaper than another round. Non-blocking: a barrier is a plan that progress carries out.
 // Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 #pragma once
 
+#include "collective/costs.hpp"
 #include "collective/tags.hpp"
 #include "engine/engine.hpp"
 #include "engine/swallower.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace heddle::collective {
@@ -20,6 +24,9 @@ class Barriers {
   Barriers(const Barriers&) = delete;
   Barriers& operator=(const Barriers&) = delete;
 
+  // All processes choose alike, before the first barrier.
+  void choose_radix(const Costs& costs);
+
   // Starts the next barrier of this process. All processes start theirs in the same order.
   Request start(Notify notify);
   // Takes every step that is ready. Returns how many steps were made.
@@ -29,17 +36,26 @@ class Barriers {
   using Part = unsigned;
   static constexpr Part kSend = 1;
   static constexpr Part kReceive = 2;
+  static constexpr std::uint32_t kMostPartners = 15;
+  // Of a round: the one so far on that is told, and the one so far before that is waited for.
+  struct Partner {
+    Part to_begin = kSend | kReceive;
+    ErrorCode news_in{};
+    Request send;
+    Request receive;
+  };
   struct Plan {
     Request request;
     std::uint64_t number = 0;
     std::uint32_t round = 0;
-    Part to_begin = kSend | kReceive; // of the round
-    ErrorCode code{};                 // the gravest that this process knows of
-    bool over = false;                // its request has ended; only its messages have not
-    Request send;
-    Request receive;
-    ErrorCode news_out{}; // `code`, told to the next
-    ErrorCode news_in{};
+    std::uint64_t distance = 1; // radix to the power of the round
+    ErrorCode code{};           // the gravest that this process knows of
+    ErrorCode news_out{};       // `code` when the round began
+    bool over = false;          // its request has ended; only its messages have not
+    std::uint32_t partners = 0; // of the round
+    std::array<Partner, kMostPartners> with{};
+
+    [[nodiscard]] std::span<Partner> all() { return std::span(with).first(partners); }
   };
 
   // Once a process has died barriers under way, and all to come, end with peer_failed. They end without their messages: another process
@@ -48,11 +64,15 @@ class Barriers {
   std::size_t end_all();
   std::size_t advance_all();
   bool advance(Plan& plan);
-  void begin_round(Plan& plan);
+  void enter_round(Plan& plan);
+  // False: something of it found no memory.
+  bool begin_messages(Plan& plan);
+  [[nodiscard]] bool messages_ended(Plan& plan) const;
   void finish(Plan& plan, ErrorCode code);
   bool wind_up(Plan& plan);
 
   engine::Engine& engine_;
+  std::uint32_t radix_ = 2;
   std::vector<std::unique_ptr<Plan>> running_;
   std::vector<std::unique_ptr<Plan>> spare_;
   std::uint64_t number_ = 0;

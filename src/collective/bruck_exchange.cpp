@@ -8,22 +8,19 @@ namespace heddle::collective {
 
 namespace {
 
-// All in bytes that a link of 2 GB/s moves meanwhile, fitted to runs of both algorithms on simulated InfiniBand with 8 to 256
-// processes (docs/protocols/alltoall.md). Messages to many peers overlap, so that each costs only what posting it takes; a round
-// of Bruck's waits for the one before, so that it costs the whole way.
-constexpr double kPosting = 600;
-constexpr double kWay = 3600;
 // A block that travels is packed and unpacked, beside being sent.
 constexpr double kCopies = 2;
 
 } // namespace
 
-bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes) {
+// Messages to many peers overlap, so that each costs only what posting it takes; a round of Bruck's waits for the one before, so that it
+// costs the whole way.
+bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs) {
   if (processes < 4) return false; // as many messages either way
   const double rounds = std::bit_width(processes - 1);
   const double others = processes - 1;
-  const auto bytes = static_cast<double>(block_bytes);
-  return rounds * (kWay + kCopies * bytes * processes / 2) < kWay + others * (kPosting + bytes);
+  const double block = costs.byte_ns * static_cast<double>(block_bytes);
+  return rounds * (costs.way_ns + kCopies * block * processes / 2) < costs.way_ns + others * (costs.posting_ns + block);
 }
 
 BruckExchange::BruckExchange(engine::Engine& engine, Tag tag, ConstBlockView out, BlockView in)

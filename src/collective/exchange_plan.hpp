@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collective/blocks.hpp"
+#include "collective/costs.hpp"
 #include "collective/grouping.hpp"
 #include "collective/plan_messages.hpp"
 
@@ -12,7 +13,7 @@ namespace heddle::collective {
 
 class ExchangePlan {
  public:
-  ExchangePlan(engine::Engine& engine, Tag tag) : messages_(engine, tag) {}
+  ExchangePlan(engine::Engine& engine, Tag tag, PlanMessages::Room room = {}) : messages_(engine, tag, room) {}
   virtual ~ExchangePlan() = default;
   ExchangePlan(const ExchangePlan&) = delete;
   ExchangePlan& operator=(const ExchangePlan&) = delete;
@@ -40,7 +41,10 @@ class ExchangePlan {
   bool given_up_ = false;
 };
 
-// The 2-level ring (grouping.hpp): every block travels once, straight to its process.
+// The 2-level ring (grouping.hpp): every block travels once, straight to its process. Between machines a few steps are under way at a
+// time: enough that small messages do not wait for each other's latency, few enough that large ones keep the step that their paths were
+// chosen for. Inside one machine there are no paths, and whoever is waited for may not be running: all steps begin at once, so that a
+// process that gets the core finds all that the others had for it.
 class RingExchange final : public ExchangePlan {
  public:
   // The grouping outlives it.
@@ -94,6 +98,6 @@ class BruckExchange final : public ExchangePlan {
 
 // Whether Bruck's algorithm is expected to take less time for blocks of that size between so many processes. A pure function
 // of what all processes know, so that all choose alike.
-bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes);
+bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs);
 
 } // namespace heddle::collective

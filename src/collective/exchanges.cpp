@@ -53,8 +53,8 @@ Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const st
 
 } // namespace
 
-Exchanges::Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping)
-    : engine_(engine), grouping_(std::move(grouping)) {
+Exchanges::Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping, const Costs& costs)
+    : engine_(engine), grouping_(std::move(grouping)), costs_(costs) {
   engine_.handlers().add_end_row(engine::end_row(*this, [](Exchanges& self, engine::Connection&, engine::PeerEnd end) {
     if (end.how == engine::End::died) self.peer_died();
   }));
@@ -73,7 +73,7 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
   return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
     const ConstBlockView from(out, each);
     const BlockView to(in, each);
-    if (each > 0 && bruck_pays(size, each)) return std::make_unique<BruckExchange>(engine_, tag, from, to);
+    if (each > 0 && bruck_pays(size, each, costs_)) return std::make_unique<BruckExchange>(engine_, tag, from, to);
     return std::make_unique<RingExchange>(engine_, tag, *grouping_, from, to);
   });
 }

@@ -22,7 +22,7 @@ namespace heddle::collective {
 class Exchanges {
  public:
   // Processes that one program runs may share the grouping.
-  Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping);
+  Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping, const Costs& costs = {});
   ~Exchanges() { engine_.handlers().remove(this); }
   Exchanges(const Exchanges&) = delete;
   Exchanges& operator=(const Exchanges&) = delete;
@@ -50,6 +50,7 @@ class Exchanges {
 
   engine::Engine& engine_;
   std::shared_ptr<const Grouping> grouping_;
+  Costs costs_;
   std::vector<Running> running_;
   std::uint64_t number_ = 0;
   bool idle_ = true;

@@ -65,18 +65,18 @@ TEST(Grouping, NumbersNodesInTheOrderOfTheNetwork) {
 }
 
 TEST(Bruck, PaysForSmallBlocksOfManyProcesses) {
-  EXPECT_FALSE(bruck_pays(1, 8));
-  EXPECT_FALSE(bruck_pays(2, 8));
-  EXPECT_FALSE(bruck_pays(16, 8)) << "measured: the ring's messages overlap";
-  EXPECT_TRUE(bruck_pays(64, 32));
-  EXPECT_FALSE(bruck_pays(64, 128));
-  EXPECT_TRUE(bruck_pays(1024, 32));
-  EXPECT_FALSE(bruck_pays(1024, 4096));
-  EXPECT_FALSE(bruck_pays(8, 64 << 10));
+  EXPECT_FALSE(bruck_pays(1, 8, {}));
+  EXPECT_FALSE(bruck_pays(2, 8, {}));
+  EXPECT_FALSE(bruck_pays(16, 8, {})) << "measured: the ring's messages overlap";
+  EXPECT_TRUE(bruck_pays(64, 32, {}));
+  EXPECT_FALSE(bruck_pays(64, 128, {}));
+  EXPECT_TRUE(bruck_pays(1024, 32, {}));
+  EXPECT_FALSE(bruck_pays(1024, 4096, {}));
+  EXPECT_FALSE(bruck_pays(8, 64 << 10, {}));
   for (const std::uint32_t processes : {4U, 16U, 100U, 1024U}) { // once it no longer pays, it never does again
     bool paid = true;
     for (std::uint64_t bytes = 1; bytes < (1U << 20U); bytes *= 2) {
-      const bool pays = bruck_pays(processes, bytes);
+      const bool pays = bruck_pays(processes, bytes, {});
       EXPECT_TRUE(paid || !pays);
       paid = pays;
     }

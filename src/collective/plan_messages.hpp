@@ -3,6 +3,7 @@
 
 #include "engine/engine.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,7 +12,14 @@ namespace heddle::collective {
 
 class PlanMessages {
  public:
-  PlanMessages(engine::Engine& engine, Tag tag) : engine_(engine), tag_(tag) { under_way_.reserve(kMostMessages + 2); }
+  // What may be under way before more is started: sends and receives together.
+  struct Room {
+    std::size_t messages = 32;
+    std::uint64_t bytes = 128 << 10;
+  };
+  PlanMessages(engine::Engine& engine, Tag tag, Room room) : engine_(engine), tag_(tag), room_(room) {
+    under_way_.reserve(std::min<std::size_t>(room.messages, 2 * engine.size()) + 2);
+  }
 
   // A partner that is known to have failed is an outcome like any other: the plan goes on with those that live. What there is no
   // memory for now is tried again by settle: the others wait for it.
@@ -21,8 +29,7 @@ class PlanMessages {
   // Looks at those under way; returns how many have ended since.
   std::size_t settle();
   [[nodiscard]] bool all_ended() const { return under_way_.empty(); }
-  // Whether a few more may be started: enough that small messages do not wait for each other's latency, few enough that
-  // large ones keep the step that their paths were chosen for.
+  // Whether a few more may be started.
   [[nodiscard]] bool room() const;
 
   // Receives that no message has matched are taken back. The others, and sends, still end by themselves.
@@ -35,9 +42,6 @@ class PlanMessages {
   }
 
  private:
-  static constexpr std::size_t kMostMessages = 32; // sends and receives together
-  static constexpr std::uint64_t kMostBytes = 128 << 10;
-
   struct Message {
     std::uint32_t peer = 0;
     bool receives = false;
@@ -50,6 +54,7 @@ class PlanMessages {
 
   engine::Engine& engine_;
   Tag tag_;
+  Room room_;
   std::vector<Message> under_way_;
   std::uint64_t bytes_under_way_ = 0;
   std::uint64_t bytes_ = 0;

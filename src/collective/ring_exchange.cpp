@@ -4,8 +4,17 @@
 
 namespace heddle::collective {
 
+namespace {
+
+PlanMessages::Room room_for(const Grouping& grouping) {
+  constexpr PlanMessages::Room kInsideAMachine{.messages = 1024, .bytes = ~std::uint64_t{0}};
+  return grouping.nodes() == 1 ? kInsideAMachine : PlanMessages::Room{};
+}
+
+} // namespace
+
 RingExchange::RingExchange(engine::Engine& engine, Tag tag, const Grouping& grouping, ConstBlockView out, BlockView in)
-    : ExchangePlan(engine, tag),
+    : ExchangePlan(engine, tag, room_for(grouping)),
       engine_(engine),
       grouping_(grouping),
       rank_(engine.rank()),

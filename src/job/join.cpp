@@ -65,7 +65,7 @@ Result<void> choose_paths(const Member& self, std::span<const engine::Contact> c
   return {};
 }
 
-bool is_crowded(const std::vector<Card>& cards, std::uint64_t node) {
+double processes_on_each(const std::vector<Card>& cards, std::uint64_t node) {
   int processes = 0;
   ProcessorSet processors{};
   for (const Card& card : cards) {
@@ -75,7 +75,7 @@ bool is_crowded(const std::vector<Card>& cards, std::uint64_t node) {
   }
   int usable = 0;
   for (const std::uint64_t word : processors) usable += std::popcount(word);
-  return processes > usable;
+  return static_cast<double>(processes) / std::max(usable, 1);
 }
 
 } // namespace
@@ -111,7 +111,9 @@ Result<Roster> meet(const Member& self, base::Deadline deadline) {
   for (const std::uint64_t location : locations) order.push_back(location & 0xffff'ffffU);
   roster.grouping = std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order));
   roster.hosts = std::make_shared<Hosts>(nodes, hosts);
-  roster.crowded = is_crowded(*cards, self.node);
+  roster.on_each = processes_on_each(*cards, self.node);
+  roster.costs = roster.grouping->nodes() == 1 ? collective::Costs::inside_a_machine(roster.on_each)
+                                               : collective::Costs::between_machines();
   return roster;
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/options.hpp"
+#include "collective/costs.hpp"
 #include "collective/grouping.hpp"
 #include "engine/engine.hpp"
 #include "ir/translator.hpp"
@@ -26,7 +27,8 @@ struct Roster {
   std::vector<engine::Contact> contacts; // by rank; port 0 is this process to itself, port 1 + i networks[i]
   std::shared_ptr<const collective::Grouping> grouping; // who shares a node
   std::shared_ptr<const Hosts> hosts;                   // and what it is called
-  bool crowded = false;                                 // more processes on this node than processors that they may use
+  double on_each = 1;                                   // processes on this node for each processor that they may use
+  collective::Costs costs;                              // of collectives
 };
 
 struct Member {

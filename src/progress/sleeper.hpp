@@ -27,6 +27,8 @@ class Sleeper {
   // Something was done, or what was waited for has come.
   void busy() { waiter_.busy(); }
 
+  // Whether a round that found nothing is worth another look before the time is passed.
+  [[nodiscard]] bool may_look_again() const { return waiter_.has_core_to_itself(); }
   // After a round of a wait, in which so much was done. May sleep, until `end` at the latest.
   void pass_time(std::size_t done, std::uint64_t end_ns = kNoEnd) {
     if (done > 0) [[likely]] {

@@ -34,7 +34,7 @@ class SleeperTest : public testing::Test {
   FakeNetwork network{diary};
   std::vector<ir::Translator*> networks{&network};
   Lookout lookout{{.store = store, .work = work, .log = log, .recorder = recorder}, {}};
-  Sleeper sleeper{work, lookout, {.waiting = Waiting::automatic, .spin = 0us, .crowded = true}, networks};
+  Sleeper sleeper{work, lookout, {.waiting = Waiting::automatic, .spin = 0us, .on_each = 2}, networks};
 };
 
 TEST_F(SleeperTest, LooksOnceMoreBetweenAnnouncingAndSleeping) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/translator.hpp"
+#include "progress/turns.hpp"
 
 #include <heddle/options.hpp>
 
@@ -21,13 +22,19 @@ class Waiter {
   struct Config {
     Waiting waiting = Waiting::automatic;
     std::chrono::microseconds spin{2000};
-    bool crowded = false; // more processes than cores
+    double on_each = 1; // processes of the job for each core
   };
   // Sleeps on all these networks at once.
   Waiter(const Config& config, std::span<ir::Translator* const> networks);
 
   // Something was done: the next wait begins with spinning again.
-  void busy() { idle_polls_ = 0; }
+  void busy() {
+    if (idle_polls_ > spins_before_pause_) [[unlikely]]
+      end_long_wait();
+    idle_polls_ = 0;
+  }
+  // Whether it is worth looking more than once before the time is passed: who is waited for may be running.
+  [[nodiscard]] bool has_core_to_itself() const { return spins_before_pause_ == kQuickSpins; }
 
   enum class Advice : std::uint8_t { poll, check_then_sleep };
   // Nothing was to be done. check_then_sleep: poll once more, then call sleep, or cancel if that brought something.
@@ -40,22 +47,28 @@ class Waiter {
   void cancel();
 
  private:
+  // Polls without any pause: a reply from a peer that is running comes within them.
+  static constexpr std::uint64_t kQuickSpins = 512;
+  // Where somebody else wants the core, whoever is waited for is likely not running: spinning only keeps it from running.
+  static constexpr std::uint64_t kSharedSpins = 2;
+
   Advice idle_long();
-  void give_turn_away();
+  void begin_long_wait();
+  void end_long_wait();
+  void give_turn_away(std::uint64_t now_ns);
   void announce_sleep();
 
   Config config_;
+  CoreShare core_;
+  TurnLength turn_length_;
   std::vector<ir::Sleeping*> networks_;
   std::vector<pollfd> descriptors_; // of the networks, where there are several
   bool knows_all_ = true;           // every network reports what arrives
   bool must_nap_ = false;           // this time, something may arrive untold
-  std::uint64_t spins_before_pause_;
+  std::uint64_t spins_before_pause_ = kQuickSpins;
   std::uint64_t idle_polls_ = 0;
-  std::chrono::steady_clock::time_point idle_since_;
-  std::uint32_t yields_ = 0;
-  std::uint32_t waits_without_turns_ = 0;
-  std::uint32_t next_without_turns_; // after the next slow turn
-  bool yielding_ = false;
+  std::uint64_t idle_since_ns_ = 0;
+  bool gives_turns_ = true; // in this wait, before it sleeps
 };
 
 } // namespace heddle::progress

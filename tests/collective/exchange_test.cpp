@@ -112,7 +112,7 @@ TEST_F(Exchange, BringsEveryBlockToItsPlaceWhateverTheSizes) {
 // As many and as small as Bruck's algorithm is for.
 TEST_F(Exchange, BringsSmallBlocksOfManyProcessesToTheirPlaces) {
   for (const std::uint32_t size : {32U, 37U, 64U}) {
-    ASSERT_TRUE(collective::bruck_pays(size, 16));
+    ASSERT_TRUE(collective::bruck_pays(size, 16, {}));
     populate(size, 4);
     for (std::uint64_t round = 0; round < 4; ++round)
       for (const auto& outcome : run({.seed = size, .size = size, .largest = 16}, round))

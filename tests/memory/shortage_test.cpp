@@ -90,6 +90,7 @@ class Hardship {
       process.engine->set_contacts(std::vector<engine::Contact>(kSize));
       process.one_sided = std::make_unique<onesided::OneSidedEngine>(process.engine->services());
       process.barriers = std::make_unique<collective::Barriers>(*process.engine);
+      if (seed % 2 == 0) process.barriers->choose_radix({.posting_ns = 1, .way_ns = 1e9}); // all at once
       process.exchanges = std::make_unique<collective::Exchanges>(*process.engine, grouping);
       process.patterns = std::make_unique<pattern::Patterns>(*process.engine);
       EXPECT_TRUE(process.one_sided->allocate(kOpenArea, kAreaBytes, Access::all()));

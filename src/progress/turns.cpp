@@ -1,0 +1,35 @@
+#include "progress/turns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::progress {
+
+void CoreShare::note_turn(std::uint64_t took_ns) {
+  if (took_ns > kTimesTheCall * call_ns_) {
+    shared_ = true;
+    unused_ = 0;
+    return;
+  }
+  call_ns_ = std::min(call_ns_, std::max<std::uint64_t>(took_ns, 1));
+  if (++unused_ < kUnused) return;
+  unused_ = 0;
+  shared_ = false;
+}
+
+bool TurnLength::gives_turns(std::uint64_t now_ns) {
+  if (average_ns_ <= limit_ns_) return true;
+  const std::uint64_t period = now_ns >> kPeriodBits;
+  const std::uint64_t within = now_ns - (period << kPeriodBits);
+  if (within >= kTrial || (period & ((std::uint64_t{1} << halvings_) - 1)) != 0)
+    return period == last_period_ && within < kTrial;
+  if (std::exchange(last_period_, period) != period) halvings_ = std::min(halvings_ + 1, kMostHalvings);
+  return true;
+}
+
+void TurnLength::note_turn(std::uint64_t took_ns) {
+  average_ns_ += kWeight * (std::min(static_cast<double>(took_ns), 2 * limit_ns_) - average_ns_);
+  if (average_ns_ <= limit_ns_) halvings_ = 0;
+}
+
+} // namespace heddle::progress
