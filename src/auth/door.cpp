@@ -121,7 +121,7 @@ void Door::accept_all() {
 // have waited for longer, the first is a stranger.
 bool Door::make_room() {
   if (base::Clock::now() - newcomers_.front().begun < kUndisturbed) return false;
-  forget(newcomers_.front());
+  turn_out(newcomers_.front());
   newcomers_.pop_front();
   return true;
 }
@@ -157,13 +157,19 @@ void Door::forget(const Newcomer& newcomer) {
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, newcomer.socket.number(), nullptr);
 }
 
+// A reset, not an end in good order, which would say that its secret is another: it may call again.
+void Door::turn_out(const Newcomer& newcomer) {
+  forget(newcomer);
+  net::reset_when_closed(newcomer.socket.number());
+}
+
 void Door::look_at_clock() {
   std::uint64_t ticks = 0;
   [[maybe_unused]] const auto got = ::read(timer_.number(), &ticks, sizeof ticks);
   const base::Deadline now = base::Clock::now();
   std::erase_if(newcomers_, [&](const Newcomer& each) {
     const bool late = each.begun + kIntroductionLimit < now;
-    if (late) forget(each);
+    if (late) turn_out(each);
     return late;
   });
   tick(timer_.number(), newcomers_.empty() ? std::chrono::milliseconds(0) : kBetweenLooks);

@@ -61,6 +61,7 @@ class Door {
   void go_on_accepting();
   void hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted);
   void forget(const Newcomer& newcomer);
+  void turn_out(const Newcomer& newcomer);
   void look_at_clock();
 
   Secret secret_;

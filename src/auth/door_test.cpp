@@ -101,7 +101,7 @@ TEST(Door, LetsNobodyInWhoPassesOnWhatOthersSay) {
 TEST(Door, HearsNothingOfStrangersThatHaveGoneWhereAChildHoldsThem) {
   const auto door = open_door(Secret::draw());
   const base::Descriptor stranger = connect_to(*door);
-  serve(*door, 1, std::chrono::milliseconds(50)); // accepted
+  serve(*door, 1, std::chrono::milliseconds(300)); // accepted
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   const pid_t child = ::fork();
@@ -114,7 +114,7 @@ TEST(Door, HearsNothingOfStrangersThatHaveGoneWhereAChildHoldsThem) {
   ::close(ends[0]);
   const std::array<char, kMessageBytes> nonsense{};
   ::send(stranger.number(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
-  serve(*door, 1, std::chrono::milliseconds(50)); // turned away
+  serve(*door, 1, std::chrono::milliseconds(300)); // turned away
   ::send(stranger.number(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
   pollfd entry{.fd = door->descriptor(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&entry, 1, 100), 0);

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'h', 'e', 'd', 'd', 'l', 'e', '-', '1'};
 
-// Who does not know the secret is turned away at once. Where that takes longer, it may as well be that this process was away for too
-// long.
-constexpr std::chrono::milliseconds kAtOnce{400};
-
 enum class Verdict : std::uint8_t { welcome = 1, other_service, other_version, other_order, leaves };
 
 // Greeting and challenge. The version is big-endian.
@@ -41,7 +37,7 @@ static_assert(sizeof(Opening) == kMessageBytes);
 
 Opening opening(std::uint8_t word, std::uint16_t version) {
   Opening made{.word = word, .version = {static_cast<std::uint8_t>(version >> 8U), static_cast<std::uint8_t>(version)}};
-  ::randombytes_buf(made.nonce.data(), made.nonce.size());
+  draw_randomly(made.nonce);
   return made;
 }
 
@@ -133,7 +129,6 @@ Introduction::State Introduction::take_challenge() {
   if (verdict != Verdict::welcome) return fail(std::string(reason_of(verdict)));
   challenge_ = incoming_;
   answer_with(prove(Role::calls));
-  proved_at_ = base::Clock::now();
   expects_ = Expects::proof;
   return State::goes_on;
 }
@@ -203,8 +198,8 @@ Introduction::State Introduction::advance(int socket) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return state;
     if (got <= 0) {
-      const bool refused =
-          got == 0 && expects_ == Expects::proof && role_ == Role::calls && base::Clock::now() - proved_at_ < kAtOnce;
+      // A door closes in good order on who does not know the secret. Who took too long, or had to make room, is reset.
+      const bool refused = got == 0 && expects_ == Expects::proof && role_ == Role::calls;
       broke_off_ = !refused;
       return fail(refused ? "it has closed the connection: its secret is another" : "the connection broke off");
     }

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "auth/secret.hpp"
-#include "base/clock.hpp"
 #include "net/endpoint.hpp"
 
 #include <array>
@@ -95,7 +94,6 @@ class Introduction {
   std::string reason_;
   net::Endpoint place_; // where the call is answered, as this side sees it
   bool has_place_ = false;
-  base::Deadline proved_at_{}; // by who calls
   bool declined_ = false;
   bool broke_off_ = false;
 };

@@ -4,9 +4,14 @@
 
 namespace heddle::auth {
 
+void draw_randomly(std::span<std::byte> bytes) {
+  [[maybe_unused]] const int prepared = ::sodium_init(); // the first of all threads prepares it
+  ::randombytes_buf(bytes.data(), bytes.size());
+}
+
 Secret Secret::draw() {
   Secret secret;
-  ::randombytes_buf(secret.bytes.data(), secret.bytes.size());
+  draw_randomly(secret.bytes);
   return secret;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,10 +16,12 @@ namespace heddle::auth {
 
 inline constexpr std::string_view kSecretVariable = "HEDDLE_SECRET";
 
+// From the system's random source. Any thread may.
+void draw_randomly(std::span<std::byte> bytes);
+
 struct Secret {
   std::array<std::byte, 32> bytes{}; // all zero: none, everybody knows it
 
-  // From the system's random source.
   static Secret draw();
   // 64 hexadecimal digits; bad_option otherwise, and what was given is not repeated in the message.
   static Result<Secret> parse(std::string_view text);

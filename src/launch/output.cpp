@@ -1,6 +1,7 @@
 #include "launch/output.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,16 @@ namespace {
 
 constexpr std::size_t kLongestLine = 64 << 10; // of a longer one parts are written
 constexpr std::size_t kAtOnce = 4096;          // so much a pipe that is ready takes without waiting
+constexpr std::chrono::milliseconds kBetweenTries{100};
+constexpr std::chrono::seconds kStuckFor{2}; // with who takes nothing, where the job is to end
+
+// By a signal that has not been taken yet: they are blocked while a job runs.
+bool is_asked_to_end() {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return false;
+  return ::sigismember(&pending, SIGINT) == 1 || ::sigismember(&pending, SIGTERM) == 1 ||
+         ::sigismember(&pending, SIGHUP) == 1;
+}
 
 } // namespace
 
@@ -48,19 +59,32 @@ void Output::put(std::uint32_t rank, std::uint8_t stream, std::string_view line)
 }
 
 void Output::flush() {
-  for (Stream& stream : streams_) write(stream, false);
+  for (Stream& stream : streams_) {
+    write(stream, 0);
+    if (brief_) give_up_if_stuck(stream);
+  }
 }
 
 void Output::finish() {
-  for (Stream& stream : streams_) write(stream, true);
+  for (Stream& stream : streams_)
+    while (!stream.text.empty()) {
+      write(stream, static_cast<int>(kBetweenTries.count()));
+      if (brief_ || is_asked_to_end()) give_up_if_stuck(stream);
+    }
+}
+
+void Output::give_up_if_stuck(Stream& stream) {
+  if (stream.text.empty() || base::Clock::now() - stream.stuck_since < kStuckFor) return;
+  stream.closed = true;
+  stream.text.clear();
 }
 
 // The descriptors are shared with others, who did not ask for them not to wait: so they are asked before each part.
-void Output::write(Stream& stream, bool waits) {
+void Output::write(Stream& stream, int wait_ms) {
   std::size_t written = 0;
   while (written < stream.text.size() && !stream.closed) {
     pollfd entry{.fd = stream.descriptor, .events = POLLOUT, .revents = 0};
-    const int ready = ::poll(&entry, 1, waits ? -1 : 0);
+    const int ready = ::poll(&entry, 1, wait_ms);
     if (ready == 0) break;
     if (ready < 0) continue;
     const ssize_t count =
@@ -73,6 +97,8 @@ void Output::write(Stream& stream, bool waits) {
       stream.closed = true;
   }
   stream.text.erase(0, stream.closed ? stream.text.size() : written);
+  if (written > 0 || stream.text.empty() || stream.stuck_since == base::Deadline{})
+    stream.stuck_since = stream.text.empty() ? base::Deadline{} : base::Clock::now();
 }
 
 } // namespace heddle::launch

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace heddle::launch {
 
 class Output {
@@ -26,8 +28,11 @@ class Output {
   [[nodiscard]] std::size_t waiting() const { return streams_[0].text.size() + streams_[1].text.size(); }
   // Whether the stream is waited for until it takes more.
   [[nodiscard]] bool waits_for(std::uint8_t stream) const { return !streams_[stream - 1].text.empty(); }
-  // Writes the rest, and waits for it.
+  // Writes the rest, and waits for it. Once the job is being ended, or this process is asked to end, it waits for nobody who takes
+  // nothing for long.
   void finish();
+  // The job is being ended: whoever takes nothing for long does not keep it from that.
+  void be_brief() { brief_ = true; }
   // Nobody reads that stream any more.
   [[nodiscard]] bool is_closed(std::uint8_t stream) const { return streams_[stream - 1].closed; }
 
@@ -36,11 +41,15 @@ class Output {
     int descriptor = -1;
     std::string text; // to be written
     bool closed = false;
+    base::Deadline stuck_since{}; // it takes nothing; only while there is text
   };
   void put(std::uint32_t rank, std::uint8_t stream, std::string_view line); // with its end
-  void write(Stream& stream, bool waits);
+  // Waits so many milliseconds for each part.
+  void write(Stream& stream, int wait_ms);
+  void give_up_if_stuck(Stream& stream);
 
   bool label_;
+  bool brief_ = false;
   std::array<Stream, 2> streams_{{{.descriptor = 1}, {.descriptor = 2}}};
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::string> begun_; // lines without an end
 };

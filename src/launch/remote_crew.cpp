@@ -206,6 +206,7 @@ void RemoteCrew::signal_all(int number) {
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP;
   if (!all_ordered_ && ends)
     return fail({.code = ErrorCode::cancelled, .fact = "interrupted before the job had started"});
+  if (ends || number == SIGKILL) output_.be_brief();
   for (const Place& place : places_)
     if (place.link != nullptr)
       place.link->send(agent_frame(AgentKind::signal).u32(static_cast<std::uint32_t>(number)).finish());

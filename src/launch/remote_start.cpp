@@ -66,10 +66,12 @@ Result<void> RemoteCrew::start_agent(Place& place) {
   while ((count = ::read(failed.number(), &code, sizeof code)) < 0 && errno == EINTR) {
   }
   if (count == static_cast<ssize_t>(sizeof code))
-    return std::unexpected(Error{.code = ErrorCode::bad_argument,
-                                 .fact = "the remote shell '" + plan.command.front() + "' cannot be started",
-                                 .remedy = "name another by --shell",
-                                 .system_code = code});
+    return std::unexpected(
+        Error{.code = ErrorCode::bad_argument,
+              .fact = (place.host->is_here() ? "the agent '" : "the remote shell '") + plan.command.front() +
+                      "' cannot be started",
+              .remedy = place.host->is_here() ? "name another by --agent" : "name another by --shell",
+              .system_code = code});
   // A pipe has room for it.
   const std::string line = AgentTicket{.secret = secret_, .launcher = door_->endpoint(), .host = place.number}.line();
   [[maybe_unused]] const auto written = ::write(writes.number(), line.data(), line.size());

@@ -71,8 +71,8 @@ Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports) {
       return listener;
     }
     reason = errno;
-    if (reason != EADDRINUSE) break;
-    if (i + 1 < count) { // a socket that was bound and could not listen stays bound
+    if (reason != EADDRINUSE && reason != EACCES) break; // the ports of a range may be of both kinds
+    if (i + 1 < count) {                                 // a socket that was bound and could not listen stays bound
       listener = make_socket(address);
       if (!listener.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
       set(listener.number(), SOL_SOCKET, SO_REUSEADDR, 1);
@@ -168,6 +168,11 @@ void hurry_if_local(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, kPlain.data(), kPlain.size());
 }
 
+void reset_when_closed(int socket) {
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
+
 bool wait_for(int socket, short events, base::Deadline deadline) {
   pollfd entry{.fd = socket, .events = events, .revents = 0};
   while (true) {
@@ -178,14 +183,21 @@ bool wait_for(int socket, short events, base::Deadline deadline) {
   }
 }
 
+namespace {
+
+constexpr int kMostQuestions = 64; // of the 127 that the system asks at most
+
+} // namespace
+
 void keep_asking(int socket, std::chrono::seconds limit) {
   // Not TCP_USER_TIMEOUT: it also ends a connection whose other side lives and does not read.
   const int seconds = std::max(static_cast<int>(limit.count()), 2);
   const int idle = std::min(seconds / 2, 2);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, std::min(seconds - idle, 127));
+  const int between = 1 + (seconds - idle) / kMostQuestions;
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, between);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, (seconds - idle + between - 1) / between);
   // While something waits to be sent the system does not ask so, but repeats what it has sent, or asks whether there is room: ever more
   // seldom, up to two minutes. Linux 6.15 and later can be told how seldom at most. It gives up after some 15 times that, which must
   // be longer than the limit.

@@ -55,6 +55,9 @@ std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces);
 // have the same address, it need not.
 void hurry_if_local(int socket);
 
+// Closing it later ends the connection at once, and the other side is told that it was reset.
+void reset_when_closed(int socket);
+
 // Until the socket is ready for `events` of poll(2). False: the deadline came first, or it cannot be waited for.
 bool wait_for(int socket, short events, base::Deadline deadline);
 

@@ -109,6 +109,21 @@ TEST_P(RunOnHosts, EndsWhenNobodyReadsItsOutput) {
   EXPECT_EQ(command->rest(), "y\n");
 }
 
+TEST_P(RunOnHosts, EndsByASignalThoughNobodyTakesItsOutput) {
+  auto command = run_around("exec \"$0\" \"$@\" 2>/dev/null", 1,
+                            shell("test $HEDDLE_RANK = 0 || sleep 1000; echo ready; exec yes"));
+  EXPECT_EQ(command->line(), "ready");
+  ::poll(nullptr, 0, 300); // until buffers are full, on a machine that is not very busy
+  command->signal(SIGTERM);
+  EXPECT_EQ(command->status(), 128 + SIGTERM); // before anything more is read
+}
+
+TEST_P(RunOnHosts, EndsWhereItsStreamsAreClosed) {
+  auto command = run_around("exec \"$0\" \"$@\" <&- >&- 2>&-", 1, shell("echo lost; exit 3"));
+  EXPECT_EQ(command->rest(), "");
+  EXPECT_EQ(command->status(), 3);
+}
+
 TEST_P(RunOnHosts, GoesOnWhenTheReaderIsSlow) {
   auto command = run_around("\"$0\" \"$@\" | { sleep 1; cksum; }", 1, shell("test $HEDDLE_RANK = 1 || seq 500000"));
   Command expected({"/bin/sh", "-c", "seq 500000 | cksum"});

@@ -14,9 +14,9 @@ namespace heddle::tool {
 namespace {
 
 Result<std::vector<launch::Host>> hosts_of(const HostArguments& arguments, std::uint32_t processes) {
-  if (!arguments.hosts.empty() && !arguments.file.empty())
+  if (arguments.hosts && !arguments.file.empty())
     return std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "--hosts and --hostfile exclude each other"});
-  if (!arguments.hosts.empty()) return launch::parse_hosts(arguments.hosts);
+  if (arguments.hosts) return launch::parse_hosts(*arguments.hosts);
   if (!arguments.file.empty()) return launch::read_host_file(arguments.file);
   return std::vector{launch::Host{.name = "localhost", .processes = std::max(processes, 1U)}};
 }

@@ -6,20 +6,21 @@
 #include <heddle/error.hpp>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace heddle::tool {
 
 struct HostArguments {
-  std::string hosts;
+  std::optional<std::string> hosts;
   std::string file;
   std::string shell = "ssh";
   std::string agent;
   std::vector<std::string> environment;
   bool label = false;
 
-  [[nodiscard]] bool given() const { return !hosts.empty() || !file.empty() || label; }
+  [[nodiscard]] bool given() const { return hosts.has_value() || !file.empty() || label; }
 };
 
 void add_host_options(CLI::App& command, HostArguments& arguments);

@@ -1,4 +1,5 @@
 // The program `heddle`: finds the subcommand, reports bad usage in one line.
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,13 @@
 
 namespace heddle::tool {
 namespace {
+
+// Where one is closed, the next file that is opened would take its place, and be written to.
+void open_standard_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+    if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) [[maybe_unused]]
+      const int opened = ::open("/dev/null", O_RDWR); // the lowest that is free: this one
+}
 
 // A new subcommand: a file of its own, a declaration in subcommands.hpp, a line here.
 constexpr std::array kSubcommands{
@@ -177,5 +185,6 @@ int failed(std::string_view command, const Error& error) {
 } // namespace heddle::tool
 
 int main(int argc, char** argv) {
+  heddle::tool::open_standard_streams();
   return heddle::tool::run_program({argv + 1, argv + argc});
 }

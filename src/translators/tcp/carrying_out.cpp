@@ -137,6 +137,8 @@ bool Tcp::begin(const Frame& frame, std::span<const std::byte> head) {
   if (must_be_answered && frame.number == 0) return false;
   const bool is_command = must_be_answered || frame.kind == FrameKind::put;
   if (is_command && (frame.flags & tcp::kConfirm) != 0) reading_->must_confirm = true;
+  const bool is_answered_now = is_command && frame.kind != FrameKind::get && frame.number != 0;
+  if (is_answered_now && !reading_->answers.add(reading_->out.taken(), reading_->out.left())) return false;
   switch (frame.kind) {
     case FrameKind::put: {
       reading_->refused = false;

@@ -30,10 +30,10 @@ inline constexpr base::SectionOption kSilence{.name = "silence",
                                               .kind = base::SectionOption::Kind::number,
                                               .initial = "7",
                                               .unit = "s",
-                                              .expected = "2 to 3600",
+                                              .expected = "2 to 600",
                                               .meaning = "a machine that does not answer for so long has failed",
                                               .least = 2,
-                                              .most = 3600};
+                                              .most = 600};
 
 inline constexpr std::array kOptions{kNetwork, kPorts, kSilence};
 

@@ -37,6 +37,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
   for (const iovec& piece : pieces) all += piece.iov_len;
   make_room(borrowed_.size() + all);
   copy_borrowed();
+  taken_ += all;
   if (waiting() > 0 || socket < 0) return keep(pieces, 0);
   if (all > kSmall) {
     if (const std::size_t sent = net::send_some(socket, pieces); sent < all) keep(pieces, sent);
@@ -54,6 +55,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
 
 void Outflow::lend(int socket, std::span<const std::byte> start, std::span<const std::byte> large) {
   make_room(start.size() + large.size()); // for copy_borrowed
+  taken_ += start.size() + large.size();
   std::array pieces{piece_of(start), piece_of(large)};
   const std::size_t sent = socket < 0 ? 0 : net::send_some(socket, pieces);
   keep(std::span(pieces).first(1), std::min(sent, start.size()));

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,11 @@ class Outflow {
   void copy_borrowed();
   void flush(int socket);
   [[nodiscard]] std::size_t waiting() const { return bytes_.size() - first_ + borrowed_.size(); }
+  // Since it was made or cleared: bytes that were taken, and that have left.
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  [[nodiscard]] std::uint64_t left() const { return taken_ - waiting(); }
   void clear() {
+    taken_ = 0;
     bytes_.clear();
     first_ = 0;
     borrowed_ = {};
@@ -32,6 +37,7 @@ class Outflow {
   // Of those pieces, what comes after the first `sent` bytes.
   void keep(std::span<const iovec> pieces, std::size_t sent);
 
+  std::uint64_t taken_ = 0;
   std::vector<std::byte> bytes_;
   std::size_t first_ = 0;               // of those that have not left
   std::span<const std::byte> borrowed_; // after them

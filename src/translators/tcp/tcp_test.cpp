@@ -1,6 +1,7 @@
 // What TCP does beyond the contract: what waits, what is borrowed, and whom it looks at.
 #include "translators/tcp/tcp.hpp"
 
+#include "net/sockets.hpp"
 #include "translators/contract/network.hpp"
 
 #include <gtest/gtest.h>
@@ -132,6 +133,27 @@ TEST(TcpAbsence, IsNoDeath) {
   EXPECT_EQ(told.front().kind, ir::EventKind::connection_lost);
 }
 
+// Whoever has begun to connect may compute for longer than a door waits for its proof.
+TEST(TcpAbsence, OfWhoConnectsIsNoDeath) {
+  TcpJob job(2);
+  const auto memory = job[1].allocate(8);
+  ASSERT_TRUE(memory);
+  ASSERT_TRUE(job[0].attach(ir::Peer{1}, job[1].address()));
+  for (int i = 0; i < 3; ++i) job[0].poll({}); // it has greeted
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(6500);
+  while (std::chrono::steady_clock::now() < until) { // it is challenged, and given up
+    job[1].poll({});
+    ::poll(nullptr, 0, 1);
+  }
+  job.put(0, 1, memory->place, 7);
+  EXPECT_TRUE(TcpJob::happens([&] {
+    job[1].poll({});
+    std::array<ir::Event, 1> event;
+    EXPECT_EQ(job[0].poll(event), 0U);
+    return load_word(memory->memory.data()) == 7;
+  }));
+}
+
 TEST(TcpPolls, OfOneBusyPeerStillBringWhatAnotherSends) {
   TcpJob job(3);
   const auto memory = job[0].allocate(16);
@@ -245,6 +267,40 @@ TEST(TcpGets, AreAnsweredAsThingsWereWhenTheAnswerBegan) {
   }));
   EXPECT_GT(refused, 0U);
   EXPECT_LT(refused, kGets);
+}
+
+// A peer that knows the secret sends commands, and takes none of the answers: what it makes this process keep has a bound.
+TEST(TcpAnswers, ThatNobodyTakesEndTheConnection) {
+  const auto made = Tcp::create({.rank = 0, .size = 2});
+  ASSERT_TRUE(made);
+  Tcp& target = **made;
+  const auto memory = target.allocate(64);
+  ASSERT_TRUE(memory);
+  const auto socket = net::begin_connect(tcp::Place::unpack(target.address())->endpoint);
+  ASSERT_TRUE(socket);
+  auth::Introduction introduction(auth::Introduction::Role::calls, auth::Secret{}, tcp::kService);
+  while (introduction.advance(socket->number()) == auth::Introduction::State::goes_on) target.poll({});
+  const tcp::Hello hello{.id = 2, .wanted = 1, .attempt = 1};
+  iovec word{.iov_base = const_cast<tcp::Hello*>(&hello), .iov_len = sizeof hello};
+  net::send_some(socket->number(), {&word, 1});
+  const tcp::Frame frame{.kind = tcp::FrameKind::fetch_and_add,
+                         .number = 1,
+                         .key = static_cast<std::uint64_t>(memory->place.key),
+                         .offset = memory->place.offset,
+                         .operand = 1};
+  const std::vector<tcp::Frame> frames(512, frame);
+  constexpr std::size_t kFarBeyond = 200 << 20; // what the system itself keeps is a few MiB
+  std::size_t said = 0;
+  bool cut = false;
+  while (!cut && said < kFarBeyond) {
+    iovec whole{.iov_base = const_cast<tcp::Frame*>(frames.data()), .iov_len = frames.size() * sizeof frame};
+    said += net::send_some(socket->number(), {&whole, 1});
+    for (int i = 0; i < 4; ++i) target.poll({});
+    cut = net::connect_error(socket->number()) != 0 || ::send(socket->number(), "", 0, MSG_NOSIGNAL) < 0;
+    pollfd entry{.fd = socket->number(), .events = POLLIN, .revents = 0};
+    cut = cut || (::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLERR)) != 0);
+  }
+  EXPECT_TRUE(cut) << said << " bytes of commands were taken";
 }
 
 } // namespace

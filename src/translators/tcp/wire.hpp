@@ -7,6 +7,7 @@
 #include "base/reserve.hpp"
 #include "ir/translator.hpp"
 #include "translators/tcp/address.hpp"
+#include "translators/tcp/answer_count.hpp"
 #include "translators/tcp/frames.hpp"
 #include "translators/tcp/inflow.hpp"
 #include "translators/tcp/outflow.hpp"
@@ -71,6 +72,7 @@ struct Wire {
   std::unique_ptr<auth::Introduction> introduction; // while proving
 
   Outflow out;
+  AnswerCount answers;            // in it
   base::BackedVector<Frame> owed; // answers and notices that there was no memory for in `out`: commands wait for them
   ir::MemoryKey lent{};           // what it borrows from, where it does
   std::uint64_t last_sent_at = 0; // the poll after which the last frame was sent

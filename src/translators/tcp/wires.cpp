@@ -92,8 +92,11 @@ void Tcp::turned_away(Wire& wire, const std::string& why) {
   } catch (const std::bad_alloc&) { // the end of it is told in any case
   }
   if (wire.first != nullptr) return end_wire(wire); // one fewer, then
+  // A process that is part of this job, or was connected, would not: it has died, and somebody else has its port. In an open world it
+  // may be one that has another secret.
+  const bool was_known = wire.broke || !is_open_world();
   let_go_of_socket(wire);
-  settle(wire, ir::EventKind::peer_failed);
+  settle(wire, was_known ? ir::EventKind::peer_failed : ir::EventKind::connection_lost);
 }
 
 void Tcp::say_hello(Wire& wire) {
