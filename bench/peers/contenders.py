@@ -1,21 +1,34 @@
 """Who is measured and how each is called.
 
-A contender has a column and a variant (its settings); check(what) raises Failed where it can give no such figure,
-measure(what, size) runs it once and returns the figure in the row's unit.
+A contender has a column and a variant (its settings); check(what, processes) raises Failed where it can give no such figure,
+measure(what, size, processes) runs it once and returns the figure in the row's unit.
 """
 
 import json
 import shutil
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import process
-from process import Failed
+from process import Failed, NotServed
 
 KEYS = {"latency": "median_us", "rate": "median_per_s", "bandwidth": "median_mb_s",
         "push": "median_us", "push-rate": "median_per_s", "push-bandwidth": "median_mb_s",
-        "pull": "median_us", "fetch-add": "median_us", "lock": "median_us"}
-MESSAGES = ("latency", "rate", "bandwidth")  # the others are one-sided
+        "pull": "median_us", "fetch-add": "median_us", "lock": "median_us",
+        "alltoall": "median_us", "barrier": "median_us", "random": "median_per_s", "memory": "median_kib",
+        "match-posted": "median_us", "match-unexpected": "median_us", "match-posted-masked": "median_us",
+        "match-unexpected-masked": "median_us", "join": "median_ms"}
+MESSAGES = ("latency", "rate", "bandwidth")
+ONE_SIDED = ("push", "push-rate", "push-bandwidth", "pull", "fetch-add", "lock")
+# The MPI program of a row is named after the kind; messages have the one without a name.
+KINDS = {**dict.fromkeys(MESSAGES, ""), **dict.fromkeys(ONE_SIDED, " one-sided"),
+         **dict.fromkeys(("alltoall", "barrier", "random", "memory"), " together"),
+         **{what: " match" for what in KEYS if what.startswith("match-")}, "join": " join"}
+REPETITIONS = {" together": 5, " match": 3}  # by kind, where they are fewer than the programs make by themselves: what takes long
+
+PAIRS = range(2, 3)
+CROWDS = range(3, 1 << 16)
 
 
 def parse_result(text, what):
@@ -29,6 +42,13 @@ def parse_result(text, what):
     return figure
 
 
+def milliseconds_of(command, environment=None):
+    """From the start of the command to its end."""
+    begin = time.monotonic()
+    process.output_of(command, environment)
+    return (time.monotonic() - begin) * 1000
+
+
 def require(program):
     if shutil.which(program) is None:
         raise Failed(f"{program} is not installed")
@@ -40,12 +60,16 @@ class Heddle:
     column: str = "heddle"
     variant: str = "shm"
 
-    def check(self, what):
+    def check(self, what, processes=2):
         if not self.program.exists():
             raise Failed("heddle is not built (build/bin/heddle, or --heddle PATH)")
 
-    def measure(self, what, size):
-        command = [self.program, "perf", what, "--via", "shm", "--bytes", size, "--json"]
+    def measure(self, what, size, processes=2):
+        if what == "join":
+            return milliseconds_of([self.program, "run", "-n", processes, self.program, "perf", "join", "--via", "shm"])
+        command = [self.program, "perf", what, "--via", "shm", "-n", processes, "--bytes", size, "--json"]
+        if KINDS[what] in REPETITIONS:
+            command += ["--repetitions", REPETITIONS[KINDS[what]]]
         return parse_result(process.output_of(command), what)
 
 
@@ -55,13 +79,13 @@ class Limit:
     column: str = "limit"
     variant: str = ""
 
-    def check(self, what):
+    def check(self, what, processes=2):
         if self.program is None:
             raise Failed("limit.cpp did not compile")
         if what not in MESSAGES:
-            raise Failed("the limit is measured for messages only")
+            raise Failed("the limit is measured for latency, rate and bandwidth only")
 
-    def measure(self, what, size):
+    def measure(self, what, size, processes=2):
         self.check(what)
         return parse_result(process.output_of([self.program, what, size]), what)
 
@@ -72,12 +96,12 @@ class SingleCopy(Limit):
 
     column: str = "single copy"
 
-    def check(self, what):
+    def check(self, what, processes=2):
         super().check(what)
         if what != "bandwidth":
             raise Failed("measured for bandwidth only")
 
-    def measure(self, what, size):
+    def measure(self, what, size, processes=2):
         return parse_result(process.output_of([self.program, "single-copy", size]), what)
 
 
@@ -89,18 +113,24 @@ class Mpi:
     launch: tuple
     environment: dict = field(default_factory=dict)
     serves: tuple = tuple(KEYS)
+    processes: range = range(2, CROWDS.stop)
 
     def program(self, what):
-        return self.programs.get(self.column if what in MESSAGES else f"{self.column} one-sided")
+        return self.programs.get(self.column + KINDS[what])
 
-    def check(self, what):
-        if what not in self.serves:
-            raise Failed("it is not measured with these settings")
+    def check(self, what, processes=2):
+        if what not in self.serves or processes not in self.processes:
+            raise NotServed("it is not measured with these settings")
         if self.program(what) is None:
             raise Failed("its program did not compile")
 
-    def measure(self, what, size):
-        command = [*self.launch, "-n", "2", self.program(what), what, size]
+    def measure(self, what, size, processes=2):
+        command = [*self.launch, "-n", processes, self.program(what)]
+        if what == "join":
+            return milliseconds_of(command, self.environment)
+        command += [what, size]
+        if KINDS[what] in REPETITIONS:
+            command.append(REPETITIONS[KINDS[what]])
         return parse_result(process.output_of(command, self.environment), what)
 
 
@@ -127,12 +157,12 @@ class Ucx:
     TESTS = {"latency": "tag_lat", "rate": "tag_bw", "bandwidth": "tag_bw", "push": "ucp_put_lat",
              "push-rate": "ucp_put_bw", "push-bandwidth": "ucp_put_bw", "pull": "ucp_get", "fetch-add": "ucp_fadd"}
 
-    def check(self, what):
+    def check(self, what, processes=2):
         require("ucx_perftest")
         if what not in self.TESTS:
             raise Failed("ucx_perftest has no such test")
 
-    def measure(self, what, size):
+    def measure(self, what, size, processes=2):
         port = process.free_port()
         test = self.TESTS[what]
         by_bytes = "bandwidth" in what
@@ -163,12 +193,12 @@ class Libfabric:
     environment: dict = field(default_factory=dict)
     ends: Ends = Ends()
 
-    def check(self, what):
+    def check(self, what, processes=2):
         require("fi_pingpong")
         if what != "latency":
-            raise Failed("fi_pingpong has no windows of messages, only ping-pong")
+            raise Failed("fi_pingpong has no such test, only ping-pong")
 
-    def measure(self, what, size):
+    def measure(self, what, size, processes=2):
         port = process.free_port()
         common = ["fi_pingpong", "-p", self.provider, "-e", "rdm", "-m", "tagged", "-S", size, "-I", 200_000]
         output = process.output_of_client([*self.ends.server, *common, "-B", port],
@@ -188,10 +218,13 @@ class Libfabric:
 def all_contenders(programs, heddle):
     """Several variants of one column: the better one counts, row by row."""
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    open_mpi = ("mpiexec.openmpi", "--bind-to", "none")  # mpi_pair pins itself, under either library alike
+    open_mpi = ("mpiexec.openmpi", "--bind-to", "none")  # the programs pin themselves, under either library alike
+    crowd = open_mpi + ("--oversubscribe",)
     ob1 = ("--mca", "pml", "ob1", "--mca", "btl", "self,vader")
     over_ucx = ("--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any")
-    one_sided = tuple(what for what in KEYS if what not in MESSAGES)
+    yielding = ("--mca", "mpi_yield_when_idle", "1")
+    not_one_sided = tuple(what for what in KEYS if what not in ONE_SIDED)
+    not_join = tuple(what for what in KEYS if what != "join")  # which may take a minute, and gains nothing by spinning
     mpich_rows = tuple(what for what in KEYS if what != "push")  # a target that polls its memory never sees a put
     posix, sysv = {"UCX_TLS": "posix,cma,self"}, {"UCX_TLS": "sysv,cma,self"}
     return [
@@ -201,12 +234,14 @@ def all_contenders(programs, heddle):
         Ucx("posix,cma", posix),
         Ucx("sysv,cma", sysv),
         Ucx("default", {}),
-        Mpi("openmpi", "default", programs, open_mpi, as_root),
-        Mpi("openmpi", "ob1,vader", programs, open_mpi + ob1, as_root, MESSAGES),
-        Mpi("openmpi", "ucx", programs, open_mpi + over_ucx, as_root, MESSAGES),
-        Mpi("openmpi", "osc sm", programs, open_mpi + ob1 + ("--mca", "osc", "sm"), as_root, one_sided),
-        Mpi("openmpi", "osc ucx", programs, open_mpi + over_ucx + ("--mca", "osc", "ucx"), as_root, one_sided),
+        Mpi("openmpi", "default", programs, open_mpi, as_root, processes=PAIRS),
+        Mpi("openmpi", "oversubscribe", programs, crowd, as_root, not_join, CROWDS),
+        Mpi("openmpi", "yield", programs, crowd + yielding, as_root, processes=CROWDS),
+        Mpi("openmpi", "ob1,vader", programs, open_mpi + ob1, as_root, MESSAGES, PAIRS),
+        Mpi("openmpi", "ucx", programs, open_mpi + over_ucx, as_root, not_one_sided, PAIRS),
+        Mpi("openmpi", "osc sm", programs, open_mpi + ob1 + ("--mca", "osc", "sm"), as_root, ONE_SIDED),
+        Mpi("openmpi", "osc ucx", programs, open_mpi + over_ucx + ("--mca", "osc", "ucx"), as_root, ONE_SIDED),
         Mpi("mpich", "default", programs, ("mpiexec.mpich",), serves=mpich_rows),
-        Mpi("mpich", "posix,cma", programs, ("mpiexec.mpich",), posix, mpich_rows),
+        Mpi("mpich", "posix,cma", programs, ("mpiexec.mpich",), posix, mpich_rows, PAIRS),
         Libfabric(),
     ]

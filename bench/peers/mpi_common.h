@@ -1,4 +1,4 @@
-// What the two MPI programs of the comparison share: how much is measured, pinning, the clock, the order of figures.
+// What the MPI programs of the comparison share: how much is measured, pinning, memory, the clock, the median.
 #pragma once
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,13 +32,37 @@ static void pin_to_rank(const char* program) {
   }
 }
 
+// A job of two is pinned; one that has more processes than there are cpus is left to the system, under every library alike.
+static inline void pin_pair(const char* program) {
+  const char* size = getenv("OMPI_COMM_WORLD_SIZE");
+  if (size == NULL) size = getenv("PMI_SIZE");
+  if (size != NULL && atoi(size) == 2) pin_to_rank(program);
+}
+
 static double seconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+// As pages.hpp of the program: aligned, and written.
+static char* pages(size_t bytes) {
+  const size_t room = (bytes + 4095) / 4096 * 4096;
+  char* memory = aligned_alloc(4096, room > 0 ? room : 4096);
+  if (memory == NULL) {
+    fprintf(stderr, "no memory for %zu bytes\n", bytes);
+    exit(1);
+  }
+  memset(memory, 1, room);
+  return memory;
+}
+
 static int by_value(const void* left, const void* right) {
   const double a = *(const double*)left, b = *(const double*)right;
   return (a > b) - (a < b);
+}
+
+static double median_of(double* values, int count) {
+  qsort(values, (size_t)count, sizeof values[0], by_value);
+  return values[count / 2];
 }

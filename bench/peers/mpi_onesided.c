@@ -107,8 +107,7 @@ static double measure(struct Pair* pair, const char* what) {
   if (!locks) MPI_Win_unlock_all(pair->window);
   MPI_Barrier(MPI_COMM_WORLD);
   if (pair->rank == 1) return 0;
-  qsort(values, kRepetitions, sizeof values[0], by_value);
-  return values[kRepetitions / 2];
+  return median_of(values, kRepetitions);
 }
 
 static const char* key_of(const char* what) {
@@ -134,9 +133,7 @@ int main(int argc, char** argv) {
   pair.peer = 1 - pair.rank;
   MPI_Win_allocate(kLine + pair.bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &pair.memory, &pair.window);
   memset(pair.memory, 0, (size_t)(kLine + pair.bytes));
-  pair.data = aligned_alloc(4096, ((size_t)pair.bytes + 4095) / 4096 * 4096);
-  if (pair.data == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
-  memset(pair.data, 1, (size_t)pair.bytes);
+  pair.data = pages((size_t)pair.bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   const double value = measure(&pair, argv[1]);
   if (pair.rank == 0) printf("{\"results\": [{\"bytes\": %ld, \"%s\": %.6g}]}\n", pair.bytes, key, value);

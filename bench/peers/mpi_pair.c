@@ -78,8 +78,7 @@ static double measure(const struct Pair* pair, const char* what) {
   double values[kRepetitions];
   repetition(pair, what);
   for (int i = 0; i < kRepetitions; ++i) values[i] = repetition(pair, what);
-  qsort(values, kRepetitions, sizeof values[0], by_value);
-  return values[kRepetitions / 2];
+  return median_of(values, kRepetitions);
 }
 
 static const char* key_of(const char* what) {
@@ -104,10 +103,7 @@ int main(int argc, char** argv) {
   if (pair.rank == 0) printf("{\"results\": [");
   for (char* size = strtok(argv[2], ","); size != NULL; size = strtok(NULL, ",")) {
     pair.bytes = atol(size);
-    const size_t room = ((size_t)pair.bytes + 4095) / 4096 * 4096;
-    pair.buffer = aligned_alloc(4096, room);
-    if (pair.buffer == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
-    memset(pair.buffer, 1, room);
+    pair.buffer = pages((size_t)pair.bytes);
     const double value = measure(&pair, argv[1]);
     if (pair.rank == 0) printf("%s{\"bytes\": %ld, \"%s\": %.6g}", separator, pair.bytes, key, value);
     separator = ", ";

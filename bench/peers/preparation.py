@@ -19,12 +19,14 @@ PACKAGES = {
     "mpiexec.mpich": ["mpich"],
 }
 
+MPI_COMPILERS = {"openmpi": ["mpicc.openmpi", "-O2"], "mpich": ["mpicc.mpich", "-O2", "-Wno-stringop-overflow"]}
+MPI_SOURCES = {"": "mpi_pair.c", " one-sided": "mpi_onesided.c", " together": "mpi_together.c", " match": "mpi_match.c",
+               " join": "mpi_join.c"}
+
 COMPILATIONS = {
     "limit": ["g++", "-std=c++23", "-O2", "-Wall", "-Wextra", str(HERE / "limit.cpp")],
-    "openmpi": ["mpicc.openmpi", "-O2", str(HERE / "mpi_pair.c")],
-    "mpich": ["mpicc.mpich", "-O2", "-Wno-stringop-overflow", str(HERE / "mpi_pair.c")],
-    "openmpi one-sided": ["mpicc.openmpi", "-O2", str(HERE / "mpi_onesided.c")],
-    "mpich one-sided": ["mpicc.mpich", "-O2", "-Wno-stringop-overflow", str(HERE / "mpi_onesided.c")],
+    **{library + kind: [*compiler, str(HERE / source)]
+       for library, compiler in MPI_COMPILERS.items() for kind, source in MPI_SOURCES.items()},
 }
 
 

@@ -22,6 +22,14 @@ def first_line(text):
     return (telling + lines + ["no message"])[0][:200]
 
 
+class TooSlow(Failed):
+    """No figure within the time; another try would take as long."""
+
+
+class NotServed(Failed):
+    """The program is not measured in this row with these settings; with others it may be."""
+
+
 class Child:
     """A program in its own session; close() ends the session whole, also where a launcher made further groups."""
 
@@ -64,7 +72,7 @@ class Child:
         try:
             stdout, stderr = self._process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired as expired:
-            raise Failed(f"{self._name} gave no result within {TIMEOUT_S} s") from expired
+            raise TooSlow(f"{self._name} gave no result within {TIMEOUT_S} s") from expired
         if self._process.returncode != 0:
             raise Failed(f"{self._name} ended with {self._process.returncode}: {first_line(stderr or stdout)}")
         return stdout

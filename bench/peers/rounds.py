@@ -58,11 +58,15 @@ class Samples:
     failures: int = 0
 
     def add(self, contender, row, tries, distance):
-        """One sample at the distance that is commonest of late; failing that, one per try."""
-        contender.check(row.what)
-        for _ in range(tries):
+        """One sample at the distance that is commonest of late; failing that, one per try. Processes that are not pinned
+        have no distance."""
+        contender.check(row.what, row.processes)
+        if not row.pinned:
+            self.taken.append(Sample(contender.measure(row.what, row.bytes, row.processes), None, None))
+            return
+        for _ in range(tries if row.every == 1 else min(tries, 2)):
             before = distance.probe()
-            value = contender.measure(row.what, row.bytes)
+            value = contender.measure(row.what, row.bytes, row.processes)
             self.taken.append(Sample(value, before, distance.probe()))
             if self.taken[-1].is_at(distance.recent_reference()):
                 return
@@ -89,30 +93,41 @@ class Measured:
                        for variant, samples in variants]
         return row.best(figures, key=lambda figure: figure.value) if figures else None
 
+    def note(self, column, row, failed):
+        """A failure says more than that a variant does not serve the row."""
+        if not isinstance(failed, process.NotServed) or (column, row) not in self.reasons:
+            self.reasons[(column, row)] = str(failed)
+
     def missing_lines(self, columns):
         """One line for each of the columns and each reason, naming what stays empty because of it."""
-        whats = defaultdict(dict)
+        sizes = defaultdict(lambda: defaultdict(set))
         for (column, row), reason in self.reasons.items():
             if column in columns and self.figure(column, row) is None:
-                whats[(column, reason)][row.what] = True
-        return [f"no {', '.join(names)} of {column}: {reason}" for (column, reason), names in whats.items()]
+                sizes[(column, reason)][row.what].add(row.processes)
+        return [f"no {', '.join(what + only_of(found) for what, found in whats.items())} of {column}: {reason}"
+                for (column, reason), whats in sizes.items()]
+
+
+def only_of(processes):
+    """Which rows, where those of one number of processes are meant: " x256"."""
+    return f" x{max(processes)}" if len(processes) == 1 and processes != {2} else ""
 
 
 def measure(contenders, rows, effort, distance):
     measured = Measured()
     for number in range(1, effort.rounds + 1):
-        for row in rows:
+        for row in (row for row in rows if (number - 1) % row.every == 0):
             for contender in contenders:
                 samples = measured.samples[(contender.column, contender.variant, row)]
                 if samples.failures >= GIVE_UP_AFTER:
                     continue
-                show_progress(f"round {number} of {effort.rounds}: {row.what} {row.bytes}, "
+                show_progress(f"round {number} of {effort.rounds}: {row.what} {row.bytes} x{row.processes}, "
                               f"{contender.column} {contender.variant}")
                 try:
                     samples.add(contender, row, effort.tries, distance)
                 except process.Failed as failed:
-                    samples.failures += 1
-                    measured.reasons[(contender.column, row)] = str(failed)
+                    samples.failures += GIVE_UP_AFTER if isinstance(failed, process.TooSlow) else 1
+                    measured.note(contender.column, row, failed)
     show_progress("")
     measured.reference_us = distance.reference()
     return measured

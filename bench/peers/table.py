@@ -12,21 +12,28 @@ class Row:
     what: str
     bytes: int
     unit: str
-    target: float | None = None  # of the ratio; for times an upper bound, else a lower one
+    target: float | None = None  # of the ratio; for times and memory an upper bound, else a lower one
+    processes: int = 2
+    every: int = 1  # takes part in each so many rounds: what takes long in fewer
 
     @property
-    def is_time(self):
-        return self.unit == "us"
+    def less_is_better(self):
+        return self.unit in ("us", "ms", "KiB")
 
     @property
     def best(self):
-        return min if self.is_time else max
+        return min if self.less_is_better else max
+
+    @property
+    def pinned(self):
+        """Each process on a cpu of its own, so that the distance of the cpus matters."""
+        return self.processes == 2
 
     def met(self, ratio):
         """None where there is no target or no ratio."""
         if self.target is None or ratio is None:
             return None
-        return ratio <= self.target if self.is_time else ratio >= self.target
+        return ratio <= self.target if self.less_is_better else ratio >= self.target
 
 
 ROWS = (
@@ -44,6 +51,21 @@ ROWS = (
     Row("pull", 8, "us"),
     Row("fetch-add", 8, "us"),
     Row("lock", 8, "us"),
+    *(Row("alltoall", size, "us", 1.0, processes, every=2)
+      for processes in (2, 4, 8, 16) for size in (8, 4 << 10, 256 << 10)),
+    Row("barrier", 0, "us", None, 2, every=2),
+    Row("barrier", 0, "us", None, 4, every=2),
+    Row("barrier", 0, "us", None, 8, every=2),
+    Row("barrier", 0, "us", 1.0, 16, every=2),
+    Row("random", 0, "1/s", None, 16, every=2),
+    Row("match-posted", 8, "us", every=4),
+    Row("match-unexpected", 8, "us", every=4),
+    Row("match-posted-masked", 8, "us", every=4),
+    Row("match-unexpected-masked", 8, "us", every=4),
+    Row("join", 0, "ms", None, 16, every=2),
+    Row("join", 0, "ms", None, 64, every=2),
+    Row("join", 0, "ms", None, 256, every=4),
+    Row("memory", 8, "KiB", None, 16, every=2),
 )
 
 
@@ -74,6 +96,7 @@ def result(row, measured):
 def as_json(results):
     return json.dumps({"rows": [{
         "what": result.row.what,
+        "processes": result.row.processes,
         "bytes": result.row.bytes,
         "unit": result.row.unit,
         "heddle": result.value("heddle"),
@@ -106,22 +129,29 @@ def verdict(result):
 def target(row):
     if row.target is None:
         return "-"
-    return f"{'<=' if row.is_time else '>='} {row.target:g}"
+    return f"{'<=' if row.less_is_better else '>='} {row.target:g}"
 
 
 def size(count):
+    if count == 0:
+        return "-"
     for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= factor and count % factor == 0:
             return f"{count // factor} {unit}"
     return f"{count} B"
 
 
+def name(row):
+    """Short: alltoall 8 B x16."""
+    return row.what + (f" {size(row.bytes)}" if row.bytes else "") + ("" if row.processes == 2 else f" x{row.processes}")
+
+
 def as_text(results, reference_us=None):
-    header = ["what", "size", "unit", *COLUMNS, "ratio", "target", ""]
+    header = ["what", "processes", "size", "unit", *COLUMNS, "ratio", "target", ""]
     lines = [header]
     for result in results:
         figures = [cell(result.figures.get(column)) for column in COLUMNS]
-        lines.append([result.row.what, size(result.row.bytes), result.row.unit, *figures,
+        lines.append([result.row.what, str(result.row.processes), size(result.row.bytes), result.row.unit, *figures,
                       number(result.ratio()), target(result.row), verdict(result)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     text = ["  ".join(word.ljust(width) if i == 0 else word.rjust(width)
@@ -135,10 +165,11 @@ def notes(results, reference_us):
     if reference_us is not None:
         yield f"all while a cache line took about {reference_us * 1000:.0f} ns one way; ? marks what could not be"
     for peer in PEERS:
-        won = [f"{result.row.what} {size(result.row.bytes)} {result.figures[peer].variant}"
-               for result in results if peer in result.figures]
+        won = {}
+        for result in (result for result in results if peer in result.figures):
+            won.setdefault(result.figures[peer].variant, []).append(name(result.row))
         if won:
-            yield f"{peer}, best settings: {'; '.join(won)}"
+            yield f"{peer}, best settings: " + "; ".join(f"{variant}: {', '.join(names)}" for variant, names in won.items())
     copies = [f"{size(result.row.bytes)} {cell(result.figures['single copy'])}"
               for result in results if "single copy" in result.figures]
     if copies:

@@ -14,6 +14,8 @@ from rounds import Effort, Figure, Measured, measure
 
 LATENCY = table.Row("latency", 8, "us", 0.35)
 RATE = table.Row("rate", 8, "1/s", 3.0)
+JOIN = table.Row("join", 0, "ms", None, 256, every=2)
+MEMORY = table.Row("memory", 8, "KiB", None, 16)
 
 
 def result_of(row, **values):
@@ -26,6 +28,10 @@ class Ratios(unittest.TestCase):
 
     def test_rate_is_compared_with_the_highest_peer(self):
         self.assertAlmostEqual(result_of(RATE, heddle=12e6, ucx=4e6, openmpi=3e6, limit=50e6).ratio(), 3.0)
+
+    def test_milliseconds_and_memory_are_compared_with_the_lowest_peer_too(self):
+        for row in (JOIN, MEMORY):
+            self.assertAlmostEqual(result_of(row, heddle=10, openmpi=20, mpich=40).ratio(), 0.5)
 
     def test_without_heddle_or_peers_there_is_no_ratio(self):
         self.assertIsNone(result_of(LATENCY, ucx=0.4).ratio())
@@ -43,7 +49,7 @@ class Printing(unittest.TestCase):
     def test_json_has_every_peer_and_null_where_one_is_missing(self):
         printed = json.loads(table.as_json([result_of(LATENCY, heddle=0.1, ucx=0.4)]))
         self.assertEqual(printed, {"rows": [{
-            "what": "latency", "bytes": 8, "unit": "us", "heddle": 0.1, "limit": None,
+            "what": "latency", "processes": 2, "bytes": 8, "unit": "us", "heddle": 0.1, "limit": None,
             "peers": {"ucx": 0.4, "openmpi": None, "mpich": None, "libfabric": None}, "ratio": 0.25}]})
 
     def test_text_names_ratio_target_and_verdict(self):
@@ -51,20 +57,27 @@ class Printing(unittest.TestCase):
         self.assertIn("0.250  <= 0.35  met", line)
         self.assertIn("0.400 \u00b15%", line)
 
+    def test_text_shows_processes_and_no_size_where_there_is_none(self):
+        lines = table.as_text([result_of(JOIN, heddle=10, mpich=20)]).splitlines()
+        self.assertEqual(lines[1].split()[:4], ["join", "256", "-", "ms"])
+        self.assertIn("join x256", lines[-1])
+
 
 class Scripted:
-    """A contender that gives the figures it was told to, or fails where told None."""
+    """A contender that gives the figures it was told to, or fails where told None or a failure."""
 
     def __init__(self, variant, values):
         self.column, self.variant, self._values = "ucx", variant, list(values)
 
-    def check(self, what):
+    def check(self, what, processes):
         pass
 
-    def measure(self, what, size):
+    def measure(self, what, size, processes):
         value = self._values.pop(0)
         if value is None:
             raise process.Failed("told to fail")
+        if isinstance(value, process.Failed):
+            raise value
         return value
 
 
@@ -112,6 +125,23 @@ class Rounds(unittest.TestCase):
     def test_nothing_is_said_where_another_variant_ran(self):
         measured = measure([Scripted("a", [None]), Scripted("b", [2])], [LATENCY], Effort(1), ScriptedDistance())
         self.assertEqual(measured.missing_lines(table.COLUMNS), [])
+
+    def test_processes_that_are_not_pinned_have_no_distance(self):
+        measured = measure([Scripted("a", [4])], [JOIN], Effort(1), ScriptedDistance([250, 250]))
+        self.assertEqual(measured.figure("ucx", JOIN), Figure(4, None, "a"))
+
+    def test_slow_rows_take_part_in_every_other_round(self):
+        measured = measure([Scripted("a", [4, 6, 8])], [JOIN], Effort(5), ScriptedDistance())
+        self.assertEqual(measured.figure("ucx", JOIN).value, 6)
+
+    def test_what_was_too_slow_is_not_tried_again(self):
+        measured = measure([Scripted("a", [process.TooSlow("told to hang")])], [JOIN], Effort(5), ScriptedDistance())
+        self.assertEqual(measured.missing_lines(table.COLUMNS), ["no join x256 of ucx: told to hang"])
+
+    def test_a_failure_is_told_rather_than_that_others_do_not_serve_the_row(self):
+        others = [Scripted(name, [process.NotServed("not with these settings")]) for name in ("a", "c")]
+        measured = measure([others[0], Scripted("b", [None]), others[1]], [JOIN], Effort(1), ScriptedDistance())
+        self.assertEqual(measured.missing_lines(table.COLUMNS), ["no join x256 of ucx: told to fail"])
 
     def test_no_figures_is_no_figure(self):
         self.assertIsNone(Measured().figure("ucx", LATENCY))

@@ -64,7 +64,40 @@ TEST(Perf, ExchangesAmongAll) {
   EXPECT_GT(results.at(1).at("median_us").get<double>(), 0);
 }
 
+TEST(Perf, MeasuresAllProcessesTogether) {
+  for (const auto& [what, figure] :
+       {std::pair("barrier", "median_us"), std::pair("random", "median_per_s"), std::pair("memory", "median_kib")}) {
+    SCOPED_TRACE(what);
+    const json results = results_of({"perf", what, "-n", "3", "--repetitions", "1", "--json"});
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_GT(results.at(0).at(figure).get<double>(), 0);
+  }
+}
+
+TEST(Perf, MeasuresMatchingOfEveryKindAlsoWhereOthersWait) {
+  for (const char* what : {"match-posted", "match-unexpected", "match-posted-masked", "match-unexpected-masked"}) {
+    SCOPED_TRACE(what);
+    const json results = results_of({"perf", what, "-n", "3", "--repetitions", "1", "--json"});
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_GT(results.at(0).at("median_us").get<double>(), 0);
+    EXPECT_EQ(results.at(0).at("operations"), 10'000);
+  }
+}
+
+TEST(Perf, TimesWholeJobsThatJoinAndLeave) {
+  const Outcome outcome = heddle({"perf", "join", "-n", "3", "--repetitions", "2", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json object = json::parse(outcome.out, nullptr, false);
+  EXPECT_EQ(object.at("processes"), 3);
+  EXPECT_GT(object.at("results").at(0).at("median_ms").get<double>(), 0);
+  const Outcome inside = heddle({"run", "-n", "2", HEDDLE_PROGRAM, "perf", "join"});
+  EXPECT_EQ(inside.status, 0) << inside.err;
+  EXPECT_EQ(inside.out, "");
+}
+
 TEST(Perf, RefusesSizesThatMeanNothing) {
+  expect_refused("perf", heddle({"perf", "barrier", "--bytes", "8"}), "--bytes: 8 means nothing here");
+  expect_refused("perf", heddle({"perf", "match-posted", "--bytes", "64"}), "--bytes: 64 means nothing here");
   expect_refused("perf", heddle({"perf", "fetch-add", "--bytes", "1MiB"}), "--bytes: 1MiB means nothing here");
   expect_refused("perf", heddle({"perf", "lock", "--bytes", "8,64"}), "--bytes: 64 means nothing here");
   expect_refused("perf", heddle({"perf", "push", "--bytes", "4"}), "--bytes: 4 means nothing here");

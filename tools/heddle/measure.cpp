@@ -76,21 +76,6 @@ class Pair {
   Pages buffer_;
 };
 
-// A block from every process to every process.
-class AllToAll {
- public:
-  AllToAll(Context& context, std::uint64_t bytes)
-      : context_(context), bytes_(bytes * context.size()), out_(pages(bytes_)), in_(pages(bytes_)) {}
-
-  Result<void> exchange() { return context_.alltoall({out_.get(), bytes_}, {in_.get(), bytes_}); }
-
- private:
-  Context& context_;
-  std::uint64_t bytes_;
-  Pages out_;
-  Pages in_;
-};
-
 // Adds the times of `count` single round trips, in nanoseconds.
 ErrorCode time_each(Pair& pair, std::uint64_t count, std::vector<std::uint64_t>& times) {
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -151,37 +136,19 @@ Result<Figure> measure_windows(Context& context, Measure what, std::uint64_t byt
   return figure;
 }
 
-Result<Figure> measure_alltoall(Context& context, std::uint64_t bytes, const Effort& effort) {
-  AllToAll exchange(context, bytes);
-  const std::uint64_t per_exchange = std::max<std::uint64_t>(bytes * (context.size() - 1), 1);
-  const std::uint64_t most = std::clamp<std::uint64_t>(effort.volume / 8 / per_exchange, 1, effort.windows);
-  const auto exchanges = [&exchange](std::uint64_t times) {
-    for (std::uint64_t i = 0; i < times; ++i)
-      if (const auto exchanged = exchange.exchange(); !exchanged) return exchanged.error().code;
-    return ErrorCode::ok;
-  };
-  const auto count = choose_count(context, context.size(), most, effort.seconds, exchanges);
-  if (!count) return std::unexpected(count.error());
-  auto figure = repeat(bytes, effort, [&]() -> Result<double> {
-    if (const auto ready = context.barrier(); !ready) return std::unexpected(ready.error());
-    const std::uint64_t start = base::steady_ns();
-    if (const ErrorCode code = exchanges(*count); code != ErrorCode::ok) return std::unexpected(interrupted(code));
-    if (const auto done = context.barrier(); !done) return std::unexpected(done.error());
-    return seconds_since(start) * 1e6 / static_cast<double>(*count);
-  });
-  if (figure) figure->operations = *count;
-  return figure;
-}
-
 } // namespace
 
 Result<Figure> measure(Context& context, Measure what, std::uint64_t bytes, const Effort& effort) {
   Figure idle{.bytes = bytes};
   Result<Figure> figure = idle;
-  if (what == Measure::alltoall)
-    figure = measure_alltoall(context, bytes, effort);
-  else if (what >= Measure::push)
+  if (what >= Measure::push)
     figure = measure_one_sided(context, what, bytes, effort);
+  else if (what >= Measure::match_posted)
+    figure = measure_matching(context, what, bytes, effort);
+  else if (what == Measure::memory)
+    figure = measure_memory(context, bytes);
+  else if (what >= Measure::alltoall)
+    figure = measure_together(context, what, bytes, effort);
   else if (static_cast<std::uint32_t>(context.rank()) < 2)
     figure = what == Measure::latency ? measure_latency(context, bytes, effort)
                                       : measure_windows(context, what, bytes, effort);

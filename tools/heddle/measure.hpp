@@ -16,7 +16,17 @@ enum class Measure : std::uint8_t {
   latency,
   rate,
   bandwidth,
+  // Of all processes together.
   alltoall,
+  barrier,
+  random,
+  memory,
+  join, // of whole jobs: timed by who starts them (perf.cpp)
+  // Many receives or many messages before the one that matches.
+  match_posted,
+  match_unexpected,
+  match_posted_masked,
+  match_unexpected_masked,
   // One-sided; what each times is said in bench/peers/README.md.
   push,
   push_rate,
@@ -30,8 +40,8 @@ enum class Measure : std::uint8_t {
 struct Effort {
   int repetitions = 11;
   double seconds = 0.2;
-  std::uint64_t round_trips = 20'000;                              // of latency
-  std::uint64_t windows = 4'000;                                   // of rate
+  std::uint64_t round_trips = 20'000;                              // of latency; barriers
+  std::uint64_t windows = 4'000;                                   // of rate and of random traffic
   std::uint64_t volume = std::uint64_t{256} << 20U;                // bytes of bandwidth and alltoall
   std::function<void(std::uint64_t bytes, int repetition)> tell{}; // before each repetition; may be empty
 };
@@ -44,7 +54,7 @@ inline double seconds_since(std::uint64_t start) {
   return static_cast<double>(base::steady_ns() - start) * 1e-9;
 }
 
-// One size: the median of the repetitions, the lowest, the highest. Microseconds, messages per second, or MB per second.
+// One size: the median of the repetitions, the lowest, the highest. In the unit of the measure.
 struct Figure {
   std::uint64_t bytes = 0;
   double median = 0;
@@ -68,10 +78,20 @@ Error interrupted(ErrorCode code);
 // The figure of one repetition at a time, the first of which warms up.
 Result<Figure> repeat(std::uint64_t bytes, const Effort& effort, const std::function<Result<double>()>& once);
 
+// The part of measure in which all processes take part.
+Result<Figure> measure_together(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);
+
+// What a process needs of memory after one all-to-all, in KiB: the median, lowest and highest of the processes.
+Result<Figure> measure_memory(Context& context, std::uint64_t bytes);
+
+// Ten thousand messages of different tags from rank 0 to rank 1.
+Result<Figure> measure_matching(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);
+
 // The one-sided part of measure, between ranks 0 and 1.
 Result<Figure> measure_one_sided(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);
 
-// Runs on every rank; the pair measures between ranks 0 and 1, the others wait. Rank 0 gets the figure.
+// Runs on every rank. What is between two is measured between ranks 0 and 1, and the others wait. Rank 0 gets the figure.
+// Not for join, which has nothing to do in a job.
 Result<Figure> measure(Context& context, Measure what, std::uint64_t bytes, const Effort& effort);
 
 } // namespace heddle::tool

@@ -5,14 +5,14 @@
 #include "host_options.hpp"
 #include "job/inspection.hpp"
 #include "launch/launcher.hpp"
-#include "measure.hpp"
+#include "perf_measures.hpp"
 #include "progress.hpp"
 #include "subcommands.hpp"
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -31,96 +31,66 @@ struct PerfArguments {
   Effort effort;
 };
 
-const std::map<std::string, Measure> kMeasures{{"latency", Measure::latency},
-                                               {"rate", Measure::rate},
-                                               {"bandwidth", Measure::bandwidth},
-                                               {"alltoall", Measure::alltoall},
-                                               {"push", Measure::push},
-                                               {"push-rate", Measure::push_rate},
-                                               {"push-bandwidth", Measure::push_bandwidth},
-                                               {"pull", Measure::pull},
-                                               {"fetch-add", Measure::fetch_add},
-                                               {"lock", Measure::lock}};
-
-const char* default_sizes(Measure what) {
-  switch (what) {
-    case Measure::latency: return "8,1KiB,8KiB,64KiB";
-    case Measure::rate: return "8";
-    case Measure::bandwidth: return "8KiB,64KiB,512KiB,1MiB,4MiB";
-    case Measure::alltoall: return "8,1KiB,64KiB";
-    case Measure::push:
-    case Measure::pull: return "8,1KiB,64KiB";
-    case Measure::push_bandwidth: return "64KiB,1MiB";
-    case Measure::push_rate:
-    case Measure::fetch_add:
-    case Measure::lock: return "8";
-  }
-  return "8";
-}
-
-struct Unit {
-  const char* name;   // for people
-  const char* member; // of the JSON result
-  double scale;       // from the JSON's unit to the one for people
-};
-
-Unit unit_of(Measure what) {
-  switch (what) {
-    case Measure::push:
-    case Measure::pull:
-    case Measure::fetch_add:
-    case Measure::lock:
-    case Measure::latency: return {"us", "median_us", 1};
-    case Measure::push_rate:
-    case Measure::rate: return {"million/s", "median_per_s", 1e-6};
-    case Measure::push_bandwidth:
-    case Measure::bandwidth: return {"MB/s", "median_mb_s", 1};
-    case Measure::alltoall: return {"us", "median_us", 1};
-  }
-  return {};
-}
-
-void print_table(Measure what, const PerfArguments& arguments, const std::vector<Figure>& figures) {
-  const Unit unit = unit_of(what);
-  fmt::print("{} over {}, {}, median of {}\n", arguments.what, arguments.via, unit.name, arguments.effort.repetitions);
+void print_table(const NamedMeasure& measure, const PerfArguments& arguments, const std::vector<Figure>& figures) {
+  const Unit& unit = measure.unit;
+  const bool has_tail = measure.what == Measure::latency;
+  fmt::print("{} over {}, {} processes, {}, median of ", measure.name, arguments.via, arguments.processes, unit.name);
+  if (measure.what == Measure::memory)
+    fmt::print("the processes\n");
+  else
+    fmt::print("{}\n", arguments.effort.repetitions);
   fmt::print("{:>8} {:>12} {:>12} {:>12}{} {:>12}\n", "bytes", "median", "lowest", "highest",
-             what == Measure::latency ? "          p99" : "", "operations");
+             has_tail ? "          p99" : "", "operations");
   for (const Figure& figure : figures) {
     fmt::print("{:>8} {:>12.3f} {:>12.3f} {:>12.3f}", base::print_size(figure.bytes), figure.median * unit.scale,
                figure.lowest * unit.scale, figure.highest * unit.scale);
-    if (what == Measure::latency) fmt::print(" {:>12.3f}", figure.p99);
+    if (has_tail) fmt::print(" {:>12.3f}", figure.p99);
     fmt::print(" {:>12}\n", figure.operations);
   }
 }
 
-void print_json(Measure what, const PerfArguments& arguments, const std::vector<Figure>& figures) {
+void print_json(const NamedMeasure& measure, const PerfArguments& arguments, const std::vector<Figure>& figures) {
   Json results = Json::array();
   for (const Figure& figure : figures) {
-    Json result{{"bytes", figure.bytes}, {unit_of(what).member, figure.median}};
-    if (what == Measure::latency) result["p99_us"] = figure.p99;
+    Json result{{"bytes", figure.bytes}, {measure.unit.member, figure.median}};
+    if (measure.what == Measure::latency) result["p99_us"] = figure.p99;
     result["lowest"] = figure.lowest;
     result["highest"] = figure.highest;
     result["operations"] = figure.operations;
     results.push_back(std::move(result));
   }
-  fmt::print("{}\n", Json{{"via", arguments.via}, {"results", std::move(results)}}.dump());
+  const Json object{{"via", arguments.via}, {"processes", arguments.processes}, {"results", std::move(results)}};
+  fmt::print("{}\n", object.dump());
+}
+
+void print(const PerfArguments& arguments, const std::vector<Figure>& figures) {
+  const NamedMeasure& measure = measure_named(arguments.what);
+  if (arguments.json)
+    print_json(measure, arguments, figures);
+  else
+    print_table(measure, arguments, figures);
+}
+
+// Shows how far a measurement is, on the terminal of who sees it.
+void show_progress(std::optional<Progress>& progress, PerfArguments& arguments) {
+  progress.emplace("heddle perf");
+  arguments.effort.tell = [&progress, &arguments](std::uint64_t bytes, int repetition) {
+    progress->at(fmt::format("{} of {}, repetition {} of {}", arguments.what, base::print_size(bytes), repetition,
+                             arguments.effort.repetitions));
+  };
 }
 
 int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& sizes) {
-  const Measure what = kMeasures.at(arguments.what);
+  const Measure what = measure_named(arguments.what).what;
   if (arguments.via.empty()) arguments.via = "automatic";
   auto context = Context::join({.translators = arguments.via});
   if (!context) return failed("perf", context.error());
   if (context->size() < 2)
     return bad_usage("perf", fmt::format("needs 2 processes or more, the job has {}", context->size()));
+  if (what == Measure::join) return 0; // who started the job has the clock
+  arguments.processes = context->size();
   std::optional<Progress> progress;
-  if (context->rank() == Rank{0}) {
-    progress.emplace("heddle perf");
-    arguments.effort.tell = [&](std::uint64_t bytes, int repetition) {
-      progress->at(fmt::format("{} of {}, repetition {} of {}", arguments.what, base::print_size(bytes), repetition,
-                               arguments.effort.repetitions));
-    };
-  }
+  if (context->rank() == Rank{0}) show_progress(progress, arguments);
   std::vector<Figure> figures;
   for (const std::uint64_t bytes : sizes) {
     const auto figure = measure(*context, what, bytes, arguments.effort);
@@ -130,17 +100,35 @@ int measure_here(PerfArguments& arguments, const std::vector<std::uint64_t>& siz
   if (context->rank() != Rank{0}) return 0;
   progress->wipe();
   if (const auto path = context->why(Rank{1}, sizes.front())) arguments.via = path->translator; // what served it
-  if (arguments.json)
-    print_json(what, arguments, figures);
-  else
-    print_table(what, arguments, figures);
+  print(arguments, figures);
+  return 0;
+}
+
+// Whole jobs, each of which joins and leaves at once, from the start of the first process to the end of the last.
+int measure_joins(PerfArguments& arguments, const launch::JobDescription& job) {
+  arguments.processes = job.processes;
+  std::optional<Progress> progress;
+  show_progress(progress, arguments);
+  int status = 0;
+  auto figure = repeat(0, arguments.effort, [&]() -> Result<double> {
+    const std::uint64_t start = base::steady_ns();
+    const auto ended = launch::run(job, base::Log());
+    if (!ended) return std::unexpected(ended.error());
+    status = std::max(status, *ended);
+    return seconds_since(start) * 1e3;
+  });
+  progress->wipe();
+  if (!figure) return failed("perf", figure.error());
+  if (status != 0) return status;
+  figure->operations = 1;
+  print(arguments, {*figure});
   return 0;
 }
 
 // Starts the same command again as a job of its own. What would fail in every process is said once, here.
-int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes) {
-  const std::string via = !arguments.via.empty() ? arguments.via : arguments.hosts.given() ? "shm,tcp" : "shm";
-  const auto found = job::inspect({.translators = via}, base::Environment::of_process());
+int measure_in_own_job(PerfArguments& arguments, const std::string& sizes) {
+  if (arguments.via.empty()) arguments.via = arguments.hosts.given() ? "shm,tcp" : "shm";
+  const auto found = job::inspect({.translators = arguments.via}, base::Environment::of_process());
   if (!found) return failed("perf", found.error());
   for (const job::TranslatorReport& report : found->translators)
     if (report.standing == job::TranslatorReport::Standing::refused && !arguments.hosts.given())
@@ -151,7 +139,7 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
                  "perf",
                  arguments.what,
                  "--via",
-                 via,
+                 arguments.via,
                  "--bytes",
                  sizes,
                  "--repetitions",
@@ -160,6 +148,7 @@ int measure_in_own_job(const PerfArguments& arguments, const std::string& sizes)
   if (arguments.hosts.given())
     if (auto applied = apply_hosts(arguments.hosts, arguments.processes, job); !applied)
       return failed("perf", applied.error());
+  if (measure_named(arguments.what).what == Measure::join) return measure_joins(arguments, job);
   const auto status = launch::run(job, base::Log());
   return status ? *status : failed("perf", status.error());
 }
@@ -171,27 +160,9 @@ std::uint64_t largest_message() {
   return memory / 4 >> 20U << 20U;
 }
 
-// What is wrong with a size for a measure; empty where nothing is.
-std::string_view objection(Measure what, std::uint64_t bytes) {
-  constexpr std::uint64_t kWordBytes = 8;
-  switch (what) {
-    case Measure::fetch_add: return bytes == kWordBytes ? "" : "fetch-add works on one word of 8 bytes";
-    case Measure::lock: return bytes == kWordBytes ? "" : "lock moves no data: its word has 8 bytes";
-    case Measure::push:
-    case Measure::push_rate:
-    case Measure::push_bandwidth:
-    case Measure::pull: return bytes >= kWordBytes ? "" : "one-sided operations move at least one word of 8 bytes";
-    case Measure::bandwidth: return bytes > 0 ? "" : "empty messages have no bandwidth";
-    case Measure::latency:
-    case Measure::rate:
-    case Measure::alltoall: return "";
-  }
-  return "";
-}
-
 int run_perf(PerfArguments& arguments) {
-  const Measure what = kMeasures.at(arguments.what);
-  const std::string text = arguments.bytes.value_or(default_sizes(what));
+  const auto& [name, what, unit, default_sizes] = measure_named(arguments.what);
+  const std::string text = arguments.bytes.value_or(default_sizes);
   const auto sizes = base::parse_size_list(text);
   if (!sizes) return bad_usage("perf", "--bytes: " + sizes.error().fact);
   for (const std::uint64_t bytes : *sizes)
@@ -212,10 +183,10 @@ void add_perf(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<PerfArguments>();
   CLI::App* perf =
       program.add_subcommand("perf", "Measure messages between processes, under heddle run or in a job of its own");
-  perf->add_option("what", arguments->what,
-                   "latency, rate, bandwidth, alltoall, push, push-rate, push-bandwidth, pull, fetch-add or lock")
+  const std::vector<std::string> names = measure_names();
+  perf->add_option("what", arguments->what, "One of " + CLI::detail::join(names, ", "))
       ->required()
-      ->check(CLI::IsMember(kMeasures).description(""))
+      ->check(CLI::IsMember(names).description(""))
       ->type_name("WHAT");
   perf->add_option("--via", arguments->via, "Translator to use (default: shm, and tcp to other machines)")
       ->type_name("NAME");
@@ -231,9 +202,19 @@ void add_perf(CLI::App& program, Invocation& invocation) {
   add_host_options(*perf, arguments->hosts);
   perf->add_flag("--json", arguments->json, "One JSON object instead of the table");
   perf->footer(
-      "All but alltoall is measured between ranks 0 and 1. A repetition takes a fifth of a second at most, or two\n"
-      "operations where those take longer; the last column says how many.\n\nExample: heddle perf latency --bytes "
-      "8,1KiB");
+      "In alltoall, barrier, random, memory and join all processes take part; all else is measured between ranks 0 and "
+      "1. A\n"
+      "repetition takes a fifth of a second at most, or two operations where those take longer; the last column says "
+      "how "
+      "many.\n"
+      "random: messages of 8 bytes to 32 KiB to drawn partners, of the whole job. memory: proportional set size of a "
+      "process\n"
+      "after one all-to-all. join: a whole job that joins and leaves at once. match: 10,000 messages of different "
+      "tags, "
+      "the\n"
+      "last receive's first, or the last message received first; masked: receives that ignore a bit of the tag.\n\n"
+      "Example: heddle perf latency --bytes 8,1KiB\n"
+      "         heddle perf barrier -n 8");
   perf->callback([arguments, &invocation] { invocation.exit_status = run_perf(*arguments); });
 }
 
