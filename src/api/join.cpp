@@ -6,6 +6,7 @@
 #include "job/inspection.hpp"
 #include "job/join_log.hpp"
 #include "job/node.hpp"
+#include "job/processors.hpp"
 #include "job/registry.hpp"
 #include "launch/identity.hpp"
 #include "options_file/options_file.hpp"
@@ -117,6 +118,7 @@ Result<void> Context::State::meet() {
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping), roster->costs);
   hosts_ = std::move(roster->hosts);
   if (simulated_) return {};
+  if (roster->on_each > 1) job::step_onto_processor(hosts_->local_rank(store_->rank()));
   sleeper_ = std::make_unique<progress::Sleeper>(
       static_cast<progress::PendingWork&>(*this), *lookout_,
       progress::Waiter::Config{

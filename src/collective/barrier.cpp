@@ -55,7 +55,7 @@ Request Barriers::start(Notify notify) {
   }
   auto plan = std::move(spare_.back());
   spare_.pop_back();
-  *plan = {.request = request, .number = number_};
+  plan->begin(request, number_);
   running_.push_back(std::move(plan));
   enter_round(*running_.back());
   advance_all();
@@ -66,7 +66,7 @@ void Barriers::enter_round(Plan& plan) {
   plan.news_out = plan.code;
   plan.partners = 0;
   while (plan.partners + 1 < radix_ && (plan.partners + 1) * plan.distance < engine_.size())
-    plan.with[plan.partners++] = {};
+    plan.with[plan.partners++].reset();
   begin_messages(plan);
 }
 

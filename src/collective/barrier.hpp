@@ -43,6 +43,11 @@ class Barriers {
     ErrorCode news_in{};
     Request send;
     Request receive;
+
+    void reset() {
+      to_begin = kSend | kReceive;
+      news_in = {};
+    }
   };
   struct Plan {
     Request request;
@@ -55,6 +60,14 @@ class Barriers {
     std::uint32_t partners = 0; // of the round
     std::array<Partner, kMostPartners> with{};
 
+    void begin(Request its_request, std::uint64_t its_number) {
+      request = its_request;
+      number = its_number;
+      round = 0;
+      distance = 1;
+      code = {};
+      over = false;
+    }
     [[nodiscard]] std::span<Partner> all() { return std::span(with).first(partners); }
   };
 

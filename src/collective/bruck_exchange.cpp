@@ -34,7 +34,7 @@ BruckExchange::BruckExchange(engine::Engine& engine, Tag tag, ConstBlockView out
       arrived_(packed_.size()) {
   for (std::uint32_t i = 0; i < size_; ++i) {
     const auto block = out.block((rank_ + i) % size_);
-    std::ranges::copy(block, blocks_.begin() + static_cast<std::ptrdiff_t>(i * each_));
+    std::memcpy(blocks_.data() + i * each_, block.data(), each_);
   }
 }
 

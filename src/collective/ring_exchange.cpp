@@ -1,6 +1,7 @@
 #include "collective/exchange_plan.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace heddle::collective {
 
@@ -23,8 +24,8 @@ RingExchange::RingExchange(engine::Engine& engine, Tag tag, const Grouping& grou
   const auto from = out_.block(rank_);
   const auto to = in_.block(rank_);
   own_bytes_ = from.size();
-  std::ranges::copy(from, to.begin());
-  turn_to(1); // step 0 was this copy
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size()); // std::copy becomes a loop of half its speed
+  turn_to(1);                                                          // step 0 was this copy
 }
 
 void RingExchange::turn_to(std::uint64_t step) {

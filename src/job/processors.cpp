@@ -14,4 +14,17 @@ ProcessorSet usable_processors() {
   return usable;
 }
 
+void step_onto_processor(std::uint32_t number) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  if (::sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) return;
+  auto left = number % static_cast<std::uint32_t>(CPU_COUNT(&all));
+  std::size_t cpu = 0;
+  while (!CPU_ISSET(cpu, &all) || left-- > 0) ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  if (::sched_setaffinity(0, sizeof one, &one) == 0) ::sched_setaffinity(0, sizeof all, &all);
+}
+
 } // namespace heddle::job

@@ -5,20 +5,26 @@
 
 namespace heddle::progress {
 
-void CoreShare::note_turn(std::uint64_t took_ns) {
+bool CoreShare::note_turn(std::uint64_t took_ns, std::uint64_t now_ns) {
   if (took_ns > kTimesTheCall * call_ns_) {
-    shared_ = true;
     unused_ = 0;
-    return;
+    if (!crowded_ && took_ns >= kTimeSlice)
+      next_try_ns_ = now_ns + kAfterASlice;
+    else if (crowded_ || ++taken_ >= kTakenInARow)
+      shared_ = true;
+    return true;
   }
+  taken_ = 0;
   call_ns_ = std::min(call_ns_, std::max<std::uint64_t>(took_ns, 1));
-  if (++unused_ < kUnused) return;
+  if (unused_++ == 0) unused_since_ns_ = now_ns;
+  if (unused_ < kUnused || now_ns - unused_since_ns_ < kUnusedNs) return false;
   unused_ = 0;
   shared_ = false;
+  return false;
 }
 
 bool TurnLength::gives_turns(std::uint64_t now_ns) {
-  if (average_ns_ <= limit_ns_) return true;
+  if (average_ns_ <= limit_ns()) return true;
   const std::uint64_t period = now_ns >> kPeriodBits;
   const std::uint64_t within = now_ns - (period << kPeriodBits);
   if (within >= kTrial || (period & ((std::uint64_t{1} << halvings_) - 1)) != 0)
@@ -27,9 +33,10 @@ bool TurnLength::gives_turns(std::uint64_t now_ns) {
   return true;
 }
 
-void TurnLength::note_turn(std::uint64_t took_ns) {
-  average_ns_ += kWeight * (std::min(static_cast<double>(took_ns), 2 * limit_ns_) - average_ns_);
-  if (average_ns_ <= limit_ns_) halvings_ = 0;
+void TurnLength::note_turn(std::uint64_t took_ns, std::uint64_t kept_ns) {
+  kept_ns_ += kWeight * (static_cast<double>(kept_ns) - kept_ns_);
+  average_ns_ += kWeight * (std::min(static_cast<double>(took_ns), 2 * limit_ns()) - average_ns_);
+  if (average_ns_ <= limit_ns()) halvings_ = 0;
 }
 
 } // namespace heddle::progress

@@ -8,30 +8,46 @@ namespace {
 constexpr std::uint64_t kCall = 200;    // ns: a turn that nobody took
 constexpr std::uint64_t kTaken = 3'000; // one that somebody did
 
-TEST(CoreShare, IsSharedOnceATurnIsTaken) {
+TEST(CoreShare, IsSharedOnceTurnsAreTaken) {
   CoreShare core(false);
-  for (int i = 0; i < 1000; ++i) core.note_turn(kCall + static_cast<std::uint64_t>(i) % 100);
+  for (int i = 0; i < 1000; ++i) core.note_turn(kCall + static_cast<std::uint64_t>(i) % 100, 1);
+  for (int i = 0; i < 100; ++i) { // the system has something to do, now and then
+    core.note_turn(kTaken, 1);
+    core.note_turn(kCall, 1);
+  }
   EXPECT_FALSE(core.shared());
-  core.note_turn(kTaken);
+  for (int i = 0; i < 8; ++i) core.note_turn(kTaken, 1);
   EXPECT_TRUE(core.shared());
 }
 
-TEST(CoreShare, IsOnesOwnAgainAfterManyTurnsThatNobodyTook) {
+TEST(CoreShare, IsOnesOwnAgainAfterManyTurnsThatNobodyTookInALongTime) {
   CoreShare core(true);
-  for (int i = 0; i < 63; ++i) core.note_turn(kCall);
+  std::uint64_t now = 1;
+  const auto unused = [&](int turns, std::uint64_t between_ns) {
+    for (int i = 0; i < turns; ++i) core.note_turn(kCall, now += between_ns);
+  };
+  unused(10'000, kCall); // two milliseconds: the system may think that others have had their share
   EXPECT_TRUE(core.shared());
-  core.note_turn(kTaken); // counts anew
-  for (int i = 0; i < 63; ++i) core.note_turn(kCall);
+  core.note_turn(kTaken, now); // counts anew
+  unused(60, 1'000'000);
   EXPECT_TRUE(core.shared());
-  core.note_turn(kCall);
+  unused(10, 1'000'000);
   EXPECT_FALSE(core.shared());
+}
+
+TEST(CoreShare, IsNoneWhereSomebodyComputes) {
+  CoreShare core(false);
+  core.note_turn(4'000'000, 1);
+  EXPECT_FALSE(core.shared());
+  EXPECT_FALSE(core.may_try(500'000'000)) << "each try costs a time slice";
+  EXPECT_TRUE(core.may_try(1'100'000'000));
 }
 
 // A machine whose calls take a tenth of the time: its switches do, too.
 TEST(CoreShare, KnowsATurnByTheMachinesOwnMeasure) {
   CoreShare core(false);
-  core.note_turn(kCall / 10);
-  core.note_turn(kTaken / 10);
+  core.note_turn(kCall / 10, 1);
+  for (int i = 0; i < 8; ++i) core.note_turn(kTaken / 10, 1);
   EXPECT_TRUE(core.shared());
 }
 
@@ -46,7 +62,7 @@ class TurnLengthTest : public testing::Test {
     for (const std::uint64_t end = now_ + ns; now_ < end; now_ += kAsleep) {
       if (!length_.gives_turns(now_)) continue;
       for (int turn = 0; turn < turns; ++turn) {
-        length_.note_turn(turn_ns);
+        length_.note_turn(turn_ns, kKept);
         spent += turn_ns;
         now_ += turn_ns;
       }
@@ -60,6 +76,7 @@ class TurnLengthTest : public testing::Test {
     return true;
   }
 
+  static constexpr std::uint64_t kKept = 2'000;     // ns
   static constexpr std::uint64_t kAsleep = 100'000; // ns, of a wait
   std::uint64_t now_ = 1;
   TurnLength length_{2};
@@ -92,7 +109,7 @@ TEST_F(TurnLengthTest, GivesTurnsAwayAgainSoonAfterOthersHaveStopped) {
 TEST_F(TurnLengthTest, TriesAtTheSameTimeWhereverItBegan) {
   TurnLength other{2};
   wait(10 * kOneSecond, kTimeSlice);
-  for (int i = 0; i < 100; ++i) other.note_turn(kTimeSlice);
+  for (int i = 0; i < 100; ++i) other.note_turn(kTimeSlice, kKept);
   std::uint64_t both = 0;
   for (const std::uint64_t end = now_ + 5 * kOneSecond; now_ < end; now_ += kAsleep) {
     const bool here = length_.gives_turns(now_);
@@ -101,9 +118,14 @@ TEST_F(TurnLengthTest, TriesAtTheSameTimeWhereverItBegan) {
   EXPECT_GT(both, 3U * 20);
 }
 
+TEST_F(TurnLengthTest, LetsThoseWithMuchToDoHaveLongerTurns) {
+  for (int i = 0; i < 100; ++i) length_.note_turn(5'000'000, 800'000);
+  EXPECT_TRUE(gives_turns());
+}
+
 TEST_F(TurnLengthTest, LetsManyProcessesHaveLongerTurns) {
   length_ = TurnLength(128);
-  for (int i = 0; i < 100; ++i) length_.note_turn(10'000'000);
+  for (int i = 0; i < 100; ++i) length_.note_turn(10'000'000, kKept);
   EXPECT_TRUE(gives_turns());
 }
 

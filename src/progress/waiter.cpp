@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::progress {
 
@@ -41,24 +42,24 @@ Waiter::Advice Waiter::idle_long() {
     base::pause_briefly();
     return Advice::poll;
   }
-  if (idle_polls_ == spins_before_pause_ + 1) begin_long_wait();
-  if (!core_.shared()) {
-    base::pause_briefly();
-    if (idle_polls_ % kPollsPerClock != 0) return Advice::poll;
-  }
+  const bool first = idle_polls_ == spins_before_pause_ + 1;
+  if (!core_.shared()) base::pause_briefly();
+  if (!first && (!core_.shared() || !gives_turns_) && idle_polls_ % kPollsPerClock != 0) return Advice::poll;
   const std::uint64_t now = base::steady_ns();
+  if (first) begin_long_wait(now);
   const bool over = now - idle_since_ns_ >= static_cast<std::uint64_t>(config_.spin.count()) * 1000;
   if (config_.waiting == Waiting::yield || (gives_turns_ && !over)) {
-    give_turn_away(now);
+    if (core_.shared() || core_.may_try(now)) give_turn_away(now);
     return Advice::poll;
   }
+  if (first) return Advice::poll; // whoever is waited for may be running, and answer in a moment
   announce_sleep();
   return Advice::check_then_sleep;
 }
 
-void Waiter::begin_long_wait() {
-  idle_since_ns_ = base::steady_ns();
-  gives_turns_ = !core_.shared() || turn_length_.gives_turns(idle_since_ns_);
+void Waiter::begin_long_wait(std::uint64_t now_ns) {
+  idle_since_ns_ = now_ns;
+  gives_turns_ = !core_.shared() || turn_length_.gives_turns(now_ns);
 }
 
 void Waiter::end_long_wait() {
@@ -67,9 +68,9 @@ void Waiter::end_long_wait() {
 
 void Waiter::give_turn_away(std::uint64_t now_ns) {
   ::sched_yield();
-  const std::uint64_t took = base::steady_ns() - now_ns;
-  core_.note_turn(took);
-  if (core_.shared()) turn_length_.note_turn(took);
+  const std::uint64_t back = base::steady_ns();
+  if (core_.note_turn(back - now_ns, now_ns) && core_.shared())
+    turn_length_.note_turn(back - now_ns, now_ns - std::exchange(has_core_since_ns_, back));
 }
 
 void Waiter::announce_sleep() {
@@ -81,6 +82,11 @@ void Waiter::announce_sleep() {
 
 void Waiter::sleep(std::chrono::nanoseconds limit) {
   if (must_nap_) limit = std::min(limit, kNap);
+  sleep_on_all(limit);
+  has_core_since_ns_ = base::steady_ns();
+}
+
+void Waiter::sleep_on_all(std::chrono::nanoseconds limit) {
   if (networks_.size() == 1) return networks_.front()->sleep(limit);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};

@@ -50,13 +50,14 @@ class Waiter {
   // Polls without any pause: a reply from a peer that is running comes within them.
   static constexpr std::uint64_t kQuickSpins = 512;
   // Where somebody else wants the core, whoever is waited for is likely not running: spinning only keeps it from running.
-  static constexpr std::uint64_t kSharedSpins = 2;
+  static constexpr std::uint64_t kSharedSpins = 0;
 
   Advice idle_long();
-  void begin_long_wait();
+  void begin_long_wait(std::uint64_t now_ns);
   void end_long_wait();
   void give_turn_away(std::uint64_t now_ns);
   void announce_sleep();
+  void sleep_on_all(std::chrono::nanoseconds limit);
 
   Config config_;
   CoreShare core_;
@@ -68,7 +69,8 @@ class Waiter {
   std::uint64_t spins_before_pause_ = kQuickSpins;
   std::uint64_t idle_polls_ = 0;
   std::uint64_t idle_since_ns_ = 0;
-  bool gives_turns_ = true; // in this wait, before it sleeps
+  std::uint64_t has_core_since_ns_ = 0; // the last turn, or sleep, was over
+  bool gives_turns_ = true;             // in this wait, before it sleeps
 };
 
 } // namespace heddle::progress
