@@ -196,7 +196,7 @@ TEST_P(RunOnHosts, MeasuresBetweenThem) {
                   machines_->variables());
   const std::string table = command.rest();
   EXPECT_EQ(command.status(), 0) << table;
-  EXPECT_TRUE(table.starts_with("latency over tcp")) << table;
+  EXPECT_NE(table.find("latency over tcp"), std::string::npos) << table; // after how far it is, on a busy machine
 }
 
 TEST_P(RunOnHosts, EndsWhatAProcessStartedInTheBackground) {
