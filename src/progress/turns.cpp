@@ -26,11 +26,10 @@ bool CoreShare::note_turn(std::uint64_t took_ns, std::uint64_t now_ns) {
 bool TurnLength::gives_turns(std::uint64_t now_ns) {
   if (average_ns_ <= limit_ns()) return true;
   const std::uint64_t period = now_ns >> kPeriodBits;
-  const std::uint64_t within = now_ns - (period << kPeriodBits);
-  if (within >= kTrial || (period & ((std::uint64_t{1} << halvings_) - 1)) != 0)
-    return period == last_period_ && within < kTrial;
-  if (std::exchange(last_period_, period) != period) halvings_ = std::min(halvings_ + 1, kMostHalvings);
-  return true;
+  const std::uint64_t every = std::uint64_t{1} << halvings_;
+  const bool is_trial = now_ns - (period << kPeriodBits) < kTrial && (period == last_period_ || period % every == 0);
+  if (is_trial && std::exchange(last_period_, period) != period) halvings_ = std::min(halvings_ + 1, kMostHalvings);
+  return is_trial;
 }
 
 void TurnLength::note_turn(std::uint64_t took_ns, std::uint64_t kept_ns) {
