@@ -1,4 +1,5 @@
-// The environment as a value, so that whoever reads it says so in its signature and tests can make one.
+// The environment as a value, so that whoever reads it says so in its signature and tests can make one. A process that
+// joins reads it in api/join.cpp.
 #pragma once
 
 #include <optional>

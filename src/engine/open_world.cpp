@@ -1,4 +1,5 @@
-// Peers that come and go: an open world, without a launcher that knows them all.
+// Peers that come and go: an open world, without a launcher that knows them all. Their deaths are noticed by the networks
+// (translators/shm/open_world.cpp, translators/tcp/endings.cpp).
 //
 // A peer that is removed here still writes to its ring until it has heard of that. So its connection parts in three steps:
 //   1. what was under way ends, the rank names nobody any more, and this process writes nothing more to the peer: it detaches;

@@ -1,4 +1,5 @@
-// One operation under way, and the pool that all of them live in.
+// One operation under way, and the pool that all of them live in. Operations are completed in engine_state.hpp, and completions are taken
+// in engine_inline.hpp.
 #pragma once
 
 #include "engine/matching/key_table.hpp"

@@ -1,5 +1,6 @@
 // How a process finds the others of its job: it publishes a card in the store, reads everybody's, and takes for each peer the first
 // network that both use and that leads there. The same for jobs of real processes, of tests and of the simulator.
+// What comes before and after, options, translators and the engine, is in api/join.cpp.
 #pragma once
 
 #include "base/clock.hpp"

@@ -1,3 +1,4 @@
+// The processors that this process may run on. Whether the job has more processes than processors is found in join.cpp, from all cards.
 #pragma once
 
 #include "job/card.hpp"

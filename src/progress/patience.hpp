@@ -1,4 +1,4 @@
-// When nothing has moved for so long that somebody should be told. A machine with more to run than processors is slow, not
+// The watchdog's: when nothing has moved for so long that somebody should be told. A machine with more to run than processors is slow, not
 // stuck: only the part of the time counts that a process gets of a processor there.
 #pragma once
 

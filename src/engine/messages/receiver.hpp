@@ -1,4 +1,5 @@
-// Receives: matches what arrives with what is posted, and brings each message into place.
+// Receives: matches what arrives with what is posted, and brings each message into place. The end of a large one,
+// record `finish`, is written by fetcher.cpp and taken by sender.cpp.
 #pragma once
 
 #include "engine/engine_state.hpp"

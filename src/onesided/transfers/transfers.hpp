@@ -1,4 +1,5 @@
-// Operations under way: pushes, pulls and atomics, carried out at once where the area is direct memory, by commands elsewhere.
+// Operations under way: pushes, pulls and atomics, carried out at once where the area is direct memory, by commands elsewhere. What
+// needs no more than a few stores is done in one_sided_inline.hpp; a signal is told to its target in areas/own_areas.cpp.
 #pragma once
 
 #include "base/reserve.hpp"

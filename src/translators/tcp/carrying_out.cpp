@@ -1,4 +1,4 @@
-// Commands as frames: how they leave, how those of others are carried out, and how they are answered.
+// Commands as frames: how they leave, and how those of others are carried out. Answers are made in answering.cpp.
 #include "net/sockets.hpp"
 #include "translators/execute.hpp"
 #include "translators/tcp/tcp.hpp"

@@ -1,4 +1,4 @@
-// Connections: how they are made, who is let in, and how they end.
+// Connections: how they are made, and who is let in. How they end is in endings.cpp.
 #include "net/sockets.hpp"
 #include "translators/tcp/tcp.hpp"
 
