@@ -279,6 +279,9 @@ class Context {
 
   // How a message of that size to that peer would travel.
   [[nodiscard]] Result<Protocol> why(Rank to, std::uint64_t bytes) const;
+  // How an alltoall of blocks of that size would be carried out: "boards", "2-level ring", "Bruck's rounds". Before the first one boards
+  // are a guess. Fails in an open world.
+  [[nodiscard]] Result<Protocol> why_alltoall(std::uint64_t block_bytes) const;
   // What every unfinished operation waits for: peer, tag, state, age; one line for those alike. What the watchdog prints.
   [[nodiscard]] std::string waiting_for() const;
   // Figures about this process: connections, ring memory, messages waiting unmatched, ... as name and value.

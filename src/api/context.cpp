@@ -227,6 +227,11 @@ ErrorCode Context::wait_all(std::span<const Request> requests, std::span<Complet
 Result<Protocol> Context::why(Rank to, std::uint64_t bytes) const {
   return unless_out_of_memory([&] { return state_->why(to, bytes); });
 }
+Result<Protocol> Context::why_alltoall(std::uint64_t block_bytes) const {
+  if (!state_->has_engine()) return std::unexpected(state_->refuse().error());
+  if (state_->is_open()) return std::unexpected(state_->refuse_in_open_world("an all-to-all").error());
+  return unless_out_of_memory([&]() -> Result<Protocol> { return state_->exchanges().why(block_bytes); });
+}
 std::string Context::waiting_for() const {
   try {
     return state_->has_engine() ? state_->waiting_for() : std::string();

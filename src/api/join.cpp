@@ -114,8 +114,10 @@ Result<void> Context::State::meet() {
   } else {
     engine_->set_contacts(std::move(roster->contacts));
   }
-  if (roster->grouping->nodes() == 1) barriers_->choose_radix(roster->costs);
+  const bool on_one_machine = roster->grouping->nodes() == 1;
+  if (on_one_machine) barriers_->choose_radix(roster->costs);
   exchanges_ = std::make_unique<collective::Exchanges>(*engine_, std::move(roster->grouping), roster->costs);
+  if (on_one_machine && !simulated_ && !is_open()) exchanges_->use_boards();
   hosts_ = std::move(roster->hosts);
   if (simulated_) return {};
   if (roster->on_each > 1) job::step_onto_processor(hosts_->local_rank(store_->rank()));

@@ -138,7 +138,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   void wait_until(Done&& done) {
     while (!done()) {
       std::size_t count = progress();
-      if (count == 0 && sleeper_->may_look_again()) count = engine_->glance();
+      if (count == 0 && sleeper_->may_look_again() && exchanges_->idle()) count = engine_->glance();
       if (count > 0 && done()) break;
       sleeper_->pass_time(count);
     }

@@ -15,12 +15,18 @@ constexpr double kCopies = 2;
 
 // Messages to many peers overlap, so that each costs only what posting it takes; a round of Bruck's waits for the one before, so that it
 // costs the whole way.
-bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs) {
-  if (processes < 4) return false; // as many messages either way
+ExpectedTimes expected_times(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs) {
   const double rounds = std::bit_width(processes - 1);
   const double others = processes - 1;
   const double block = costs.byte_ns * static_cast<double>(block_bytes);
-  return rounds * (costs.way_ns + kCopies * block * processes / 2) < costs.way_ns + others * (costs.posting_ns + block);
+  return {.ring_ns = costs.way_ns + others * (costs.posting_ns + block),
+          .bruck_ns = rounds * (costs.way_ns + kCopies * block * processes / 2)};
+}
+
+bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs) {
+  if (processes < 4) return false; // as many messages either way
+  const ExpectedTimes expected = expected_times(processes, block_bytes, costs);
+  return expected.bruck_ns < expected.ring_ns;
 }
 
 BruckExchange::BruckExchange(engine::Engine& engine, Tag tag, ConstBlockView out, BlockView in)

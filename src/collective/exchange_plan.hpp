@@ -96,8 +96,13 @@ class BruckExchange final : public ExchangePlan {
   bool delivered_ = false;
 };
 
-// Whether Bruck's algorithm is expected to take less time for blocks of that size between so many processes. A pure function
-// of what all processes know, so that all choose alike.
+// What blocks of that size between so many processes are expected to take. A pure function of what all processes know, so that all
+// choose alike.
+struct ExpectedTimes {
+  double ring_ns = 0;
+  double bruck_ns = 0;
+};
+ExpectedTimes expected_times(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs);
 bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs);
 
 } // namespace heddle::collective

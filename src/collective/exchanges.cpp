@@ -3,6 +3,7 @@
 #include "base/memory_range.hpp"
 #include "base/refusal.hpp"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -55,9 +56,9 @@ Result<void> check(const BasicBlocks<Byte>& blocks, std::uint32_t size, const st
 
 Exchanges::Exchanges(engine::Engine& engine, std::shared_ptr<const Grouping> grouping, const Costs& costs)
     : engine_(engine), grouping_(std::move(grouping)), costs_(costs) {
-  engine_.handlers().add_end_row(engine::end_row(*this, [](Exchanges& self, engine::Connection&, engine::PeerEnd end) {
-    if (end.how == engine::End::died) self.peer_died();
-  }));
+  engine_.handlers().add_end_row(engine::end_row(
+      *this,
+      [](Exchanges& self, engine::Connection& peer, engine::PeerEnd end) { self.peer_gone(peer.rank, end.how); }));
 }
 
 Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify) {
@@ -69,13 +70,20 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
   if (auto good = check(out, "send from"); !good) return std::unexpected(std::move(good.error()));
   if (auto good = check(in, "receive into"); !good) return std::unexpected(std::move(good.error()));
   if (overlap(out, in)) return std::unexpected(overlapping());
-  const std::uint64_t each = out.size() / size;
-  return begin(notify, [&](Tag tag) -> std::unique_ptr<ExchangePlan> {
-    const ConstBlockView from(out, each);
-    const BlockView to(in, each);
-    if (each > 0 && bruck_pays(size, each, costs_)) return std::make_unique<BruckExchange>(engine_, tag, from, to);
-    return std::make_unique<RingExchange>(engine_, tag, *grouping_, from, to);
+  Boards::Exchange exchange{.request = {}, .tag = {}, .out = out, .in = in, .each = out.size() / size};
+  if (boards_ && boards_->serves(exchange.each)) return begin_on_boards(notify, exchange);
+  return begin(notify, [&](Tag tag) {
+    exchange.tag = tag;
+    return plan_for(exchange);
   });
+}
+
+std::unique_ptr<ExchangePlan> Exchanges::plan_for(const Boards::Exchange& exchange) {
+  const ConstBlockView from(exchange.out, exchange.each);
+  const BlockView to(exchange.in, exchange.each);
+  if (exchange.each > 0 && bruck_pays(engine_.size(), exchange.each, costs_))
+    return std::make_unique<BruckExchange>(engine_, exchange.tag, from, to);
+  return std::make_unique<RingExchange>(engine_, exchange.tag, *grouping_, from, to);
 }
 
 Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notify notify) {
@@ -96,6 +104,29 @@ Result<Request> Exchanges::start(const ConstBlocks& out, const Blocks& in, Notif
   });
 }
 
+Protocol Exchanges::why(std::uint64_t block_bytes) const {
+  const std::uint32_t size = engine_.size();
+  const std::string block = std::to_string(block_bytes) + " bytes";
+  if (size == 1) return {.name = "plain copy", .reason = "a job of one process", .translator = ""};
+  if (block_bytes == 0) return {.name = "nothing", .reason = "empty blocks do not travel", .translator = ""};
+  if (boards_ && boards_->serves(block_bytes))
+    return {.name = "boards",
+            .reason = block + " <= " + std::to_string(boards_->largest()) + ", the largest block of a board of " +
+                      std::to_string(size) + " processes" + (boards_->met() ? "" : ", if all can read all boards"),
+            .translator = std::string(engine_.queue_to(engine_.rank() == 0 ? 1 : 0).translator().name())};
+  const auto microseconds = [](double ns) { return std::to_string(std::llround(ns / 1000)) + " us"; };
+  const ExpectedTimes expected = expected_times(size, block_bytes, costs_);
+  const bool bruck = bruck_pays(size, block_bytes, costs_);
+  std::string reason = std::to_string(size - 1) + " messages of " + block;
+  if (boards_ && !boards_->refused())
+    reason = block + " > " + std::to_string(boards_->largest()) + ", the largest block of a board; " + reason;
+  if (boards_ && boards_->refused()) reason = "not every process can read every board; " + reason;
+  if (size >= 4)
+    reason += " are expected to take " + microseconds(expected.ring_ns) + ", Bruck's rounds " +
+              microseconds(expected.bruck_ns);
+  return {.name = bruck ? "Bruck's rounds" : "2-level ring", .reason = std::move(reason), .translator = ""};
+}
+
 template <typename Make>
 Request Exchanges::begin(Notify notify, Make&& make) {
   if (!base::Reserve::may_begin()) throw std::bad_alloc();
@@ -114,14 +145,53 @@ Request Exchanges::begin(Notify notify, Make&& make) {
   return request;
 }
 
+Request Exchanges::begin_on_boards(Notify notify, Boards::Exchange exchange) {
+  if (!base::Reserve::may_begin()) throw std::bad_alloc();
+  auto& started = boards_->started();
+  exchange.tag = Tag{kExchangeMark | (number_ + 1)};
+  started.push_back(exchange);
+  try {
+    exchange.request = engine_.begin_composite(notify, engine::OperationKind::exchange);
+  } catch (const std::bad_alloc&) {
+    started.pop_back();
+    throw;
+  }
+  started.back().request = exchange.request;
+  ++number_;
+  if (failed_) {
+    started.pop_back();
+    engine_.finish_composite(exchange.request, ErrorCode::peer_failed);
+    return exchange.request;
+  }
+  idle_ = false;
+  advance_all();
+  return exchange.request;
+}
+
+// Where not all can read all boards, those that have waited for this go by messages: all processes know it, in the same order.
+std::size_t Exchanges::advance_boards() {
+  const std::size_t steps = boards_->advance();
+  if (!boards_->refused() || boards_->idle()) return steps;
+  running_.reserve(running_.size() + boards_->started().size());
+  while (!boards_->started().empty()) {
+    const Boards::Exchange& next = boards_->started().front();
+    running_.push_back({.request = next.request, .plan = plan_for(next)});
+    boards_->started().pop_front();
+  }
+  return steps + 1;
+}
+
 std::size_t Exchanges::advance_all() {
   std::size_t steps = 0;
   if (failed_) {
-    if (!std::exchange(given_up_, true))
+    if (!std::exchange(given_up_, true)) {
       for (const Running& running : running_) running.plan->give_up();
+      if (boards_) boards_->give_up();
+    }
     steps = swallower_.swallow();
     cut_short_ = cut_short_ || steps > 0;
   }
+  if (boards_ && !boards_->idle()) steps += advance_boards();
   for (std::size_t i = 0; i < running_.size();) {
     ExchangePlan& plan = *running_[i].plan;
     steps += plan.advance();
@@ -134,12 +204,14 @@ std::size_t Exchanges::advance_all() {
     running_.pop_back();
     ++steps;
   }
-  idle_ = running_.empty() && !failed_;
+  idle_ = running_.empty() && !failed_ && !(boards_ && !boards_->idle());
   return steps;
 }
 
 // Told while the engine handles something else: what is under way is given up at the next call of progress.
-void Exchanges::peer_died() {
+void Exchanges::peer_gone(std::uint32_t rank, engine::End how) {
+  if (boards_) boards_->parted(rank);
+  if (how != engine::End::died) return;
   if (!std::exchange(failed_, true)) cut_short_ = !running_.empty();
   idle_ = false;
 }

@@ -5,6 +5,7 @@
 // comes of exchanges is swallowed.
 #pragma once
 
+#include "collective/boards.hpp"
 #include "collective/exchange_plan.hpp"
 #include "collective/tags.hpp"
 #include "engine/swallower.hpp"
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,12 +29,20 @@ class Exchanges {
   Exchanges(const Exchanges&) = delete;
   Exchanges& operator=(const Exchanges&) = delete;
 
+  // All processes are of one machine, and say so before the first exchange: small blocks go by boards, if all can read all.
+  void use_boards() { boards_.emplace(engine_, *grouping_); }
+
   // All processes start theirs in the same order. Error bad_argument: nothing has happened, and the next counts as this one.
   Result<Request> start(std::span<const std::byte> out, std::span<std::byte> in, Notify notify);
   Result<Request> start(const ConstBlocks& out, const Blocks& in, Notify notify);
 
+  // How blocks of that size are exchanged, and why.
+  [[nodiscard]] Protocol why(std::uint64_t block_bytes) const;
+
   // Takes every step that is ready. Returns how many steps were made.
   std::size_t progress() { return idle_ ? 0 : advance_all(); }
+
+  [[nodiscard]] bool idle() const { return idle_; }
 
   // An exchange was cut short here: others may still send what belonged to it.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
@@ -44,13 +54,18 @@ class Exchanges {
   };
   template <typename Make>
   Request begin(Notify notify, Make&& make);
+  Request begin_on_boards(Notify notify, Boards::Exchange exchange);
+  // Of blocks of equal size, by messages.
+  std::unique_ptr<ExchangePlan> plan_for(const Boards::Exchange& exchange);
+  std::size_t advance_boards();
   std::size_t advance_all();
   // A process has died: all exchanges end with peer_failed, those to come at once.
-  void peer_died();
+  void peer_gone(std::uint32_t rank, engine::End how);
 
   engine::Engine& engine_;
   std::shared_ptr<const Grouping> grouping_;
   Costs costs_;
+  std::optional<Boards> boards_;
   std::vector<Running> running_;
   std::uint64_t number_ = 0;
   bool idle_ = true;

@@ -29,11 +29,13 @@ TEST_P(Exchange, BringsEveryBlockToItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, Exchange,
-    testing::Values(ExchangeCase{"OfOne", 1, "100000", {}}, ExchangeCase{"OfTwo", 2, "1000000", {}},
-                    ExchangeCase{"OfFive", 5, "300000", {}}, ExchangeCase{"OfThirteen", 13, "60000", {}},
-                    ExchangeCase{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}},
-                    ExchangeCase{
-                        "OnSharedRings", 6, "20000", {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}}),
+    testing::Values(
+        ExchangeCase{"OfOne", 1, "100000", {}}, ExchangeCase{"OfTwo", 2, "1000000", {}},
+        ExchangeCase{"OfFive", 5, "300000", {}}, ExchangeCase{"OfThirteen", 13, "60000", {}},
+        ExchangeCase{"OfSmallBlocks", 7, "90", {}}, ExchangeCase{"OfBlocksOfAllKinds", 3, "6000", {}},
+        ExchangeCase{"OfSmallBlocksAsleep", 5, "200", {{"HEDDLE_WAITING", "sleep"}, {"HEDDLE_SPIN_US", "0"}}},
+        ExchangeCase{"WithoutCrossMemory", 4, "300000", {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}},
+        ExchangeCase{"OnSharedRings", 6, "20000", {{"HEDDLE_RING_BYTES", "4KiB"}, {"HEDDLE_RING_MEMORY", "8KiB"}}}),
     [](const auto& given) { return std::string(given.param.name); });
 
 } // namespace

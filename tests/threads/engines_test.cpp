@@ -1,7 +1,8 @@
-// Two whole processes of a job as threads over shared memory: engine, patterns and the real translator, one mapping of each segment.
+// Two whole processes of a job as threads over shared memory: engine, patterns, exchanges and the real translator, one mapping of each segment.
 // For TSan, which finds what neither lock nor word orders; and whatever comes is checked.
 #include "base/flight_recorder.hpp"
 #include "base/shared_words.hpp"
+#include "collective/exchanges.hpp"
 #include "engine/engine.hpp"
 #include "engine/schedule_queue.hpp"
 #include "onesided/one_sided_engine.hpp"
@@ -64,6 +65,9 @@ class Process {
                                                 {&queue, 1}, recorder_));
     one_sided_ = std::make_unique<onesided::OneSidedEngine>(engine_->services());
     patterns_ = std::make_unique<pattern::Patterns>(*engine_);
+    exchanges_ = std::make_unique<collective::Exchanges>(
+        *engine_, std::make_shared<collective::Grouping>(std::array<std::uint32_t, 2>{}));
+    exchanges_->use_boards();
   }
   [[nodiscard]] ir::Address address() const { return shm_->address(); }
   void meet(const std::array<ir::Address, 2>& addresses) {
@@ -83,6 +87,7 @@ class Process {
     for (std::uint64_t round = 1; round <= rounds && complaint_.empty(); ++round) {
       exchange(dice, round);
       run_pattern(round);
+      all_to_all(dice, round);
       push_and_await(round);
       count();
     }
@@ -118,11 +123,11 @@ class Process {
   void wait(const Condition& holds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (int idle = 0; !holds() && complaint_.empty();) {
-      idle = engine_->progress() + patterns_->progress() != 0 ? 0 : idle + 1;
+      idle = engine_->progress() + patterns_->progress() + exchanges_->progress() != 0 ? 0 : idle + 1;
       if (idle < 100) continue;
       idle = 0;
       shm_->announce_sleep(ir::Sleeping::By::sleep);
-      if (engine_->progress_all() + patterns_->progress() != 0 || holds())
+      if (engine_->progress_all() + patterns_->progress() + exchanges_->progress() != 0 || holds())
         shm_->cancel_sleep();
       else
         shm_->sleep(std::chrono::milliseconds(1));
@@ -196,6 +201,25 @@ class Process {
     }
   }
 
+  // Two at once, of blocks that boards have room for.
+  void all_to_all(Dice& dice, std::uint64_t round) {
+    std::array<std::vector<std::byte>, 2> sent;
+    std::array<std::vector<std::byte>, 2> received;
+    std::array<Request, 2> requests;
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      const std::uint64_t bytes = 1 + dice.below(dice.chance(50) ? 60 : 4096);
+      sent[i].resize(2 * bytes);
+      received[i].resize(2 * bytes);
+      fill(std::span(sent[i]).subspan(other() * bytes, bytes), rank_, round + i);
+      requests[i] = *exchanges_->start(sent[i], received[i], Notify::request());
+    }
+    for (const Request request : requests) finish(request);
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      const std::uint64_t bytes = sent[i].size() / 2;
+      check(std::span(received[i]).subspan(other() * bytes, bytes), round + i, "an all-to-all brings something else");
+    }
+  }
+
   // Data, then a word; and looks for the other's, as OneSided::wait_change.
   void push_and_await(std::uint64_t round) {
     std::vector<std::byte> data(kDataBytes);
@@ -252,6 +276,7 @@ class Process {
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<onesided::OneSidedEngine> one_sided_;
   std::unique_ptr<pattern::Patterns> patterns_;
+  std::unique_ptr<collective::Exchanges> exchanges_;
   pattern::PlannedPattern* pattern_ = nullptr;
   std::vector<std::vector<std::byte>> out_;
   std::vector<std::vector<std::byte>> in_;

@@ -94,6 +94,19 @@ TEST(Info, ExplainsTheWayOfASmallMessage) {
   EXPECT_EQ(way_over(info, "loopback").at("peers"), json::array({0}));
 }
 
+TEST(Info, ExplainsAnAllToAllOfTheJob) {
+  const auto way_of = [](const char* bytes) {
+    return object_of(heddle({"run", "-n", "4", HEDDLE_PROGRAM, "info", "--json", "--why", bytes}))
+        .at("why")
+        .at("alltoall");
+  };
+  EXPECT_EQ(way_of("8").at("name"), "boards");
+  EXPECT_EQ(way_of("8").at("translator"), "shm");
+  EXPECT_EQ(way_of("1MiB").at("name"), "2-level ring");
+  EXPECT_THAT(std::string(way_of("1MiB").at("reason")), HasSubstr("> 4144, the largest block of a board"));
+  EXPECT_FALSE(object_of(heddle({"info", "--json", "--why", "8"})).at("why").contains("alltoall")) << "nobody else";
+}
+
 TEST(Info, ExplainsTheWayOfALargeMessage) {
   const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}));
   EXPECT_EQ(info.at("why").at("bytes"), 1 << 20);

@@ -28,6 +28,11 @@ struct PeersAlike {
   std::vector<std::uint32_t> peers; // none: any peer that the translator reaches, asked outside a job
   Protocol protocol;
 };
+// What was asked for with --why.
+struct Ways {
+  std::vector<PeersAlike> peers;
+  std::optional<Protocol> alltoall; // in a job of several
+};
 
 // --- in words ---
 
@@ -99,7 +104,7 @@ void print_options(const Inspection& found) {
                option.origin, origin, option.meaning, option.unit.empty() ? "" : fmt::format(" ({})", option.unit));
 }
 
-void print_text(const Inspection& found, const std::vector<PeersAlike>& groups, std::uint64_t bytes) {
+void print_text(const Inspection& found, const Ways& ways, std::uint64_t bytes) {
   fmt::print("heddle {}\n", HEDDLE_VERSION);
   if (found.in_job)
     fmt::print("job: rank {} of {}\n", found.rank, found.size);
@@ -107,10 +112,13 @@ void print_text(const Inspection& found, const std::vector<PeersAlike>& groups, 
     fmt::print("job: none{}{}\n", found.no_job.fact.empty() ? "" : ": ", found.no_job.fact);
   print_translators(found);
   print_options(found);
-  if (!groups.empty()) fmt::print("\na message of {} bytes\n", bytes);
-  for (const PeersAlike& group : groups)
+  if (!ways.peers.empty()) fmt::print("\na message of {} bytes\n", bytes);
+  for (const PeersAlike& group : ways.peers)
     fmt::print("  {}: {} over {}: {}\n", addressee(group, found), group.protocol.name, group.protocol.translator,
                group.protocol.reason);
+  if (const auto& all = ways.alltoall)
+    fmt::print("an all-to-all of blocks of {} bytes\n  {}{}{}: {}\n", bytes, all->name,
+               all->translator.empty() ? "" : " over ", all->translator, all->reason);
 }
 
 // --- for machines ---
@@ -129,7 +137,7 @@ Json as_json(const TranslatorReport& report) {
           {"largest_transfer", can.largest_transfer}};
 }
 
-void print_json(const Inspection& found, const std::vector<PeersAlike>& groups, std::uint64_t bytes) {
+void print_json(const Inspection& found, const Ways& ways, std::uint64_t bytes) {
   Json translators = Json::array();
   for (const TranslatorReport& report : found.translators)
     translators.push_back({{"name", report.name},
@@ -149,14 +157,16 @@ void print_json(const Inspection& found, const std::vector<PeersAlike>& groups, 
              {"job", found.in_job ? Json{{"rank", found.rank}, {"size", found.size}} : Json()},
              {"translators", std::move(translators)},
              {"options", std::move(options)}};
-  if (!groups.empty()) {
+  if (!ways.peers.empty()) {
     Json list = Json::array();
-    for (const PeersAlike& group : groups)
+    for (const PeersAlike& group : ways.peers)
       list.push_back({{"peers", group.peers},
                       {"protocol", group.protocol.name},
                       {"translator", group.protocol.translator},
                       {"reason", group.protocol.reason}});
     whole["why"] = {{"bytes", bytes}, {"protocols", std::move(list)}};
+    if (const auto& all = ways.alltoall)
+      whole["why"]["alltoall"] = {{"name", all->name}, {"translator", all->translator}, {"reason", all->reason}};
   }
   fmt::print("{}\n", whole.dump());
 }
@@ -189,12 +199,11 @@ Result<std::vector<PeersAlike>> protocols_from(const Context& context, const Ins
   return groups;
 }
 
-void print(const InfoArguments& arguments, const Inspection& found, const std::vector<PeersAlike>& groups,
-           std::uint64_t bytes) {
+void print(const InfoArguments& arguments, const Inspection& found, const Ways& ways, std::uint64_t bytes) {
   if (arguments.json)
-    print_json(found, groups, bytes);
+    print_json(found, ways, bytes);
   else
-    print_text(found, groups, bytes);
+    print_text(found, ways, bytes);
 }
 
 int run_info(const InfoArguments& arguments) {
@@ -214,13 +223,15 @@ int run_info(const InfoArguments& arguments) {
     if (found->rank == 0) print(arguments, *found, {}, 0);
     return failed("info", context.error());
   }
-  std::vector<PeersAlike> groups;
+  Ways ways;
   if (bytes) {
     auto asked = protocols_from(*context, *found, *bytes);
     if (!asked) return failed("info", asked.error());
-    groups = std::move(*asked);
+    ways.peers = std::move(*asked);
+    if (context->size() > 1)
+      if (auto exchange = context->why_alltoall(*bytes)) ways.alltoall = std::move(*exchange);
   }
-  if (context->rank() == Rank{0}) print(arguments, *found, groups, bytes.value_or(0));
+  if (context->rank() == Rank{0}) print(arguments, *found, ways, bytes.value_or(0));
   return 0;
 }
 

@@ -27,8 +27,8 @@ namespace {
 constexpr ir::MemoryKey kInSegment{1};
 constexpr ir::MemoryKey kPrivate{2};
 
-// Beside rings: bootstrap memory, and one cache line for each peer's reports.
-constexpr std::uint64_t kFixedBytes = 64 << 10;
+// Beside rings: bootstrap memory, one cache line for each peer's reports, and a board for collectives. Only what is used takes memory.
+constexpr std::uint64_t kFixedBytes = 320 << 10;
 constexpr std::uint64_t kBytesPerPeer = 64;
 
 // How long a sleeper naps where the kernel cannot order it against writers, and so a wake-up could be missed.
