@@ -33,9 +33,8 @@ Task exchange(Peer& peer) {
 // Microseconds of virtual time.
 double time_of(const std::string& paths) {
   heddle::simulation::Setup setup;
-  setup.fabric = "infiniband:6-ary-2-tree:30,lmc=3";
+  setup.fabric = "infiniband:6-ary-2-tree:30";
   setup.nodes = {0, 6, 12, 18, 24, 1, 7, 13, 19, 25, 2, 8}; // as a batch system might scatter a job
-  setup.options.topology = "6-ary-2-tree:30";
   setup.options.paths = paths;
   auto world = heddle::simulation::World::create(setup);
   if (!world) throw std::runtime_error(world.error().message());

@@ -35,11 +35,7 @@ int measure(std::string_view name, sim::Fabric fabric, std::uint64_t bytes, std:
   const double start = bench::processor_seconds();
   const double mebibytes_before = bench::peak_mebibytes();
   bench::AllToAll pattern(*model, bytes, at_once);
-  if constexpr (std::is_same_v<Model, sim::PacketNetwork>) {
-    if (const auto done = model->run(); !done) return fail(done.error());
-  } else {
-    model->run();
-  }
+  if (const auto done = model->run(); !done) return fail(done.error());
   const double taken = bench::processor_seconds() - start;
   if (!pattern.complete()) {
     std::fprintf(stderr, "sim_models: the all-to-all did not complete\n");

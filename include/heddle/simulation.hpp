@@ -263,8 +263,12 @@ class Peer {
 using Program = std::function<Task(Peer&)>;
 
 struct Setup {
-  std::string fabric;      // "infiniband:6-ary-2-tree:30", "tofu:2x3x2", "rhinet:star:8"; see docs/simulator.md
-  std::uint32_t peers = 0; // 0: one on each node
+  // "infiniband:6-ary-2-tree:30", "tofu:2x3x2", "rhinet:star:8"; see docs/simulator.md. With options.paths, an infiniband fabric is also
+  // what paths are planned on.
+  std::string fabric;
+  // Packets in buffers, or flows at max-min fair rates: quicker for large messages, without what blocks packets.
+  enum class Model : std::uint8_t { packets, fluid } model = Model::packets;
+  std::uint32_t peers = 0;          // 0: one on each node
   std::uint32_t peers_per_node = 1; // ranks 0.. on the first node, the next on the second, ...
   std::vector<std::uint32_t> nodes; // of the fabric that the job runs on; empty: all, from 0 on
   Options options;                  // of every process; the environment and files are not looked at

@@ -1,9 +1,7 @@
 #include "job/path_plan.hpp"
 
-#include "base/text_file.hpp"
-#include "routing/ibnetdiscover.hpp"
 #include "routing/methods.hpp"
-#include "routing/tree.hpp"
+#include "routing/subnet_text.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -21,36 +19,12 @@ Error of_option(const std::string& option, const Error& error) {
   return wrong(option, error.fact, error.remedy);
 }
 
-Result<routing::Fabric> open_fabric(const std::string& topology) {
-  // No file is taken for a tree: a tree's name is a number and then this.
-  if (topology.find("-ary-") != std::string::npos && topology.find('/') == std::string::npos) {
-    const auto shape = routing::parse_tree(topology);
-    if (!shape) return std::unexpected(shape.error());
-    return routing::build_tree(*shape);
-  }
-  const auto text = base::read_text_file(topology, {.what = "topology", .most = routing::kLargestFile});
-  if (!text)
-    return std::unexpected(Error{.fact = text.error().fact + ", and it is not a tree",
-                                 .remedy = "give a tree such as 6-ary-2-tree:30, or what ibnetdiscover printed"});
-  return routing::parse_ibnetdiscover(*text);
-}
-
-// "TREE,lids=RULE" or "FILE,lids=RULE": the text before it, and the rule; without it, the conventional one.
-Result<std::pair<std::string, routing::LidRule>> split_topology(const std::string& topology) {
-  constexpr std::string_view kRule = ",lids=";
-  const std::size_t at = topology.rfind(kRule);
-  if (at == std::string::npos) return std::pair(topology, routing::kConventionalLids);
-  const auto rule = routing::parse_lid_rule(std::string_view(topology).substr(at + kRule.size()));
-  if (!rule) return std::unexpected(rule.error());
-  return std::pair(topology.substr(0, at), *rule);
-}
-
+// The LIDs are those that processes have published; a topology that says others is of another subnet.
 Result<routing::Subnet> open_subnet(const std::string& topology, std::uint32_t lmc) {
-  const auto parts = split_topology(topology);
-  if (!parts) return std::unexpected(parts.error());
-  auto fabric = open_fabric(parts->first);
-  if (!fabric) return std::unexpected(fabric.error());
-  return routing::make_subnet(std::move(*fabric), lmc, parts->second);
+  auto text = routing::parse_subnet(topology);
+  if (!text) return std::unexpected(text.error());
+  text->every_lid = false;
+  return routing::open_subnet(*text, lmc);
 }
 
 // The host that each process is on.

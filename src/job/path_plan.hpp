@@ -16,9 +16,9 @@ namespace heddle::job {
 
 class PathPlan {
  public:
-  // `topology` is a tree's name or the path of a file as ibnetdiscover prints it; hosts have the LIDs that `heddle route tables`
-  // gives them, with its --lids RULE where ",lids=RULE" follows. Error bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read,
-  // processes whose LIDs are not the topology's.
+  // `topology` is a subnet as routing/subnet_text.hpp describes it; hosts have the LIDs that `heddle route tables` gives them. Error
+  // bad_option names the option, and what of it does not fit: an unknown method, a file that cannot be read, processes whose
+  // LIDs are not the topology's.
   // Processes that plan from the same, as those of a simulated job do, share the plan.
   static Result<std::shared_ptr<const PathPlan>> plan(const std::string& topology, const std::string& method,
                                                       std::span<const routing::Location> locations);

@@ -9,7 +9,7 @@
 namespace heddle::routing {
 namespace {
 
-constexpr std::uint32_t kMostLevels = 4;
+constexpr std::uint32_t kMostLevels = 16;
 constexpr std::uint32_t kMostHosts = 49'151;           // no more than there are unicast LIDs
 constexpr std::uint64_t kHostGuid = 0x2c90000000010;   // host i: + 16 i, its port one more
 constexpr std::uint64_t kSwitchGuid = 0x2c90100000001; // switch i: + i
@@ -57,12 +57,13 @@ Result<void> check(const TreeShape& shape, std::string_view text) {
   if (shape.k == 0 || shape.k > kLargestPort / 2)
     return std::unexpected(wrong(text, "K must be from 1 to " + std::to_string(kLargestPort / 2) +
                                            ", since a switch has at most " + std::to_string(kLargestPort) + " ports"));
-  if (shape.levels < 2 || shape.levels > kMostLevels)
-    return std::unexpected(wrong(text, "N must be from 2 to " + std::to_string(kMostLevels)));
+  if (shape.levels < 1 || shape.levels > kMostLevels)
+    return std::unexpected(wrong(text, "N must be from 1 to " + std::to_string(kMostLevels)));
+  if (shape.levels == 1 && shape.uplinks > 0) return std::unexpected(wrong(text, "a single switch has no uplinks"));
   const std::uint32_t others = 2 * shape.k * shape.links; // down only, or half down and half up
   if (shape.hosts_per_leaf + shape.uplinks > kLargestPort || others > kLargestPort)
     return std::unexpected(wrong(text, "a switch would need more than " + std::to_string(kLargestPort) + " ports"));
-  if (shape.uplinks % shape.links != 0)
+  if (shape.levels > 1 && shape.uplinks % shape.links != 0)
     return std::unexpected(wrong(text, "links=" + std::to_string(shape.links) + " does not divide the " +
                                            std::to_string(shape.uplinks) + " uplinks of a leaf"));
   return {};
@@ -105,7 +106,13 @@ std::vector<Level> levels_of(const TreeShape& shape) {
   return levels;
 }
 
+// Far too many roots are not counted further: numbers stay within bounds.
 std::uint64_t switches_of(const TreeShape& shape) {
+  std::uint64_t roots = 1;
+  for (std::uint32_t l = 0; l + 1 < shape.levels; ++l) {
+    roots *= l == 0 ? shape.uplinks / shape.links : shape.k;
+    if (roots > 1U << 24U) return roots;
+  }
   std::uint64_t count = 0;
   for (const Level& level : levels_of(shape)) count += std::uint64_t{level.groups} * level.planes;
   return count;
@@ -151,8 +158,9 @@ void add_cables(Fabric& fabric, const std::vector<Level>& levels) {
 } // namespace
 
 std::uint64_t TreeShape::largest() const {
+  if (levels == 1) return hosts_per_leaf;
   std::uint64_t hosts = 2ULL * k * hosts_per_leaf;
-  for (std::uint32_t l = 2; l < levels; ++l) hosts *= k;
+  for (std::uint32_t l = 2; l < levels && hosts <= UINT32_MAX; ++l) hosts *= k; // past that it is just too many
   return hosts;
 }
 
@@ -165,6 +173,10 @@ Result<TreeShape> parse_tree(std::string_view text) {
   if (!levels || !cut_word(rest, "-tree")) return std::unexpected(wrong(text, "N-tree does not follow K-ary-"));
   shape.k = shape.hosts_per_leaf = shape.uplinks = *k;
   shape.levels = *levels;
+  if (shape.levels == 1) {
+    shape.hosts_per_leaf = 2 * shape.k;
+    shape.uplinks = 0;
+  }
   std::optional<std::uint32_t> nodes;
   if (cut_word(rest, ":")) {
     nodes = cut_number(rest);
@@ -193,8 +205,9 @@ Result<TreeShape> parse_tree(std::string_view text) {
 std::string to_text(const TreeShape& shape) {
   std::string text = std::to_string(shape.k) + "-ary-" + std::to_string(shape.levels) + "-tree";
   if (shape.nodes != shape.largest()) text += ":" + std::to_string(shape.nodes);
-  if (shape.hosts_per_leaf != shape.k) text += ",hosts=" + std::to_string(shape.hosts_per_leaf);
-  if (shape.uplinks != shape.k) text += ",uplinks=" + std::to_string(shape.uplinks);
+  if (shape.hosts_per_leaf != (shape.levels == 1 ? 2 : 1) * shape.k)
+    text += ",hosts=" + std::to_string(shape.hosts_per_leaf);
+  if (shape.uplinks != (shape.levels == 1 ? 0 : shape.k)) text += ",uplinks=" + std::to_string(shape.uplinks);
   if (shape.links != 1) text += ",links=" + std::to_string(shape.links);
   return text;
 }

@@ -1,6 +1,6 @@
 // Fat trees by name: `K-ary-N-tree[:NODES][,hosts=H][,uplinks=U][,links=P]`.
 //   K-ary-N-tree  N levels of 2K-port switches, 2 * K^N hosts: leaves have K hosts and K uplinks, every switch of a level is
-//                 linked to K of the next, roots have 2K links down
+//                 linked to K of the next, roots have 2K links down; with N = 1 a single switch with 2K hosts
 //   :NODES        only the first NODES hosts, and the switches below the roots that they need
 //   hosts=H       H hosts on a leaf instead of K; with H > U the tree is oversubscribed
 //   uplinks=U     U uplinks of a leaf instead of K

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "routing/testing.hpp"
+
 namespace heddle::routing {
 namespace {
 
@@ -63,8 +65,28 @@ TEST(Tree, LinksEveryLeafToEveryRootOnTwoLevels) {
   }
 }
 
+TEST(Tree, OfOneLevelIsASwitch) {
+  const Subnet subnet = testing::subnet_of("4-ary-1-tree");
+  EXPECT_EQ(subnet.fabric.hosts.size(), 8U);
+  EXPECT_EQ(subnet.fabric.switches.size(), 1U);
+  EXPECT_TRUE(check_reachable(subnet));
+  const JobHosts job = whole_job(subnet.fabric);
+  for (const Method method : {Method::conventional, Method::colouring})
+    EXPECT_TRUE(testing::shift_load(subnet, job, method).hot_spots.empty());
+}
+
+TEST(Tree, OfManyLevelsHasNoHotSpotsByColouring) {
+  const Subnet subnet = testing::subnet_of("2-ary-6-tree");
+  EXPECT_EQ(subnet.fabric.hosts.size(), 128U);
+  EXPECT_TRUE(check_reachable(subnet));
+  std::mt19937 dice(7);
+  const JobHosts job = testing::random_job(subnet, 20, dice);
+  EXPECT_TRUE(testing::shift_load(subnet, job, Method::colouring).hot_spots.empty());
+}
+
 TEST(Tree, WritesTheTextItReads) {
-  for (const char* text : {"6-ary-2-tree:30", "18-ary-2-tree", "4-ary-3-tree:100,hosts=8,uplinks=2,links=2"})
+  for (const char* text : {"6-ary-2-tree:30", "18-ary-2-tree", "4-ary-3-tree:100,hosts=8,uplinks=2,links=2",
+                           "4-ary-1-tree", "4-ary-1-tree:5,hosts=6", "2-ary-6-tree"})
     EXPECT_EQ(to_text(parse_tree(text).value()), text);
   EXPECT_EQ(to_text(parse_tree("6-ary-2-tree:72").value()), "6-ary-2-tree");
 }
@@ -72,8 +94,11 @@ TEST(Tree, WritesTheTextItReads) {
 TEST(Tree, RefusesWhatItCannotBuild) {
   EXPECT_THAT(refusal_of_tree(""), HasSubstr("does not begin with K-ary-"));
   EXPECT_THAT(refusal_of_tree("6-ary-tree"), HasSubstr("N-tree does not follow"));
-  EXPECT_THAT(refusal_of_tree("6-ary-1-tree"), HasSubstr("N must be from 2 to 4"));
-  EXPECT_THAT(refusal_of_tree("6-ary-5-tree"), HasSubstr("N must be from 2 to 4"));
+  EXPECT_THAT(refusal_of_tree("6-ary-0-tree"), HasSubstr("N must be from 1 to 16"));
+  EXPECT_THAT(refusal_of_tree("6-ary-17-tree"), HasSubstr("N must be from 1 to 16"));
+  EXPECT_THAT(refusal_of_tree("127-ary-16-tree:1"), HasSubstr("switches, but a subnet has 49151"));
+  EXPECT_THAT(refusal_of_tree("127-ary-16-tree"), HasSubstr("hosts, but a subnet has 49151"));
+  EXPECT_THAT(refusal_of_tree("6-ary-1-tree,uplinks=2"), HasSubstr("a single switch has no uplinks"));
   EXPECT_THAT(refusal_of_tree("0-ary-2-tree"), HasSubstr("K must be from 1 to 127"));
   EXPECT_THAT(refusal_of_tree("128-ary-2-tree"), HasSubstr("K must be"));
   EXPECT_THAT(refusal_of_tree("99999999999-ary-2-tree"), HasSubstr("does not begin"));

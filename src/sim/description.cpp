@@ -32,7 +32,7 @@ template <typename Parameters>
 struct Row {
   std::string_view name;
   std::variant<std::uint32_t Parameters::*, Picoseconds Parameters::*, Rate Parameters::*, bool Parameters::*,
-               Switching Parameters::*, RhinetRouting Parameters::*, routing::LidRule Parameters::*>
+               Switching Parameters::*, RhinetRouting Parameters::*>
       place;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -52,12 +52,9 @@ constexpr std::array kSwitchings{Word{"cut_through", static_cast<int>(Switching:
                                  Word{"store_and_forward", static_cast<int>(Switching::store_and_forward)}};
 constexpr std::array kRoutings{Word{"up_down", static_cast<int>(RhinetRouting::up_down)},
                                Word{"shortest", static_cast<int>(RhinetRouting::shortest)}};
-constexpr std::array kRules{Word{routing::kLidRules[0].name, 0}, Word{routing::kLidRules[1].name, 1}};
 
 using I = InfinibandParameters;
 constexpr std::array kInfiniband{
-    Row<I>{"lmc", &I::lmc, 0, kLargestLmc},
-    Row<I>{"lids", &I::lids, 0, 0, kRules},
     Row<I>{"speed", &I::rate, kLowestRate, kHighestRate, kSpeeds},
     Row<I>{"rate", &I::rate, kLowestRate, kHighestRate},
     Row<I>{"mtu", &I::mtu, 1, kLargestPiece / 2},
@@ -153,8 +150,6 @@ void store(Parameters& parameters, const Row<Parameters>& row, std::int64_t valu
         using Field = std::remove_reference_t<decltype(parameters.*place)>;
         if constexpr (std::is_same_v<Field, Rate>) {
           parameters.*place = Rate{value};
-        } else if constexpr (std::is_same_v<Field, routing::LidRule>) {
-          parameters.*place = routing::kLidRules[static_cast<std::size_t>(value)];
         } else {
           parameters.*place = static_cast<Field>(value);
         }
@@ -171,7 +166,8 @@ std::vector<std::string_view> names_of(const Rows& rows) {
 
 // The settings after the shape, "name=value" each, into `parameters`.
 template <typename Parameters, typename Rows>
-Result<void> apply(Parameters& parameters, const Rows& rows, std::string_view settings) {
+Result<void> apply(Parameters& parameters, const Rows& rows, std::string_view settings,
+                   const std::vector<std::string_view>& known) {
   while (!settings.empty()) {
     const Halves next = cut_at(settings, ',');
     const Halves setting = cut_at(next.before, '=');
@@ -181,7 +177,7 @@ Result<void> apply(Parameters& parameters, const Rows& rows, std::string_view se
         std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.name == setting.before; });
     if (row == rows.end()) {
       return refuse("parameter " + in_quotes(setting.before) + " is unknown",
-                    "did you mean " + std::string(base::nearest(setting.before, names_of(rows))) + "?");
+                    "did you mean " + std::string(base::nearest(setting.before, known)) + "?");
     }
     const auto value = read_value(*row, setting.after);
     if (!value) return std::unexpected(value.error());
@@ -212,27 +208,28 @@ Result<std::uint32_t> number(std::string_view text, std::string_view what, std::
   return static_cast<std::uint32_t>(*count);
 }
 
-// K-ary-N-tree[:NODES]
-Result<Fabric> parse_infiniband(std::string_view shape, std::string_view settings) {
+// A subnet, whose own parameters (routing/subnet_text.hpp) may stand anywhere among the others.
+Result<Fabric> parse_infiniband(std::string_view shape, std::string_view settings, const FabricReading& reading) {
+  std::string subnet(shape);
+  std::string others;
+  const auto own = routing::subnet_parameters();
+  while (!settings.empty()) {
+    const Halves next = cut_at(settings, ',');
+    if (std::ranges::find(own, cut_at(next.before, '=').before) != own.end())
+      subnet.append(",").append(next.before);
+    else
+      others.append(others.empty() ? "" : ",").append(next.before);
+    settings = next.after;
+  }
+  auto text = routing::parse_subnet(subnet);
+  if (!text) return std::unexpected(text.error());
+  if (reading.every_lid && !text->lmc) text->every_lid = true;
   InfinibandParameters parameters;
-  const Halves nodes = cut_at(shape, ':');
-  const std::size_t middle = nodes.before.find("-ary-");
-  if (middle == std::string_view::npos || !nodes.before.ends_with("-tree") || middle + 10 > nodes.before.size()) {
-    return refuse(in_quotes(shape) + " is not a tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
-  }
-  const auto arity = number(nodes.before.substr(0, middle), "arity", 1024);
-  if (!arity) return std::unexpected(arity.error());
-  const auto levels =
-      number(nodes.before.substr(middle + 5, nodes.before.size() - middle - 10), "number of levels", 16);
-  if (!levels) return std::unexpected(levels.error());
-  parameters.tree = {*arity, *levels};
-  if (nodes.cut) {
-    const auto count = number(nodes.after, "number of nodes", kLargestUnicastLid);
-    if (!count) return std::unexpected(count.error());
-    parameters.nodes = *count;
-  }
-  if (auto good = apply(parameters, kInfiniband, settings); !good) return std::unexpected(good.error());
-  return infiniband(parameters);
+  if (auto good = apply(parameters, kInfiniband, others, parameter_names("infiniband")); !good)
+    return std::unexpected(good.error());
+  auto fabric = infiniband(*text, parameters, reading.read);
+  if (fabric) fabric->subnet = std::move(subnet);
+  return fabric;
 }
 
 // XxYxZ
@@ -249,7 +246,8 @@ Result<Fabric> parse_tofu(std::string_view shape, std::string settings) {
     (*parameters).*axes[i] = *size;
     rest = halves.after;
   }
-  if (auto good = apply(*parameters, kTofu, settings); !good) return std::unexpected(good.error());
+  if (auto good = apply(*parameters, kTofu, settings, parameter_names("tofu")); !good)
+    return std::unexpected(good.error());
   return tofu(*parameters);
 }
 
@@ -270,7 +268,8 @@ Result<Topology> parse_shape(std::string_view shape, ReadFile read) {
 
 Result<Fabric> parse_rhinet(std::string_view shape, std::string_view settings, ReadFile read) {
   RhinetParameters parameters;
-  if (auto good = apply(parameters, kRhinet, settings); !good) return std::unexpected(good.error());
+  if (auto good = apply(parameters, kRhinet, settings, parameter_names("rhinet")); !good)
+    return std::unexpected(good.error());
   const auto topology = parse_shape(shape, read);
   if (!topology) return std::unexpected(topology.error());
   auto fabric = rhinet(parameters, *topology);
@@ -281,17 +280,17 @@ Result<Fabric> parse_rhinet(std::string_view shape, std::string_view settings, R
 } // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  constexpr std::uint64_t kLargestFile = 64 << 20; // room for as many parts as a topology may have
+  constexpr std::uint64_t kLargestFile = 512 << 20; // room for as many parts as a topology may have
   return base::read_text_file(path, {.what = "topology", .most = kLargestFile});
 }
 
-Result<Fabric> parse_fabric(std::string_view text, ReadFile read) {
+Result<Fabric> parse_fabric(std::string_view text, const FabricReading& reading) {
   const Halves kind = cut_at(text, ':');
   const Halves shape = cut_at(kind.after, ',');
   const auto build = [&]() -> Result<Fabric> {
-    if (kind.before == "infiniband") return parse_infiniband(shape.before, shape.after);
+    if (kind.before == "infiniband") return parse_infiniband(shape.before, shape.after, reading);
     if (kind.before == "tofu") return parse_tofu(shape.before, std::string(shape.after));
-    if (kind.before == "rhinet") return parse_rhinet(shape.before, shape.after, read);
+    if (kind.before == "rhinet") return parse_rhinet(shape.before, shape.after, reading.read);
     return refuse(in_quotes(kind.before) + " is not a fabric: expected infiniband:, tofu: or rhinet:");
   };
   auto fabric = build();
@@ -302,8 +301,13 @@ Result<Fabric> parse_fabric(std::string_view text, ReadFile read) {
 }
 
 std::vector<std::string_view> parameter_names(std::string_view kind) {
-  if (kind == "infiniband") return names_of(kInfiniband);
   if (kind == "rhinet") return names_of(kRhinet);
+  if (kind == "infiniband") {
+    std::vector<std::string_view> names = names_of(kInfiniband);
+    const auto own = routing::subnet_parameters();
+    names.insert(names.begin(), own.begin(), own.end());
+    return names;
+  }
   if (kind != "tofu") return {};
   std::vector<std::string_view> names = names_of(kTofu);
   names.insert(names.begin(), "generation");

@@ -3,7 +3,7 @@
 #include "sim/description.hpp"
 
 #include "base/fuzz_input.hpp"
-#include "sim/packet_model.hpp"
+#include "sim/network_model.hpp"
 #include "sim/packet_network.hpp"
 
 namespace heddle::fuzz {
@@ -36,7 +36,7 @@ void description(Input& input) {
   const std::string_view line = input.line();
   file_text = input.text();
   if (!is_small(line)) return;
-  auto fabric = sim::parse_fabric(line, read_given);
+  auto fabric = sim::parse_fabric(line, {.read = read_given});
   if (!fabric) return demand_one_line(fabric.error());
   if (fabric->links.size() > 2000) return;
   auto network = sim::PacketNetwork::make(std::move(*fabric));

@@ -14,7 +14,7 @@ Result<std::string> office(const std::string& path) {
 }
 
 std::string fact_of(std::string_view text) {
-  const auto fabric = parse_fabric(text, office);
+  const auto fabric = parse_fabric(text, {.read = office});
   return fabric ? "built" : fabric.error().fact;
 }
 
@@ -46,8 +46,37 @@ TEST(Description, SetsParameters) {
   ASSERT_TRUE(spread && report);
   EXPECT_NE(spread->tables.ports, report->tables.ports);
   EXPECT_EQ(spread->tables.ports, parse_fabric("infiniband:2-ary-2-tree,lmc=1,lids=conventional")->tables.ports);
-  EXPECT_EQ(fact_of("infiniband:2-ary-2-tree,lmc=1,lids=own"),
-            "parameter lids cannot be 'own': expected one of conventional, report");
+  EXPECT_EQ(fact_of("infiniband:2-ary-2-tree,lmc=1,lids=own"), "no LID rule is called 'own'");
+}
+
+// What ibnetdiscover prints of two switches with a host each and two cables between them.
+Result<std::string> discovered(const std::string&) {
+  return "switchguid=0xa(a)\nSwitch 3 \"S-a\" # \"one\" base port 0 lid 1 lmc 0\n"
+         "[1] \"H-c\"[1](d) # \"left\" lid 2 4xDDR\n[2] \"S-b\"[2] # \"top\" lid 3 4xDDR\n\n"
+         "switchguid=0xb(b)\nSwitch 3 \"S-b\" # \"top\" base port 0 lid 3 lmc 0\n"
+         "[2] \"S-a\"[2] # \"one\" lid 1 4xDDR\n[3] \"S-e\"[2] # \"two\" lid 4 4xDDR\n\n"
+         "switchguid=0xe(e)\nSwitch 3 \"S-e\" # \"two\" base port 0 lid 4 lmc 0\n"
+         "[1] \"H-f\"[1](1f) # \"right\" lid 5 4xDDR\n[2] \"S-b\"[3] # \"top\" lid 3 4xDDR\n\n"
+         "caguid=0xc\nCa 1 \"H-c\" # \"left\"\n[1](d) \"S-a\"[1] # lid 2 lmc 0 \"one\" lid 1 4xDDR\n\n"
+         "caguid=0xf\nCa 1 \"H-f\" # \"right\"\n[1](1f) \"S-e\"[1] # lid 5 lmc 0 \"two\" lid 4 4xDDR\n";
+}
+
+TEST(Description, TakesASubnetThatWasDiscovered) {
+  const auto fabric = parse_fabric("infiniband:cluster.net,speed=qdr", {.read = discovered});
+  ASSERT_TRUE(fabric) << fabric.error().message();
+  EXPECT_EQ(fabric->nodes, 2U);
+  EXPECT_EQ(fabric->name_of_node(0), "node left");
+  EXPECT_EQ(fabric->subnet, "cluster.net");
+  auto network = PacketNetwork::make(*fabric);
+  ASSERT_TRUE(network) << network.error().message();
+  EXPECT_TRUE(network->submit({.source = 0, .target = 1, .bytes = 8}));
+  EXPECT_TRUE(network->run());
+  EXPECT_EQ(network->packet_hops(), 4U);
+}
+
+TEST(Description, GivesLidsForPathsThatAreToBePlanned) {
+  EXPECT_EQ(parse_fabric("infiniband:6-ary-2-tree:30", {.every_lid = true})->tables.base[0], 8U);
+  EXPECT_EQ(parse_fabric("infiniband:6-ary-2-tree:30,lmc=1", {.every_lid = true})->tables.base[0], 2U);
 }
 
 TEST(Description, LetsTheGenerationSetDefaultsWhereverItStands) {
@@ -61,7 +90,7 @@ TEST(Description, LetsTheGenerationSetDefaultsWhereverItStands) {
 }
 
 TEST(Description, ReadsATopologyFromAFile) {
-  const auto fabric = parse_fabric("rhinet:office.txt,metres=10", office);
+  const auto fabric = parse_fabric("rhinet:office.txt,metres=10", {.read = office});
   ASSERT_TRUE(fabric) << fabric.error().message();
   EXPECT_EQ(fabric->links[0].delay, std::chrono::nanoseconds(500));
   EXPECT_EQ(fabric->links[2].delay, std::chrono::nanoseconds(50));
@@ -71,10 +100,11 @@ TEST(Description, ReadsATopologyFromAFile) {
 
 TEST(Description, NamesWhatIsWrongInOneLine) {
   EXPECT_EQ(fact_of("ethernet:4"), "'ethernet' is not a fabric: expected infiniband:, tofu: or rhinet:");
-  EXPECT_EQ(fact_of("infiniband:6-ary-tree"),
-            "'6-ary-tree' is not a tree: expected K-ary-N-tree or K-ary-N-tree:NODES");
-  EXPECT_EQ(fact_of("infiniband:0-ary-2-tree"), "'0' is not a valid arity: expected 1 to 1024");
-  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree:0"), "'0' is not a valid number of nodes: expected 1 to 49151");
+  EXPECT_EQ(fact_of("infiniband:6-ary-tree"), "tree '6-ary-tree': N-tree does not follow K-ary-");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree:0"), "tree '6-ary-2-tree:0': NODES must be a number from 1");
+  EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,failed=leaf90-root0"),
+            "the fabric has no 'leaf90-root0', did you mean leaf0?");
+  EXPECT_EQ(parse_fabric("infiniband:6-ary-2-tree,lcm=3").error().remedy, "did you mean lmc?");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,rate=0GB/s"), "parameter rate is a rate of zero");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,lanes=17"), "parameter lanes=17 is out of range: 1 to 16");
   EXPECT_EQ(fact_of("infiniband:6-ary-2-tree,mtu"), "parameter 'mtu' has no value: expected name=value");
@@ -95,7 +125,8 @@ TEST(Description, NamesTheLineOfATopologyThatIsWrong) {
   static std::string text;
   const auto fact = [](std::string given) {
     text = std::move(given);
-    const auto fabric = parse_fabric("rhinet:t", [](const std::string&) { return Result<std::string>(text); });
+    const auto fabric =
+        parse_fabric("rhinet:t", {.read = [](const std::string&) { return Result<std::string>(text); }});
     return fabric ? "built" : fabric.error().fact;
   };
   EXPECT_EQ(fact("switch a\nnode x a:0\nnode y a:0\n"), "t line 3: port a:0 is used twice, first on line 2");
@@ -116,7 +147,7 @@ TEST(Description, RefusesATopologyOfMorePartsThanTablesCanHave) {
   static std::string text;
   text.clear();
   for (int i = 0; i <= 4096; ++i) text += "switch s" + std::to_string(i) + " ports=4096\n";
-  const auto fabric = parse_fabric("rhinet:t", [](const std::string&) { return Result<std::string>(text); });
+  const auto fabric = parse_fabric("rhinet:t", {.read = [](const std::string&) { return Result<std::string>(text); }});
   ASSERT_FALSE(fabric);
   EXPECT_EQ(fabric.error().fact, "t line 4097: more than 4096 switches");
 }

@@ -11,7 +11,7 @@ namespace heddle::sim {
 
 class Diary : public Listener {
  public:
-  explicit Diary(PacketModel& network) : network_(network) { network.listen(this); }
+  explicit Diary(NetworkModel& network) : network_(network) { network.listen(this); }
   void departed(const Flow& flow) override { departed_[flow.cookie] = network_.now(); }
   void arrived(const Flow& flow) override {
     arrived_[flow.cookie] = network_.now();
@@ -25,7 +25,7 @@ class Diary : public Listener {
   std::vector<std::uint64_t> timers_;
 
  private:
-  PacketModel& network_;
+  NetworkModel& network_;
 };
 
 // Every node sends to nodes drawn from a seed, and sends again as soon as it has: traffic that never lets up.

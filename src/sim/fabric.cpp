@@ -104,6 +104,7 @@ Result<Wiring> wire(const Fabric& fabric) {
   }
   for (std::uint32_t slot = 0; slot < wiring.inject.size(); ++slot) {
     if (wiring.inject[slot] != kNone && wiring.eject[slot] != kNone) continue;
+    if (fabric.is_absent(slot / fabric.interface.ports)) continue;
     const End end = node_end(slot / fabric.interface.ports, slot % fabric.interface.ports);
     return refuse(fabric.name_of(end) + " has no link");
   }
@@ -201,6 +202,7 @@ Result<void> check_tables(const Fabric& fabric, const Wiring& wiring) {
     if (auto good = walk.walk(lid); !good) return good;
     if (tables.base[owner] != lid) continue;
     for (const std::uint32_t link : wiring.inject) {
+      if (link == kNone) continue; // of an absent node
       const Link& first = fabric.links[link];
       if (first.to.kind != End::Kind::switch_ || walk.reached(first.to.index)) continue;
       return std::unexpected(Error{.code = ErrorCode::unreachable,
@@ -210,6 +212,7 @@ Result<void> check_tables(const Fabric& fabric, const Wiring& wiring) {
     }
   }
   for (std::uint32_t node = 0; node < fabric.nodes; ++node) {
+    if (fabric.is_absent(node)) continue;
     if (tables.base[node] >= tables.lids || tables.owner[tables.base[node]] != node) {
       return refuse(fabric.name_of_node(node) + " has no LID");
     }
@@ -233,6 +236,8 @@ std::size_t longest_path(const Fabric& fabric) {
 } // namespace
 
 Result<std::vector<std::uint32_t>> path(const Fabric& fabric, const Wiring& wiring, End from, Heading heading) {
+  if (fabric.is_absent(from.index) || fabric.is_absent(heading.node))
+    return std::unexpected(no_path(fabric, from, heading, "one of the two is out of order"));
   std::vector<std::uint32_t> links{wiring.inject[from.index * fabric.interface.ports + from.port]};
   while (fabric.links[links.back()].to.kind == End::Kind::switch_) {
     const std::uint32_t at = fabric.links[links.back()].to.index;
@@ -258,6 +263,8 @@ Result<std::vector<std::uint32_t>> path(const Fabric& fabric, const Wiring& wiri
 Result<std::vector<std::uint32_t>> path_by_ports(const Fabric& fabric, const Wiring& wiring, End from,
                                                  const std::vector<std::uint16_t>& ports, std::uint32_t target) {
   const Heading heading{.node = target};
+  if (fabric.is_absent(from.index) || fabric.is_absent(target))
+    return std::unexpected(no_path(fabric, from, heading, "one of the two is out of order"));
   std::vector<std::uint32_t> links{wiring.inject[from.index * fabric.interface.ports + from.port]};
   for (const std::uint16_t port : ports) {
     const End& here = fabric.links[links.back()].to;

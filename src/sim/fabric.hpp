@@ -131,7 +131,8 @@ struct RouteFunction {
 struct RhinetParameters;
 
 struct Fabric {
-  std::string name; // as it would be written on a command line
+  std::string name;   // as it would be written on a command line
+  std::string subnet; // of InfiniBand: what routing calls it, to plan paths on
   std::uint32_t nodes = 0;
   std::vector<Switch> switches;
   std::vector<Link> links;
@@ -142,9 +143,12 @@ struct Fabric {
   std::shared_ptr<const RhinetParameters> rhinet; // where RHiNET's own, finer model can be used instead of all this
   std::vector<std::string> node_names;            // empty, or one per node
   std::vector<std::string> switch_names;          // empty, or one per switch
+  std::vector<bool> absent;                       // empty, or by node: out of order, without a link
 
   // Both directions of a cable.
   void connect(End a, End b, Rate rate, Picoseconds delay);
+
+  [[nodiscard]] bool is_absent(std::uint32_t node) const { return node < absent.size() && absent[node]; }
 
   [[nodiscard]] std::string name_of(const End& end) const; // "switch 3 port 1"
   [[nodiscard]] std::string name_of_node(std::uint32_t node) const;
@@ -162,7 +166,7 @@ struct Wiring {
   [[nodiscard]] std::uint32_t ports_of(std::uint32_t at) const { return first_port[at + 1] - first_port[at]; }
 };
 
-// Refuses a link that starts or ends nowhere or where another does, a node port without a link, a rate of zero, rules that
+// Refuses a link that starts or ends nowhere or where another does, a port of a present node without a link, a rate of zero, rules that
 // cannot work (a buffer smaller than a packet, no lanes).
 Result<Wiring> wire(const Fabric& fabric);
 

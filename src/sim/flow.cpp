@@ -17,6 +17,10 @@ Result<void> check_flow(const Fabric& fabric, const Wiring& wiring, const Flow& 
   const Interface& interface = fabric.interface;
   if (flow.source >= fabric.nodes) return no_such("source node", flow.source, fabric.nodes);
   if (flow.target >= fabric.nodes) return no_such("target node", flow.target, fabric.nodes);
+  for (const std::uint32_t node : {flow.source, flow.target})
+    if (fabric.is_absent(node))
+      return std::unexpected(
+          Error{.code = ErrorCode::unreachable, .fact = fabric.name_of_node(node) + " is out of order"});
   if (flow.send_engine >= interface.send_engines) {
     return no_such("send engine", flow.send_engine, interface.send_engines);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/mix.hpp"
+
 namespace heddle::sim {
 
 FluidNetwork::FluidNetwork(Fabric fabric, Wiring wiring) : fabric_(std::move(fabric)), wiring_(std::move(wiring)) {
@@ -68,8 +70,8 @@ void FluidNetwork::start(std::uint32_t engine) {
   push(now_ + fabric_.interface.startup, What::engine, engine);
 }
 
-// Collects the resources of a flow in used_, and answers with its latency. The way was checked when it was submitted.
-Picoseconds FluidNetwork::follow(const Flow& flow) {
+// The way was checked when the flow was submitted.
+FluidNetwork::Way FluidNetwork::follow(const Flow& flow) {
   const Interface& interface = fabric_.interface;
   used_.clear();
   const auto use = [this](std::uint32_t resource) {
@@ -82,12 +84,14 @@ Picoseconds FluidNetwork::follow(const Flow& flow) {
   std::uint32_t link = wiring_.inject[flow.source * interface.ports + flow.send_engine % interface.ports];
   while (true) {
     use(link_resource_[link]);
+    ++hops_;
     const Link& here = fabric_.links[link];
     latency += here.delay;
     if (here.to.kind == End::Kind::node) {
-      use(receive_resource_[here.to.index * interface.ports + here.to.port]);
+      const std::uint32_t receiver = here.to.index * interface.ports + here.to.port;
+      use(receive_resource_[receiver]);
       use(write_resource_[here.to.index]);
-      return latency;
+      return {latency, receiver};
     }
     latency += fabric_.switches[here.to.index].delay;
     if (fabric_.function.call != nullptr) {
@@ -103,7 +107,7 @@ Picoseconds FluidNetwork::follow(const Flow& flow) {
 void FluidNetwork::begin(std::uint32_t engine) {
   const std::uint32_t index = senders_[engine].first;
   const Flow& flow = flows_[index].flow;
-  const Picoseconds latency = follow(flow);
+  const Way way = follow(flow);
   const std::uint32_t stream = rates_.add_flow(used_);
   if (stream >= streams_.size()) streams_.resize(stream + 1);
   // A header moves too: no flow is shorter than one.
@@ -113,7 +117,9 @@ void FluidNetwork::begin(std::uint32_t engine) {
                       .left = static_cast<double>(bytes),
                       .since = now_,
                       .finish = Picoseconds{-1},
-                      .latency = latency};
+                      .begun = now_,
+                      .latency = way.latency,
+                      .receiver = way.receiver};
 }
 
 // New rates from now on; each changed flow has a new end.
@@ -143,7 +149,13 @@ void FluidNetwork::finish(std::uint32_t number) {
   if (sender.first != kNone) start(stream.engine);
   push(now_ + stream.latency, What::arrived, stream.flow);
   const Flow copy = flows_[stream.flow].flow;
-  if (listener_ != nullptr) listener_->departed(copy);
+  if (recorder_ != nullptr) {
+    const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(copy.bytes, UINT32_MAX));
+    recorder_->span({Span::Part::send_engine, stream.engine, stream.begun, now_, copy, bytes});
+    recorder_->span({Span::Part::receive_engine, stream.receiver, stream.begun + stream.latency, now_ + stream.latency,
+                     copy, bytes});
+  }
+  if (listener_ != nullptr && listener_->hears_departures()) listener_->departed(copy);
 }
 
 // Rates are brought up to date when all that happens at one time has happened. False when nothing will.
@@ -156,6 +168,7 @@ bool FluidNetwork::step() {
   if (!prepare()) return false;
   const Event event = queue_.pop();
   now_ = event.time;
+  history_ = base::mix(history_ ^ static_cast<std::uint64_t>(now_.count()) ^ std::uint64_t{event.subject} << 32U);
   const std::uint32_t index = event.subject & ((1U << kIndexBits) - 1);
   switch (static_cast<What>(event.subject >> kIndexBits)) {
     case What::engine: begin(index); break;
@@ -181,9 +194,10 @@ void FluidNetwork::run_until(Picoseconds time) {
   now_ = std::max(now_, time);
 }
 
-void FluidNetwork::run() {
+Result<void> FluidNetwork::run() {
   while (step()) {
   }
+  return {};
 }
 
 } // namespace heddle::sim

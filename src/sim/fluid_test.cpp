@@ -26,7 +26,7 @@ class Outcome : public Listener {
       flow.cookie = i;
       EXPECT_TRUE(model_.submit(flow));
     }
-    model_.run();
+    EXPECT_TRUE(model_.run());
   }
   void departed(const Flow&) override {}
   void arrived(const Flow& flow) override { arrived_[flow.cookie] = static_cast<double>(model_.now().count()); }
@@ -145,7 +145,7 @@ class AllToAll : public Listener {
       : model_(std::move(*Model::make(*parse_fabric(fabric)))), nodes_(model_.fabric().nodes), bytes_(bytes) {
     model_.listen(this);
     for (std::uint32_t node = 0; node < nodes_; ++node) send(node, 1);
-    model_.run();
+    EXPECT_TRUE(model_.run());
     EXPECT_EQ(arrived_, nodes_ * (nodes_ - 1));
   }
   void departed(const Flow& flow) override {
@@ -193,7 +193,7 @@ TEST(Fluid, StepsTimeLikeTheOtherModel) {
   ASSERT_TRUE(model->submit({.source = 0, .target = 1, .bytes = kLarge}));
   model->run_until(std::chrono::microseconds(5));
   EXPECT_EQ(model->now(), std::chrono::microseconds(5));
-  model->run();
+  EXPECT_TRUE(model->run());
   EXPECT_FALSE(model->step());
   EXPECT_FALSE(model->submit({.source = 0, .target = 99}));
   EXPECT_FALSE(model->submit({.source = 0, .target = 1, .route = 0}));

@@ -14,7 +14,7 @@
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
 #include "sim/flow.hpp"
-#include "sim/packet_model.hpp"
+#include "sim/network_model.hpp"
 #include "sim/packet_state.hpp"
 
 namespace heddle::sim {
@@ -26,7 +26,7 @@ struct LinkCounters {
   std::uint32_t largest_queue = 0; // bytes of packets that waited at its end, in the fullest lane
 };
 
-class PacketNetwork final : public PacketModel {
+class PacketNetwork final : public NetworkModel {
  public:
   // Error where the fabric cannot work (wire, check_tables).
   static Result<PacketNetwork> make(Fabric fabric);
@@ -59,7 +59,9 @@ class PacketNetwork final : public PacketModel {
   [[nodiscard]] std::uint64_t packet_hops() const override;
   [[nodiscard]] std::uint64_t history() const override { return history_; }
   [[nodiscard]] LinkCounters counters(std::uint32_t link) const { return counters_[link]; }
-  [[nodiscard]] std::string name_of(Span::Part part, std::uint32_t index) const override;
+  [[nodiscard]] std::string name_of(Span::Part part, std::uint32_t index) const override {
+    return name_of_part(fabric_, part, index);
+  }
 
   // The cycle of packets that wait for each other, if there is one; empty otherwise.
   [[nodiscard]] std::string find_deadlock() const override;

@@ -118,18 +118,4 @@ std::uint64_t PacketNetwork::packet_hops() const {
   return hops;
 }
 
-std::string PacketNetwork::name_of(Span::Part part, std::uint32_t index) const {
-  switch (part) {
-    case Span::Part::send_engine:
-      return fabric_.name_of_node(index / fabric_.interface.send_engines) + " send engine " +
-             std::to_string(index % fabric_.interface.send_engines);
-    case Span::Part::link:
-      return fabric_.name_of(fabric_.links[index].from) + " -> " + fabric_.name_of(fabric_.links[index].to);
-    case Span::Part::receive_engine:
-      return fabric_.name_of_node(index / fabric_.interface.ports) + " receive engine " +
-             std::to_string(index % fabric_.interface.ports);
-  }
-  return "";
-}
-
 } // namespace heddle::sim

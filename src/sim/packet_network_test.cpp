@@ -12,8 +12,7 @@ using std::chrono::nanoseconds;
 
 // One switch, everything round: 1 GB/s, 1,000-byte packets without header, 10 ns of cable, 100 ns of switch.
 InfinibandParameters round_numbers() {
-  return {.tree = {.arity = 4, .levels = 1},
-          .rate = {1'000'000'000},
+  return {.rate = {1'000'000'000},
           .mtu = 1000,
           .header_bytes = 0,
           .buffer_bytes = 8000,
@@ -25,8 +24,8 @@ InfinibandParameters round_numbers() {
           .receive_latency = nanoseconds(0)};
 }
 
-PacketNetwork make(const InfinibandParameters& parameters) {
-  return std::move(*PacketNetwork::make(*infiniband(parameters)));
+PacketNetwork make(const InfinibandParameters& parameters, std::string_view tree = "4-ary-1-tree") {
+  return std::move(*PacketNetwork::make(*infiniband(*routing::parse_subnet(tree), parameters)));
 }
 
 Picoseconds alone(const InfinibandParameters& parameters, std::uint64_t bytes) {
@@ -140,20 +139,18 @@ TEST(PacketNetwork, CountsWhatLinksCarry) {
 }
 
 TEST(PacketNetwork, FollowsARouteGivenWithTheFlow) {
-  InfinibandParameters parameters = round_numbers();
-  parameters.tree = {.arity = 2, .levels = 2};
-  PacketNetwork network = make(parameters);
+  PacketNetwork network = make(round_numbers(), "2-ary-2-tree");
   Diary diary(network);
-  // Node 0 is on leaf 0 (ports 2, 3 lead to the roots 0, 1), node 2 on leaf 1; the table would take root 0.
-  const auto route = network.add_route(0, 2, {3, 1, 0});
+  // Node 0 is on leaf 0 (ports 3, 4 lead to the roots 0, 1), node 2 on leaf 1; the table would take root 0.
+  const auto route = network.add_route(0, 2, {4, 2, 1});
   ASSERT_TRUE(route);
   ASSERT_TRUE(network.submit({.source = 0, .target = 2, .bytes = 1000, .route = *route}));
   ASSERT_TRUE(network.run());
-  const std::uint32_t to_root_1 = network.wiring().link_at(0, 3);
+  const std::uint32_t to_root_1 = network.wiring().link_at(0, 4);
   EXPECT_EQ(network.counters(to_root_1).packets, 1U);
-  const auto wrong = network.add_route(0, 2, {3, 1, 1});
+  const auto wrong = network.add_route(0, 2, {4, 2, 2});
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().fact, "node 2 cannot be reached from node 0: the route ends at node 3");
+  EXPECT_EQ(wrong.error().fact, "node host2 cannot be reached from node host0: the route ends at node host3");
 }
 
 TEST(PacketNetwork, RefusesFlowsThatNameWhatIsNotThere) {
@@ -167,7 +164,7 @@ TEST(PacketNetwork, RefusesFlowsThatNameWhatIsNotThere) {
   EXPECT_EQ(fact({.source = 0, .target = 1, .send_engine = 2}), "there is no send engine 2 of 2");
   EXPECT_EQ(fact({.source = 0, .target = 1, .receive_engine = 1}), "there is no receive engine 1 of 1");
   EXPECT_EQ(fact({.source = 0, .target = 1, .lane = 1}), "there is no lane 1 of 1");
-  EXPECT_EQ(fact({.source = 0, .target = 1, .lid = 3}), "LID 3 is not one of node 1");
+  EXPECT_EQ(fact({.source = 0, .target = 1, .lid = 3}), "LID 3 is not one of node host1");
   EXPECT_EQ(fact({.source = 0, .target = 1, .route = 0}), "there is no route 0 of 0");
   EXPECT_TRUE(network.idle());
 }
@@ -192,15 +189,15 @@ TEST(PacketNetwork, RecordsWhatEnginesAndLinksDo) {
   network.record(&spans);
   ASSERT_TRUE(network.submit({.source = 0, .target = 3, .bytes = 1000, .send_engine = 1}));
   ASSERT_TRUE(network.run());
-  EXPECT_EQ(spans.lines_, (std::vector<std::string>{
-                              "node 0 send engine 1 300..1300 1000", "node 0 -> switch 0 port 0 300..1300 1000",
-                              "switch 0 port 3 -> node 3 410..1410 1000", "node 3 receive engine 0 420..1420 1000"}));
+  EXPECT_EQ(spans.lines_,
+            (std::vector<std::string>{
+                "node host0 send engine 1 300..1300 1000", "node host0 -> switch leaf0 port 1 300..1300 1000",
+                "switch leaf0 port 4 -> node host3 410..1410 1000", "node host3 receive engine 0 420..1420 1000"}));
 }
 
 // Unit packets on one large switch, all inputs always full.
 double throughput(std::uint32_t arity, std::uint32_t lanes, std::uint32_t buffer_packets) {
-  PacketNetwork network = make({.tree = {.arity = arity, .levels = 1},
-                                .rate = {1'000'000'000},
+  PacketNetwork network = make({.rate = {1'000'000'000},
                                 .mtu = 100,
                                 .header_bytes = 0,
                                 .lanes = lanes,
@@ -210,7 +207,8 @@ double throughput(std::uint32_t arity, std::uint32_t lanes, std::uint32_t buffer
                                 .switch_delay = nanoseconds(0),
                                 .startup = nanoseconds(0),
                                 .send_latency = nanoseconds(0),
-                                .receive_latency = nanoseconds(0)});
+                                .receive_latency = nanoseconds(0)},
+                               std::to_string(arity) + "-ary-1-tree");
   Saturation traffic(network, 42);
   const std::int64_t warm_up = 500;
   const std::int64_t slots = 2000;
@@ -238,8 +236,7 @@ TEST(PacketNetwork, LosesLessWithEachLane) {
 
 TEST(PacketNetwork, RepeatsItselfToThePicosecond) {
   const auto run = [](std::uint64_t seed) {
-    InfinibandParameters parameters{.tree = {.arity = 4, .levels = 2}, .lanes = 2};
-    PacketNetwork network = make(parameters);
+    PacketNetwork network = make({.lanes = 2}, "4-ary-2-tree");
     Saturation traffic(network, seed);
     EXPECT_TRUE(network.run_until(std::chrono::microseconds(500)));
     return std::pair(network.history(), network.events());

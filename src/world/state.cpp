@@ -11,7 +11,6 @@
 #include "world/setup.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -33,13 +32,16 @@ constexpr std::uint64_t kManyAdvances = 4096;
 constexpr unsigned kInVain = 24;
 constexpr unsigned kMostDoublings = 36; // of 64 microseconds: half of all time
 
-Result<void> check_nodes(std::vector<std::uint32_t> nodes, std::uint32_t count) {
+Result<void> check_nodes(std::vector<std::uint32_t> nodes, const sim::Fabric& fabric) {
+  if (nodes.empty()) return refuse("no node of " + fabric.name + " is left");
   std::ranges::sort(nodes);
-  if (nodes.back() >= count)
-    return refuse("node " + std::to_string(nodes.back()) + " is outside the fabric of " + std::to_string(count) +
+  if (nodes.back() >= fabric.nodes)
+    return refuse("node " + std::to_string(nodes.back()) + " is outside the fabric of " + std::to_string(fabric.nodes) +
                   " nodes");
   const auto twice = std::ranges::adjacent_find(nodes);
   if (twice != nodes.end()) return refuse("node " + std::to_string(*twice) + " is named twice", "name every node once");
+  const auto absent = std::ranges::find_if(nodes, [&](std::uint32_t node) { return fabric.is_absent(node); });
+  if (absent != nodes.end()) return refuse(fabric.name_of_node(*absent) + " is out of order", "name others");
   return {};
 }
 
@@ -50,7 +52,7 @@ bool refuses_reads(const Setup::Faults& faults, std::uint32_t rank) {
 
 } // namespace
 
-WorldState::WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
+WorldState::WorldState(const Setup& setup, std::unique_ptr<sim::NetworkModel> network, std::vector<std::uint32_t> nodes)
     : setup_(setup), interconnect_(std::move(network), std::move(nodes)), deaths_(setup.deaths) {
   std::stable_sort(deaths_.begin(), deaths_.end(), [](const auto& a, const auto& b) { return a.at > b.at; });
 }
@@ -63,14 +65,13 @@ WorldState::~WorldState() {
 
 Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
   if (auto good = check_setup(setup); !good) return std::unexpected(std::move(good.error()));
-  auto fabric = sim::parse_fabric(setup.fabric);
+  auto fabric = sim::parse_fabric(setup.fabric, {.every_lid = setup.options.paths.has_value()});
   if (!fabric) return std::unexpected(std::move(fabric.error()));
   std::vector<std::uint32_t> offered = setup.nodes;
-  if (offered.empty()) {
-    offered.resize(fabric->nodes);
-    std::iota(offered.begin(), offered.end(), 0U);
-  }
-  if (auto good = check_nodes(offered, fabric->nodes); !good) return std::unexpected(std::move(good.error()));
+  if (offered.empty())
+    for (std::uint32_t node = 0; node < fabric->nodes; ++node)
+      if (!fabric->is_absent(node)) offered.push_back(node);
+  if (auto good = check_nodes(offered, *fabric); !good) return std::unexpected(std::move(good.error()));
   const std::uint64_t places = std::uint64_t{offered.size()} * setup.peers_per_node;
   const std::uint64_t peers = setup.peers == 0 ? places : setup.peers;
   if (peers > places)
@@ -86,7 +87,8 @@ Result<std::unique_ptr<WorldState>> WorldState::create(const Setup& setup) {
       return refuse("rank " + std::to_string(std::to_underlying(death.rank)) + " cannot die: no such rank");
   std::vector<sim::CableChange> changes;
   for (const Setup::CableChange& each : setup.cables) changes.push_back({each.cable, each.at, each.plugged});
-  auto network = sim::make_packet_model(std::move(*fabric), std::move(changes));
+  const auto model = setup.model == Setup::Model::fluid ? sim::Model::fluid : sim::Model::packets;
+  auto network = sim::make_network(std::move(*fabric), model, std::move(changes));
   if (!network) return std::unexpected(std::move(network.error()));
   std::unique_ptr<WorldState> state(new WorldState(setup, std::move(*network), std::move(nodes)));
   if (!setup.trace.empty()) {
@@ -114,9 +116,11 @@ Result<std::unique_ptr<Simulated>> WorldState::make_translator(ir::Peer peer) {
 Result<void> WorldState::populate() {
   auto options = base::resolve(setup_.options, {}, {}, job::sections());
   if (!options) return std::unexpected(std::move(options.error()));
-  const bool has_paths = setup_.fabric.starts_with("infiniband:");
-  if (!options->settings.topology.empty() && !has_paths)
-    return refuse("option topology: a fabric such as " + setup_.fabric + " has no paths to choose from");
+  const std::string& subnet = interconnect_.network().fabric().subnet;
+  const bool plans = !options->settings.topology.empty() || setup_.options.paths.has_value();
+  if (plans && subnet.empty())
+    return refuse("options paths and topology: a fabric such as " + setup_.fabric + " has no paths to choose from");
+  if (plans && options->settings.topology.empty()) options->settings.topology = subnet; // named once is enough
   const std::uint32_t size = interconnect_.size();
   processes_.resize(size);
   const auto board = std::make_shared<store::Board>(size);

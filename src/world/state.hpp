@@ -3,7 +3,7 @@
 
 #include "base/hidden.hpp"
 #include "base/options.hpp"
-#include "sim/packet_model.hpp"
+#include "sim/network_model.hpp"
 #include "translators/faulty/faulty.hpp"
 #include "translators/simulated/interconnect.hpp"
 #include "translators/simulated/simulated.hpp"
@@ -50,7 +50,7 @@ class HEDDLE_HIDDEN WorldState {
     bool ended = false;
   };
 
-  WorldState(const Setup& setup, std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
+  WorldState(const Setup& setup, std::unique_ptr<sim::NetworkModel> network, std::vector<std::uint32_t> nodes);
   Result<void> populate();
   Result<std::unique_ptr<translators::simulated::Simulated>> make_translator(ir::Peer peer);
 

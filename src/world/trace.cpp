@@ -40,7 +40,7 @@ std::string microseconds(sim::Picoseconds time) {
 
 } // namespace
 
-Trace::Trace(std::FILE* file, std::string path, const sim::PacketModel& network)
+Trace::Trace(std::FILE* file, std::string path, const sim::NetworkModel& network)
     : file_(file), path_(std::move(path)), network_(network) {}
 
 // A run that ended with an error leaves what it came to; one that never began leaves nothing.
@@ -54,7 +54,7 @@ Trace::~Trace() {
   std::remove(part_of(path_).c_str());
 }
 
-Result<std::unique_ptr<Trace>> Trace::create(const std::string& path, const sim::PacketModel& network) {
+Result<std::unique_ptr<Trace>> Trace::create(const std::string& path, const sim::NetworkModel& network) {
   std::error_code none;
   const auto there = std::filesystem::status(path, none);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {

@@ -1,7 +1,7 @@
 // A trace of what peers, engines and links did, in the format of Chrome's tracing and of Perfetto.
 #pragma once
 
-#include "sim/packet_model.hpp"
+#include "sim/network_model.hpp"
 
 #include <heddle/error.hpp>
 
@@ -16,7 +16,7 @@ namespace heddle::simulation {
 class Trace final : public sim::Recorder {
  public:
   // Error bad_argument: no such file can be made. One that is there stays as it is until the end.
-  static Result<std::unique_ptr<Trace>> create(const std::string& path, const sim::PacketModel& network);
+  static Result<std::unique_ptr<Trace>> create(const std::string& path, const sim::NetworkModel& network);
   ~Trace() override;
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -30,13 +30,13 @@ class Trace final : public sim::Recorder {
  private:
   enum class Group : std::uint8_t { peers = 1, send_engines, links, receive_engines };
 
-  Trace(std::FILE* file, std::string path, const sim::PacketModel& network);
+  Trace(std::FILE* file, std::string path, const sim::NetworkModel& network);
   void write(Group group, std::uint32_t track, const std::string& track_name, const std::string& what,
              sim::Picoseconds start, sim::Picoseconds end);
 
   std::FILE* file_;
   std::string path_;
-  const sim::PacketModel& network_;
+  const sim::NetworkModel& network_;
   std::map<std::pair<Group, std::uint32_t>, bool> named_;
   bool first_ = true;
 };

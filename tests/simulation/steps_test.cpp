@@ -25,7 +25,7 @@ using translators::simulated::Interconnect;
 template <typename Network>
 class Recorded {
  public:
-  explicit Recorded(const char* fabric) : interconnect_(*sim::make_packet_model(*sim::parse_fabric(fabric)), {0, 1}) {
+  explicit Recorded(const char* fabric) : interconnect_(*sim::make_network(*sim::parse_fabric(fabric)), {0, 1}) {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       Side& side = sides_[rank];
       side.network = std::make_unique<Network>(interconnect_, ir::Peer{rank});

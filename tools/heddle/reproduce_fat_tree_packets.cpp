@@ -33,7 +33,6 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) 
                           .nodes = set,
                           .options = options_for(kRandomSetNodes * kProcesses)};
   std::ranges::sort(setup.nodes);
-  setup.options.topology = fmt::format("{},lids=report", kTree);
   setup.options.paths = std::string(to_string(method));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));

@@ -3,6 +3,7 @@
 
 #include "base/text_file.hpp"
 #include "routing/ibnetdiscover.hpp"
+#include "routing/subnet_text.hpp"
 #include "routing/tree.hpp"
 
 #include <fmt/core.h>
@@ -24,19 +25,6 @@ Error at(std::string_view where, Error error) {
 
 Error cannot(std::string_view what, const std::string& path) {
   return {.code = ErrorCode::bad_argument, .fact = fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno))};
-}
-
-Result<routing::Fabric> open_fabric(const FabricArguments& arguments) {
-  if (arguments.topology.empty()) {
-    const auto shape = routing::parse_tree(arguments.tree);
-    if (!shape) return std::unexpected(at("--tree", shape.error()));
-    return routing::build_tree(*shape);
-  }
-  const auto text = read_whole_file(arguments.topology);
-  if (!text) return std::unexpected(text.error());
-  auto fabric = routing::parse_ibnetdiscover(*text);
-  if (!fabric) return std::unexpected(at(arguments.topology, fabric.error()));
-  return fabric;
 }
 
 } // namespace
@@ -66,7 +54,12 @@ void add_json_flag(CLI::App& command, bool& json) {
 Result<routing::Subnet> open_subnet(const FabricArguments& arguments) {
   const auto rule = routing::parse_lid_rule(arguments.lids);
   if (!rule) return std::unexpected(at("--lids", rule.error()));
-  auto fabric = open_fabric(arguments);
+  const bool tree = arguments.topology.empty();
+  if (tree)
+    if (const auto shape = routing::parse_tree(arguments.tree); !shape)
+      return std::unexpected(at("--tree", shape.error()));
+  auto fabric =
+      routing::open_fabric({.shape = tree ? arguments.tree : arguments.topology, .tree = tree}, read_whole_file);
   if (!fabric) return std::unexpected(fabric.error());
   if (!arguments.failed.empty())
     if (auto done = routing::fail(*fabric, arguments.failed); !done)

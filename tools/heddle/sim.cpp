@@ -37,6 +37,7 @@ struct SimArguments {
   std::uint32_t per_node = 1;
   std::string nodes;
   std::string paths;
+  std::string model = "packets";
   std::uint32_t rounds = 10;
   std::uint64_t seed = 1;
   bool json = false;
@@ -60,16 +61,6 @@ Result<Workload> workload_named(const std::string& name) {
   return std::unexpected(
       Error{.code = ErrorCode::bad_argument,
             .fact = fmt::format("no workload is called '{}', did you mean {}?", name, base::nearest(name, names))});
-}
-
-// What the paths of infiniband:TREE,name=value... are planned on: the tree, and the rule of its LIDs where one is named.
-std::string topology_of(const std::string& fabric) {
-  const auto part = [&fabric](std::size_t begin, std::size_t search) {
-    return fabric.substr(begin, fabric.find(',', search) - begin);
-  };
-  const std::size_t tree = fabric.find(':') + 1;
-  const std::size_t rule = fabric.rfind(",lids=");
-  return part(tree, tree) + (rule == std::string::npos ? "" : part(rule, rule + 1));
 }
 
 // "CABLE@TIME", such as 3@1.5ms.
@@ -115,20 +106,19 @@ Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
   const std::uint64_t processes =
       arguments.peers != 0 ? arguments.peers : std::uint64_t{fabric->nodes} * arguments.per_node;
   const bool with_all = job.workload == Workload::all_to_all || job.workload == Workload::random;
-  simulation::Setup setup{.fabric = arguments.fabric,
-                          .peers = arguments.peers,
-                          .peers_per_node = arguments.per_node,
-                          .options = with_all ? options_for(processes) : Options{},
-                          .trace = trace_of(arguments)};
+  simulation::Setup setup{
+      .fabric = arguments.fabric,
+      .model = arguments.model == "fluid" ? simulation::Setup::Model::fluid : simulation::Setup::Model::packets,
+      .peers = arguments.peers,
+      .peers_per_node = arguments.per_node,
+      .options = with_all ? options_for(processes) : Options{},
+      .trace = trace_of(arguments)};
   if (!arguments.nodes.empty()) {
     auto nodes = routing::parse_node_list(arguments.nodes);
     if (!nodes) return std::unexpected(std::move(nodes.error()));
     setup.nodes = std::move(*nodes);
   }
-  if (!arguments.paths.empty()) {
-    setup.options.topology = topology_of(arguments.fabric);
-    setup.options.paths = arguments.paths;
-  }
+  if (!arguments.paths.empty()) setup.options.paths = arguments.paths;
   if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
@@ -145,10 +135,11 @@ Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
 }
 
 void print_table(const SimArguments& arguments, const std::vector<Row>& rows) {
-  fmt::print("{} on {}, {} processes, {} rounds, virtual time\n", arguments.workload, arguments.fabric,
-             rows.front().peers, arguments.rounds);
+  const bool fluid = arguments.model == "fluid";
+  fmt::print("{} on {}, {} processes, {} rounds, virtual time{}\n", arguments.workload, arguments.fabric,
+             rows.front().peers, arguments.rounds, fluid ? ", fluid" : "");
   fmt::print("{:>8} {:>14} {:>12} {:>14}\n", "bytes", arguments.workload == "ping-pong" ? "half round us" : "round us",
-             "MB/s", "packet-hops");
+             "MB/s", fluid ? "flow-hops" : "packet-hops");
   for (const Row& row : rows)
     fmt::print("{:>8} {:>14.3f} {:>12.1f} {:>14}\n", base::print_size(row.bytes), row.round_us, row.mb_s, row.hops);
   if (arguments.cut.empty() && arguments.plug.empty()) return;
@@ -167,6 +158,7 @@ void print_json(const SimArguments& arguments, const std::vector<Row>& rows) {
                        {"resent", row.resent}});
   fmt::print("{}\n", Json{{"workload", arguments.workload},
                           {"fabric", arguments.fabric},
+                          {"model", arguments.model},
                           {"processes", rows.front().peers},
                           {"rounds", arguments.rounds},
                           {"results", std::move(results)}}
@@ -221,7 +213,7 @@ void add_sim(CLI::App& program, Invocation& invocation) {
       ->required()
       ->type_name("WORKLOAD");
   sim->add_option("--fabric", arguments->fabric,
-                  "infiniband:TREE, tofu:XxYxZ, rhinet:FILE|star:N|ring:N, with ,name=value")
+                  "infiniband:TREE|FILE, tofu:XxYxZ, rhinet:FILE|star:N|ring:N, with ,name=value")
       ->required()
       ->type_name("FABRIC");
   sim->add_option("--bytes", arguments->bytes, "Sizes of the messages")->capture_default_str()->type_name("LIST");
@@ -230,8 +222,12 @@ void add_sim(CLI::App& program, Invocation& invocation) {
   sim->add_option("--nodes", arguments->nodes, "Nodes of the fabric to run on, such as 0-5,9; default: all")
       ->type_name("LIST");
   sim->add_option("--paths", arguments->paths,
-                  "Plan paths for the job: conventional, node, pair or colouring (infiniband with lmc)")
+                  "Plan paths for the job: conventional, node, pair or colouring (infiniband)")
       ->type_name("METHOD");
+  sim->add_option("--model", arguments->model, "packets, or fluid: fair rates, for large messages between many")
+      ->check(CLI::IsMember({"packets", "fluid"}))
+      ->capture_default_str()
+      ->type_name("MODEL");
   sim->add_option("--cut", arguments->cut,
                   "Cut a cable of a rhinet fabric at that time, such as 3@1.5ms; again for more")
       ->type_name("CABLE@TIME");

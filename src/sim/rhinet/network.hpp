@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/event_queue.hpp"
-#include "sim/packet_model.hpp"
+#include "sim/network_model.hpp"
 #include "sim/packet_network.hpp"
 #include "sim/packet_state.hpp"
 #include "sim/rhinet/interface_state.hpp"
@@ -45,12 +45,12 @@ class PushProbe {
   virtual void moment(PushMoment moment, Picoseconds time, std::uint64_t cookie) = 0;
 };
 
-class RhinetNetwork final : public PacketModel {
+class RhinetNetwork final : public NetworkModel {
  public:
   // Cable c is the pair of links 2c and 2c + 1, as Fabric::connect makes them. The tables of all that is plugged are set up
   // before time 0. Error: the fabric cannot work, is not of RHiNET, or has buffers without room for the slack.
   static Result<std::unique_ptr<RhinetNetwork>> make(Fabric fabric, const std::vector<std::uint32_t>& unplugged = {});
-  // With changes that happen by themselves, as make_packet_model takes them.
+  // With changes that happen by themselves, as make_network takes them.
   static Result<std::unique_ptr<RhinetNetwork>> make_changing(Fabric fabric, std::vector<CableChange> changes);
 
   [[nodiscard]] const Fabric& fabric() const override { return fabric_; }
@@ -60,6 +60,7 @@ class RhinetNetwork final : public PacketModel {
   void record(Recorder* recorder) override { recorder_ = recorder; }
   void probe(PushProbe* probe) { probe_ = probe; } // not owned; null = nobody
 
+  [[nodiscard]] bool copies() const override { return true; }
   Result<std::uint32_t> add_group(std::vector<std::uint32_t> nodes) override;
   Result<void> submit(const Flow& flow) override;
   void at(Picoseconds time, std::uint64_t cookie) override;

@@ -24,7 +24,7 @@ constexpr unsigned kAlarmShift = 56;
 
 } // namespace
 
-Interconnect::Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes)
+Interconnect::Interconnect(std::unique_ptr<sim::NetworkModel> network, std::vector<std::uint32_t> nodes)
     : owned_network_(std::move(network)),
       network_(*owned_network_),
       nodes_(std::move(nodes)),

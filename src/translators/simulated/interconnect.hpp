@@ -8,7 +8,7 @@
 #pragma once
 
 #include "ir/translator.hpp"
-#include "sim/packet_model.hpp"
+#include "sim/network_model.hpp"
 #include "sim/packet_network.hpp"
 
 #include <cstdint>
@@ -31,15 +31,15 @@ struct Steering {
 class Interconnect final : private sim::Listener {
  public:
   // Peer r works on node nodes[r] of the network; several may share one. Outlives the translators.
-  Interconnect(std::unique_ptr<sim::PacketModel> network, std::vector<std::uint32_t> nodes);
+  Interconnect(std::unique_ptr<sim::NetworkModel> network, std::vector<std::uint32_t> nodes);
   Interconnect(sim::PacketNetwork network, std::vector<std::uint32_t> nodes)
       : Interconnect(std::make_unique<sim::PacketNetwork>(std::move(network)), std::move(nodes)) {}
   Interconnect(const Interconnect&) = delete;
   Interconnect& operator=(const Interconnect&) = delete;
   ~Interconnect() override = default;
 
-  [[nodiscard]] sim::PacketModel& network() { return network_; }
-  [[nodiscard]] const sim::PacketModel& network() const { return network_; }
+  [[nodiscard]] sim::NetworkModel& network() { return network_; }
+  [[nodiscard]] const sim::NetworkModel& network() const { return network_; }
   [[nodiscard]] sim::Picoseconds now() const { return network_.now(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t node_of(ir::Peer peer) const { return nodes_[static_cast<std::uint32_t>(peer)]; }
@@ -106,8 +106,8 @@ class Interconnect final : private sim::Listener {
   void arrived(const sim::Flow& flow) override;
   void timer(std::uint64_t cookie) override;
 
-  std::unique_ptr<sim::PacketModel> owned_network_;
-  sim::PacketModel& network_;
+  std::unique_ptr<sim::NetworkModel> owned_network_;
+  sim::NetworkModel& network_;
   std::vector<std::uint32_t> nodes_;
   std::vector<Simulated*> members_; // null: not there, or gone
   std::vector<bool> has_left_;

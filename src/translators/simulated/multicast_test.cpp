@@ -17,7 +17,7 @@ namespace {
 class Job {
  public:
   Job(const char* fabric, std::uint32_t size, std::uint32_t per_node = 1)
-      : interconnect_(*sim::make_packet_model(*sim::parse_fabric(fabric)), nodes(size, per_node)) {
+      : interconnect_(*sim::make_network(*sim::parse_fabric(fabric)), nodes(size, per_node)) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       peers_.push_back(std::make_unique<Rhinet>(interconnect_, ir::Peer{rank}));
       memory_.push_back(*peers_.back()->allocate(4096));
@@ -139,7 +139,7 @@ TEST(SimulatedMulticast, RefusesGroupsThatMakeNoSense) {
 }
 
 TEST(SimulatedMulticast, IsNotOfferedWhereSwitchesDoNotCopy) {
-  Interconnect interconnect(*sim::make_packet_model(*sim::parse_fabric("infiniband:2-ary-2-tree")), {0, 1});
+  Interconnect interconnect(*sim::make_network(*sim::parse_fabric("infiniband:2-ary-2-tree")), {0, 1});
   Infiniband peer(interconnect, ir::Peer{0});
   EXPECT_EQ(peer.facets().groups, nullptr);
 }

@@ -110,7 +110,7 @@ sim::Heading Simulated::heading_to(ir::Peer peer, std::uint32_t) const {
 }
 
 std::vector<ir::PathLink> Simulated::route(ir::Peer peer, std::uint32_t path) const {
-  const sim::PacketModel& network = interconnect_.network();
+  const sim::NetworkModel& network = interconnect_.network();
   const sim::Fabric& fabric = network.fabric();
   const auto links =
       sim::path(fabric, network.wiring(), sim::node_end(interconnect_.node_of(self_)), heading_to(peer, path));

@@ -26,7 +26,7 @@ template <typename Translator>
 class SimulatedNetwork : public Network {
  public:
   explicit SimulatedNetwork(const char* fabric)
-      : interconnect_(*sim::make_packet_model(*sim::parse_fabric(fabric)), {0, 1, 2}),
+      : interconnect_(*sim::make_network(*sim::parse_fabric(fabric)), {0, 1, 2}),
         inner_{Translator(interconnect_, ir::Peer{0}), Translator(interconnect_, ir::Peer{1})},
         driven_{Driven(inner_[0], interconnect_), Driven(inner_[1], interconnect_)} {}
 

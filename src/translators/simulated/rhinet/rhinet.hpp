@@ -11,7 +11,9 @@ class Rhinet final : public Simulated {
   Rhinet(Interconnect& interconnect, ir::Peer self);
 
   [[nodiscard]] std::string_view name() const override { return "simulated/rhinet"; }
-  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .groups = this, .paths = this}; }
+  [[nodiscard]] ir::Facets facets() override {
+    return {.areas = this, .groups = interconnect().network().copies() ? this : nullptr, .paths = this};
+  }
   [[nodiscard]] ir::Address address() const override;
 
  protected:

@@ -1,5 +1,5 @@
-// What every model of packets offers: flows over a fabric in virtual time. PacketNetwork is the general one; a fabric whose
-// interfaces and switches have a finer model of their own (RHiNET) runs on that.
+// What every model of a network offers: flows over a fabric in virtual time, as packets or as fluid. PacketNetwork is the general
+// one of packets; a fabric whose interfaces and switches have a finer model of their own (RHiNET) runs on that.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,12 @@ struct CableChange {
 };
 
 // Time moves only inside step and run; everything that happens is a function of the fabric and of the calls made.
-class PacketModel {
+class NetworkModel {
  public:
-  PacketModel() = default;
-  PacketModel(PacketModel&&) = default;
-  PacketModel& operator=(PacketModel&&) = default;
-  virtual ~PacketModel() = default;
+  NetworkModel() = default;
+  NetworkModel(NetworkModel&&) = default;
+  NetworkModel& operator=(NetworkModel&&) = default;
+  virtual ~NetworkModel() = default;
 
   [[nodiscard]] virtual const Fabric& fabric() const = 0;
   [[nodiscard]] virtual const Wiring& wiring() const = 0;
@@ -51,6 +51,8 @@ class PacketModel {
   virtual void listen(Listener* listener) = 0; // not owned; null = nobody
   virtual void record(Recorder* recorder) = 0; // not owned; null = no trace
 
+  // Whether switches copy packets, so that one flow can reach many nodes.
+  [[nodiscard]] virtual bool copies() const { return false; }
   // Nodes that one flow can reach together (Flow::group). Error: this network's switches do not copy packets.
   virtual Result<std::uint32_t> add_group(std::vector<std::uint32_t> nodes);
 
@@ -66,7 +68,7 @@ class PacketModel {
 
   // Depends on every event so far, its time and order: equal histories are equal runs.
   [[nodiscard]] virtual std::uint64_t history() const = 0;
-  [[nodiscard]] virtual std::uint64_t packet_hops() const = 0; // links that packets have started on
+  [[nodiscard]] virtual std::uint64_t packet_hops() const = 0; // links that packets, or flows of fluid, have started on
   // Packets that were sent once more because a cable was cut.
   [[nodiscard]] virtual std::uint64_t resent() const { return 0; }
   [[nodiscard]] virtual std::string name_of(Span::Part part, std::uint32_t index) const = 0;
@@ -74,8 +76,17 @@ class PacketModel {
   [[nodiscard]] virtual std::string find_deadlock() const = 0;
 };
 
-// The finest model of packets that there is for this fabric. A cable whose first change is that it is plugged is not plugged before.
-// Error: the fabric cannot work, there is no such cable, or the network cannot do without any of its cables.
-Result<std::unique_ptr<PacketModel>> make_packet_model(Fabric fabric, std::vector<CableChange> changes = {});
+enum class Model : std::uint8_t {
+  packets, // the finest there is for the fabric
+  fluid,   // max-min fair rates: quicker, without what packets do to each other in buffers (fluid.hpp)
+};
+
+// A cable whose first change is that it is plugged is not plugged before. Error: the fabric cannot work, there is no such cable, or the
+// network cannot do without any of its cables.
+Result<std::unique_ptr<NetworkModel>> make_network(Fabric fabric, Model model = Model::packets,
+                                                   std::vector<CableChange> changes = {});
+
+// What Span's parts are called, by most models.
+std::string name_of_part(const Fabric& fabric, Span::Part part, std::uint32_t index);
 
 } // namespace heddle::sim
