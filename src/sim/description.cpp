@@ -44,6 +44,7 @@ constexpr std::uint64_t kLongestTime = 1'000'000'000'000; // a second
 constexpr std::uint64_t kHighestRate = 10'000'000'000'000;
 constexpr std::uint64_t kLongestCable = 1'000'000;
 constexpr std::uint64_t kMostEngines = 256;
+constexpr std::uint64_t kMostCycles = 1000; // of one step of RHiNET's interface
 
 // Data rates of four lanes, after coding.
 constexpr std::array kSpeeds{Word{"sdr", 1'000'000'000}, Word{"ddr", 2'000'000'000},  Word{"qdr", 4'000'000'000},
@@ -102,6 +103,26 @@ constexpr std::array kRhinet{
     Row<R>{"switch_delay", &R::switch_delay, 0, kLongestTime},
     Row<R>{"metres", &R::cable_metres, 0, kLongestCable},
     Row<R>{"routing", &R::routing, 0, 0, kRoutings},
+    Row<R>{"pci_start", &R::pci_start, 0, kMostCycles},
+    Row<R>{"dma_set_up", &R::dma_set_up, 0, kMostCycles},
+    Row<R>{"read_latency", &R::read_latency, 0, kMostCycles},
+    Row<R>{"burst_words", &R::burst_words, 1, kMostCycles},
+    Row<R>{"write_start", &R::write_start, 0, kMostCycles},
+    Row<R>{"into_pci", &R::into_pci, 0, kMostCycles},
+    Row<R>{"local_start", &R::local_start, 0, kMostCycles},
+    Row<R>{"decode", &R::decode, 0, kMostCycles},
+    Row<R>{"area", &R::area, 0, kMostCycles},
+    Row<R>{"translate", &R::translate, 0, kMostCycles},
+    Row<R>{"prepare", &R::prepare, 0, kMostCycles},
+    Row<R>{"header_words", &R::header_words, 0, kMostCycles},
+    Row<R>{"header_out", &R::header_out, 0, kMostCycles},
+    Row<R>{"dma_request", &R::dma_request, 0, kMostCycles},
+    Row<R>{"through", &R::through, 0, kMostCycles},
+    Row<R>{"notice_end", &R::notice_end, 0, kMostCycles},
+    Row<R>{"into_controller", &R::into_controller, 0, kMostCycles},
+    Row<R>{"into_network", &R::into_network, 0, kMostCycles},
+    Row<R>{"primitive_words", &R::primitive_words, 1, kMostCycles},
+    Row<R>{"almost_empty_words", &R::almost_empty_words, 0, 15},
 };
 
 Result<std::int64_t> choose(std::span<const Word> words, std::string_view name, std::string_view value) {
@@ -155,6 +176,36 @@ void store(Parameters& parameters, const Row<Parameters>& row, std::int64_t valu
         }
       },
       row.place);
+}
+
+template <typename Parameters>
+std::string written(const Parameters& parameters, const Row<Parameters>& row) {
+  std::string text;
+  const auto write = [&](auto place) {
+    using Field = std::remove_cvref_t<decltype(parameters.*place)>;
+    const Field& value = parameters.*place;
+    if constexpr (std::is_same_v<Field, Rate>) {
+      text = print_rate(value);
+      if (value.bytes_per_second == 0) text = "no limit";
+    } else if constexpr (std::is_same_v<Field, Picoseconds>) {
+      text = print_time(value);
+    } else if constexpr (std::is_enum_v<Field>) {
+      for (const Word& word : row.words)
+        if (word.value == static_cast<std::int64_t>(value)) text = word.name;
+    } else {
+      text = std::to_string(static_cast<std::uint64_t>(value));
+    }
+  };
+  std::visit(write, row.place);
+  return text;
+}
+
+template <typename Parameters, typename Rows>
+std::vector<FabricParameter> written_all(const Parameters& parameters, const Rows& rows) {
+  std::vector<FabricParameter> all;
+  for (const auto& row : rows)
+    if (row.name != "speed") all.push_back({row.name, written(parameters, row)}); // another name of rate
+  return all;
 }
 
 template <typename Rows>
@@ -298,6 +349,16 @@ Result<Fabric> parse_fabric(std::string_view text, const FabricReading& reading)
   // What only the parts together show, such as a buffer smaller than a packet.
   if (auto wiring = wire(*fabric); !wiring) return std::unexpected(wiring.error());
   return fabric;
+}
+
+std::vector<FabricParameter> default_parameters(std::string_view kind) {
+  static const InfinibandParameters infiniband_defaults;
+  static const TofuParameters tofu_defaults;
+  static const RhinetParameters rhinet_defaults;
+  if (kind == "infiniband") return written_all(infiniband_defaults, kInfiniband);
+  if (kind == "tofu") return written_all(tofu_defaults, kTofu);
+  if (kind == "rhinet") return written_all(rhinet_defaults, kRhinet);
+  return {};
 }
 
 std::vector<std::string_view> parameter_names(std::string_view kind) {

@@ -30,4 +30,11 @@ Result<Fabric> parse_fabric(std::string_view text, const FabricReading& reading 
 // Names of the parameters of "infiniband", "tofu" or "rhinet", for help texts; empty for an unknown kind.
 std::vector<std::string_view> parameter_names(std::string_view kind);
 
+// All parameters of a kind but those of an infiniband subnet, with their defaults as one would write them.
+struct FabricParameter {
+  std::string_view name;
+  std::string value;
+};
+std::vector<FabricParameter> default_parameters(std::string_view kind);
+
 } // namespace heddle::sim

@@ -152,6 +152,24 @@ TEST(Description, RefusesATopologyOfMorePartsThanTablesCanHave) {
   EXPECT_EQ(fabric.error().fact, "t line 4097: more than 4096 switches");
 }
 
+TEST(Description, ReadsTheDefaultsThatItWrites) {
+  for (const char* shape : {"infiniband:2-ary-2-tree", "tofu:1x1x1", "rhinet:star:2"}) {
+    const std::string kind(shape, std::string_view(shape).find(':'));
+    std::string text = shape;
+    for (const FabricParameter& each : default_parameters(kind))
+      if (each.value != "no limit") text += "," + std::string(each.name) + "=" + each.value;
+    const auto plain = parse_fabric(shape);
+    const auto written = parse_fabric(text);
+    ASSERT_TRUE(written) << written.error().message();
+    EXPECT_EQ(written->interface.startup, plain->interface.startup);
+    EXPECT_EQ(written->interface.send_latency, plain->interface.send_latency);
+    EXPECT_EQ(written->links[0].rate, plain->links[0].rate);
+    EXPECT_EQ(written->links[0].delay, plain->links[0].delay);
+    EXPECT_EQ(written->packets.buffer_bytes, plain->packets.buffer_bytes);
+    EXPECT_EQ(written->switches[0].delay, plain->switches[0].delay);
+  }
+}
+
 TEST(Description, ListsParametersForHelp) {
   EXPECT_EQ(parameter_names("tofu").front(), "generation");
   EXPECT_TRUE(parameter_names("token ring").empty());

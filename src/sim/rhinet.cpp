@@ -28,8 +28,8 @@ Interface interface_of(const RhinetParameters& given) {
   interface.receive.fixed = timing.receive_decode() + timing.dma_request_to_local() + timing.local(true, 0);
   interface.receive.block_bytes = kLineBytes;
   interface.receive.per_block = timing.overlap ? std::max(timing.local(false, kLineWords), timing.pci_write(kLineWords))
-                                               : timing.local(false, kLineWords) + timing.pci * cycles::kIntoPci +
-                                                     timing.pci_write(kLineWords - cycles::kAlmostEmptyWords);
+                                               : timing.local(false, kLineWords) + timing.pci * given.into_pci +
+                                                     timing.pci_write(kLineWords - given.almost_empty_words);
   interface.one_bus = true;
   interface.read_bus.block_bytes = kLineBytes;
   interface.read_bus.per_block = timing.read_line();

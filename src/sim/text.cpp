@@ -77,4 +77,24 @@ Result<std::uint64_t> parse_count(std::string_view text) {
   return number;
 }
 
+namespace {
+
+template <std::size_t count>
+std::string in_whole_units(std::int64_t value, const std::array<Unit, count>& units) {
+  const Unit* best = nullptr;
+  for (const Unit& unit : units)
+    if (value % unit.factor == 0 && (best == nullptr || (value != 0 && unit.factor > best->factor))) best = &unit;
+  return std::to_string(value / best->factor) + std::string(best->name); // the smallest unit is 1
+}
+
+} // namespace
+
+std::string print_rate(Rate rate) {
+  return in_whole_units(rate.bytes_per_second, kRates);
+}
+
+std::string print_time(Picoseconds time) {
+  return in_whole_units(time.count(), kTimes);
+}
+
 } // namespace heddle::sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "heddle/error.hpp"
@@ -13,6 +14,10 @@ namespace heddle::sim {
 Result<Rate> parse_rate(std::string_view text);        // B/s, KB/s, MB/s, GB/s: powers of 1,000, as networks are sold
 Result<Picoseconds> parse_time(std::string_view text); // ps, ns, us, ms
 Result<std::uint64_t> parse_count(std::string_view text);
+
+// The same back, in the largest unit that leaves a whole number.
+std::string print_rate(Rate rate);
+std::string print_time(Picoseconds time);
 
 // Cuts `text` at the first `mark`; the whole text and nothing where there is none.
 struct Halves {

@@ -30,5 +30,10 @@ TEST(Text, RefusesWhatIsNoNumberOrNotWhole) {
   EXPECT_EQ(parse_count("18446744073709551615"), 18446744073709551615U);
 }
 
+TEST(Text, WritesWhatItReads) {
+  for (const char* rate : {"2GB/s", "6818MB/s", "80MB/s", "1B/s"}) EXPECT_EQ(print_rate(*parse_rate(rate)), rate);
+  for (const char* time : {"200ns", "1us", "62500ps", "3ms"}) EXPECT_EQ(print_time(*parse_time(time)), time);
+}
+
 } // namespace
 } // namespace heddle::sim

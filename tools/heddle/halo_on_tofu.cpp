@@ -1,13 +1,13 @@
 #include "halo_on_tofu.hpp"
 
-#include "sim/tofu.hpp"
+#include "sim/description.hpp"
 #include "translators/simulated/tofu/tofu.hpp"
 
 namespace heddle::tool {
 
-Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts) {
+Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts, std::string_view text) {
   using namespace translators::simulated;
-  auto fabric = sim::tofu({.x = 4});
+  auto fabric = sim::parse_fabric(text);
   if (!fabric) return std::unexpected(fabric.error());
   auto network = sim::PacketNetwork::make(std::move(*fabric));
   if (!network) return std::unexpected(network.error());

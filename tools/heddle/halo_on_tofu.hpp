@@ -6,6 +6,6 @@
 namespace heddle::tool {
 
 // With what the translator of the simulated Tofu says of itself.
-Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts);
+Result<schedule::Problem> halo_on_tofu(const std::vector<HaloPut>& puts, std::string_view fabric = "tofu:4x1x1");
 
 } // namespace heddle::tool

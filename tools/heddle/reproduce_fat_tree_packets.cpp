@@ -2,9 +2,10 @@
 // paths planned at join, its packets forwarded by the switches' tables, which have the report's rule of LIDs: what is sent before a
 // connection is made goes to base LIDs, all by root 0.
 //
-// What is scaled, so that it ends within a minute: messages of 64 KiB instead of 1 MiB, 4 processes on a node instead of 8. Per
-// node and stage that is 1 MiB instead of 64 MiB. Not scaled: the links, of the full 2,000 MB/s of 4xDDR, where the reports'
-// machine reached some 1,738; and processes of one node exchange over its interface, not through memory, which costs 4 of 64
+// What is scaled unless --full-size asks for all of it, so that it ends within a minute: messages of 64 KiB instead of 1 MiB, 4
+// processes on a node instead of 8. Per node and stage that is 1 MiB instead of 64 MiB. Not scaled: the links, of the full
+// 2,000 MB/s of 4xDDR, where the reports' machine reached some 1,738; and processes of one node exchange over its interface, not
+// through memory, which costs 4 of 64
 // messages. Packets also show what the model leaves out: processes get out of step, and what stands behind a blocked packet
 // waits with it, so that paths without hot spots in step still meet between steps (docs/simulator.md).
 #include "reproduce.hpp"
@@ -16,6 +17,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace heddle::tool {
 namespace {
@@ -23,62 +25,86 @@ namespace {
 using routing::Method;
 
 constexpr const char* kTree = "6-ary-2-tree:30";
-constexpr std::uint32_t kProcesses = 4;
-constexpr std::uint64_t kMessage = 64 << 10;
+// What is exchanged: the report's, or a part of it.
+struct Scale {
+  std::uint32_t processes; // on a node
+  std::uint64_t message;
+};
+constexpr std::uint64_t kSmallMessage = 64 << 10;
+constexpr Scale kSmallScale{4, kSmallMessage};
+constexpr Scale kFullScale{8, 1 << 20};
 
 // MB/s per node, as the reports define it.
-Result<double> speed(const std::vector<routing::HostIndex>& set, Method method) {
-  simulation::Setup setup{.fabric = fmt::format("infiniband:{},lmc=3,lids=report", kTree),
-                          .peers_per_node = kProcesses,
+Result<double> speed(const std::vector<routing::HostIndex>& set, Method method, const Scale& scale,
+                     const Parameters& parameters) {
+  simulation::Setup setup{.fabric = parameters.fabric(fmt::format("infiniband:{},lids=report", kTree)),
+                          .peers_per_node = scale.processes,
                           .nodes = set,
-                          .options = options_for(kRandomSetNodes * kProcesses)};
+                          .options = options_for(std::uint64_t{kRandomSetNodes} * scale.processes)};
   std::ranges::sort(setup.nodes);
   setup.options.paths = std::string(to_string(method));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
-  const auto measured = run_workload(*world, {.workload = Workload::all_to_all, .bytes = kMessage, .rounds = 1});
+  const auto measured = run_workload(
+      *world, {.workload = Workload::all_to_all, .bytes = scale.message, .rounds = 1, .first_bytes = kSmallMessage});
   if (!measured) return std::unexpected(measured.error());
   const double us = static_cast<double>(measured->time.count()) / 1e6;
-  return static_cast<double>(kMessage) * (kRandomSetNodes - 1) * kProcesses * kProcesses / us;
+  return static_cast<double>(scale.message) * (kRandomSetNodes - 1) * scale.processes * scale.processes / us;
 }
 
 // What the model says of the same sets.
 Result<double> model_average(const routing::Subnet& subnet, const std::vector<std::vector<routing::HostIndex>>& sets,
-                             Method method) {
+                             Method method, const Parameters& parameters) {
   std::vector<double> speeds;
   for (const auto& set : sets) {
     const auto job = routing::make_job(subnet.fabric, set);
     if (!job) return std::unexpected(job.error());
-    const auto modelled = speed_of(subnet, *job, method);
+    const auto modelled = speed_of(subnet, *job, method, parameters.machine());
     if (!modelled) return std::unexpected(modelled.error());
     speeds.push_back(modelled->mb_s);
   }
   return statistics_of(speeds).average;
 }
 
+// Of the average of a sample.
+double standard_error(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double average = statistics_of(values).average;
+  double squares = 0;
+  for (const double value : values) squares += (value - average) * (value - average);
+  const auto count = static_cast<double>(values.size());
+  return std::sqrt(squares / (count - 1) / count);
+}
+
 } // namespace
 
-Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
+Result<void> add_fat_tree_packets(Reproduction& all, const Run& run) {
+  const std::uint32_t count = run.packets;
+  if (count == 0) return {};
+  const Scale& scale = run.full_size ? kFullScale : kSmallScale;
   const auto subnet = routing::make_subnet(routing::build_tree(*routing::parse_tree(kTree)), {}, routing::kReportLids);
   if (!subnet) return std::unexpected(subnet.error());
   const auto sets = draw_sets(subnet->fabric, kRandomSetNodes, count, kRandomSetsSeed);
-  const std::string id = fmt::format("fat-tree/packets{}/", count);
-  all.figures.push_back({id + "message", 1 << 20, static_cast<double>(kMessage), "bytes"});
-  all.figures.push_back({id + "processes_per_node", 8, kProcesses, ""});
+  const std::string id = "fat-tree/packets/";
+  all.figures.push_back({id + "sets", 1000, static_cast<double>(count), "", Kind::input});
+  all.figures.push_back({id + "message", 1 << 20, static_cast<double>(scale.message), "bytes", Kind::input});
+  all.figures.push_back({id + "processes_per_node", 8, static_cast<double>(scale.processes), "", Kind::input});
   std::vector<double> averages;
   for (const Method method : routing::kMethods) {
     std::vector<double> speeds;
     for (const auto& set : sets) {
-      const auto one = speed(set, method);
+      run.at(fmt::format("{}{}, set {} of {}", id, to_string(method), speeds.size() + 1, count));
+      const auto one = speed(set, method, scale, run.parameters);
       if (!one) return std::unexpected(one.error());
       speeds.push_back(*one);
     }
-    const auto modelled = model_average(*subnet, sets, method);
+    const auto modelled = model_average(*subnet, sets, method, run.parameters);
     if (!modelled) return std::unexpected(modelled.error());
     const auto statistics = statistics_of(speeds);
     averages.push_back(statistics.average);
     const std::string of_method = fmt::format("{}{}/", id, to_string(method));
     all.figures.push_back({of_method + "average", {}, statistics.average, "MB/s"});
+    all.figures.push_back({of_method + "average_error", {}, standard_error(speeds), "MB/s"});
     all.figures.push_back({of_method + "best", {}, statistics.best, "MB/s"});
     all.figures.push_back({of_method + "worst", {}, statistics.worst, "MB/s"});
     all.figures.push_back({of_method + "model_average", {}, *modelled, "MB/s"});
@@ -86,6 +112,20 @@ Result<void> add_fat_tree_packets(Reproduction& all, std::uint32_t count) {
   all.figures.push_back({id + "node/gain", 1.34, averages[1] / averages[0], "times"});
   all.figures.push_back({id + "colouring/gain", {}, averages[3] / averages[0], "times"});
   return {};
+}
+
+// One random set, on which conventional routing has hot spots.
+Result<Headline> infiniband_headline(const Parameters& parameters) {
+  const auto shape = routing::parse_tree(kTree);
+  if (!shape) return std::unexpected(shape.error());
+  const auto sets = draw_sets(routing::build_tree(*shape), kRandomSetNodes, 1, kRandomSetsSeed);
+  Headline headline;
+  for (const Method method : {Method::conventional, Method::colouring}) {
+    const auto one = speed(sets.front(), method, kSmallScale, parameters);
+    if (!one) return std::unexpected(one.error());
+    headline.emplace_back(to_string(method), *one);
+  }
+  return headline;
 }
 
 } // namespace heddle::tool

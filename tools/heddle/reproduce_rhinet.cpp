@@ -14,6 +14,9 @@ namespace {
 using sim::Picoseconds;
 using sim::RhinetParameters;
 
+// PM on Myrinet, for comparison (004, 4.1 and 4.2).
+constexpr double kMyrinetLatency = 7.5;   // us
+constexpr double kMyrinetBandwidth = 119; // MB/s
 constexpr double kSoftware = 1.0; // us that the report's programs saw on top of its logic analyser; not modelled
 
 struct Moment {
@@ -40,19 +43,19 @@ struct Variant {
   const char* name;
   RhinetParameters parameters;
 };
-std::vector<Variant> variants() {
-  RhinetParameters overlap;
+std::vector<Variant> variants(const RhinetParameters& as_built) {
+  RhinetParameters overlap = as_built;
   overlap.overlap = true;
-  RhinetParameters read_multiple;
+  RhinetParameters read_multiple = as_built;
   read_multiple.read_multiple = true;
-  RhinetParameters fast;
+  RhinetParameters fast = as_built;
   fast.controller_cycle = Picoseconds{40'000};
   RhinetParameters all = fast;
   all.overlap = true;
   all.read_multiple = true;
   RhinetParameters all_fast_link = all;
   all_fast_link.rate = {133'000'000};
-  return {{"as-built", "as built", {}},
+  return {{"as-built", "as built", as_built},
           {"overlap", "overlap", overlap},
           {"read-multiple", "read-multiple", read_multiple},
           {"25-mhz", "25 MHz", fast},
@@ -111,13 +114,15 @@ Result<std::array<double, sim::kPushMoments>> timeline(const RhinetParameters& p
   return times;
 }
 
-Result<void> add_timeline(Reproduction& all) {
-  const auto as_built = timeline({});
+Result<void> add_timeline(Reproduction& all, const Run& run) {
+  RhinetParameters parameters = run.parameters.rhinet();
+  const auto as_built = timeline(parameters);
   if (!as_built) return std::unexpected(as_built.error());
   for (std::size_t i = 0; i < kMoments.size(); ++i)
-    all.figures.push_back(
-        {fmt::format("rhinet/push64/{}", kMoments[i].name), kMoments[i].report, (*as_built)[i], "us"});
-  const auto overlapped = timeline({.overlap = true});
+    all.figures.push_back({fmt::format("rhinet/push64/{}", kMoments[i].name), kMoments[i].report, (*as_built)[i], "us",
+                           i == 0 ? Kind::input : Kind::fitted});
+  parameters.overlap = true;
+  const auto overlapped = timeline(parameters);
   if (!overlapped) return std::unexpected(overlapped.error());
   const auto saved = [&](std::size_t from, std::size_t to) {
     return ((*as_built)[to] - (*as_built)[from]) - ((*overlapped)[to] - (*overlapped)[from]);
@@ -145,13 +150,21 @@ Result<void> add_curves(Reproduction& all, const Variant& variant, Chart& latenc
     rates.points.emplace_back(static_cast<double>(bytes), rate);
     if (bytes <= 4096) {
       times.points.emplace_back(static_cast<double>(bytes), *time);
-      all.figures.push_back(
-          {fmt::format("{}/{}", id("latency"), bytes), bytes == 8 ? known(8.1) : std::nullopt, *time, "us"});
+      all.figures.push_back({fmt::format("{}/{}", id("latency"), bytes), bytes == 8 ? known(8.1) : std::nullopt, *time,
+                             "us", bytes == 8 && as_built ? Kind::fitted : Kind::predicted});
     }
-    if (bytes == 8) all.figures.push_back({id("latency/8/with-software"), known(9.1), *time + kSoftware, "us"});
-    if (bytes >= 1024)
+    const Kind kind = as_built ? Kind::fitted : Kind::predicted; // from the twelve times, and from the figure at 4 KiB
+    if (bytes == 8) {
+      all.figures.push_back({id("latency/8/with-software"), known(9.1), *time + kSoftware, "us", kind});
       all.figures.push_back(
-          {fmt::format("{}/{}", id("bandwidth"), bytes), bytes == 4096 ? known(37) : std::nullopt, rate, "MB/s"});
+          {id("latency/8/above-myrinet"), known(1.6), *time + kSoftware - kMyrinetLatency, "us", kind});
+    }
+    if (bytes == 4096)
+      all.figures.push_back({id("bandwidth/4096/of-myrinet"), known(100 * 37 / kMyrinetBandwidth),
+                             100 * rate / kMyrinetBandwidth, "%", kind});
+    if (bytes >= 1024)
+      all.figures.push_back({fmt::format("{}/{}", id("bandwidth"), bytes), bytes == 4096 ? known(37) : std::nullopt,
+                             rate, "MB/s", bytes == 4096 ? kind : Kind::predicted});
     if (bytes == 32768) short_time = *time;
     if (bytes == 65536) all.figures.push_back({id("bandwidth/sustained"), {}, 32768 / (*time - short_time), "MB/s"});
   }
@@ -161,7 +174,10 @@ Result<void> add_curves(Reproduction& all, const Variant& variant, Chart& latenc
   return {};
 }
 
-Result<void> add_multicast(Reproduction& all) {
+// What "almost" is taken to allow.
+constexpr double kAlmost = 0.20;
+
+Result<void> add_multicast(Reproduction& all, const Run& run) {
   Chart chart{.file = "rhinet-mcast",
               .title = "64 bytes to many, copied by the switches",
               .x_name = "receivers",
@@ -170,7 +186,7 @@ Result<void> add_multicast(Reproduction& all) {
   double to_two = 0;
   double to_all = 0;
   for (std::uint32_t count = 2; count <= 64; count *= 2) {
-    auto experiment = Experiment::make({}, 65);
+    auto experiment = Experiment::make(run.parameters.rhinet(), 65);
     if (!experiment) return std::unexpected(experiment.error());
     std::vector<std::uint32_t> targets;
     for (std::uint32_t node = 1; node <= count; ++node) targets.push_back(node);
@@ -182,25 +198,45 @@ Result<void> add_multicast(Reproduction& all) {
     to_all = *time;
   }
   // "The time is almost the same whatever their number."
-  all.figures.push_back({"rhinet/mcast/64-over-2", 1.0, to_all / to_two, "times"});
+  all.figures.push_back({"rhinet/mcast/64-over-2", 1.0, to_all / to_two, "times", Kind::predicted, kAlmost});
   all.charts.push_back(std::move(chart));
+  return add_rhinet_mcast_by_library(all, run);
+}
+
+Result<void> add_all_curves(Reproduction& all, const Run& run) {
+  Chart latency{
+      .file = "rhinet-latency", .title = "One-way latency of push (004, figure 7)", .x_name = "bytes", .y_name = "us"};
+  Chart bandwidth{
+      .file = "rhinet-bandwidth", .title = "Bandwidth of push (004, 4.2)", .x_name = "bytes", .y_name = "MB/s"};
+  for (const Variant& variant : variants(run.parameters.rhinet()))
+    if (auto added = add_curves(all, variant, latency, bandwidth); !added) return added;
+  latency.series.push_back({.name = "report", .points = {{8, 8.1}, {64, 8.14}}, .reported = true});
+  bandwidth.series.push_back({.name = "report", .points = {{4096, 37}}, .reported = true});
+  all.charts.push_back(std::move(latency));
+  all.charts.push_back(std::move(bandwidth));
   return {};
 }
 
 } // namespace
 
-Result<Reproduction> reproduce_rhinet() {
-  Reproduction all;
-  if (auto added = add_timeline(all); !added) return std::unexpected(added.error());
-  Chart latency{.file = "rhinet-latency", .title = "One-way latency of push", .x_name = "bytes", .y_name = "us"};
-  Chart bandwidth{.file = "rhinet-bandwidth", .title = "Bandwidth of push", .x_name = "bytes", .y_name = "MB/s"};
-  for (const Variant& variant : variants())
-    if (auto added = add_curves(all, variant, latency, bandwidth); !added) return std::unexpected(added.error());
-  all.charts.push_back(std::move(latency));
-  all.charts.push_back(std::move(bandwidth));
-  if (auto added = add_multicast(all); !added) return std::unexpected(added.error());
-  if (auto added = add_rhinet_mcast_by_library(all); !added) return std::unexpected(added.error());
-  return all;
+std::vector<Part> rhinet_parts() {
+  return {{{"rhinet/push64", "rhinet/overlap/saved"}, add_timeline},
+          {{"rhinet/as-built", "rhinet/overlap", "rhinet/read-multiple", "rhinet/25-mhz", "rhinet/all",
+            "rhinet/all-link-133-mhz"},
+           add_all_curves},
+          {{"rhinet/mcast"}, add_multicast}};
+}
+
+Result<Headline> rhinet_headline(const Parameters& parameters) {
+  Headline headline;
+  for (const std::uint64_t bytes : {8U, 4096U}) {
+    auto experiment = Experiment::make(parameters.rhinet());
+    if (!experiment) return std::unexpected(experiment.error());
+    const auto time = experiment->push(bytes);
+    if (!time) return std::unexpected(time.error());
+    headline.emplace_back(fmt::format("push of {}", bytes), *time);
+  }
+  return headline;
 }
 
 } // namespace heddle::tool

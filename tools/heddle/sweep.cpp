@@ -19,10 +19,10 @@ std::vector<routing::HostIndex> draw(std::vector<routing::HostIndex> hosts, std:
 } // namespace
 
 Result<routing::AlltoallSpeed> speed_of(const routing::Subnet& subnet, const routing::JobHosts& job,
-                                        routing::Method method) {
+                                        routing::Method method, const routing::AlltoallMachine& machine) {
   const auto selection = routing::select(subnet, job, method, routing::Pattern::shift(job.nodes()));
   if (!selection) return std::unexpected(selection.error());
-  return routing::alltoall_speed(subnet, job, *selection);
+  return routing::alltoall_speed(subnet, job, *selection, machine);
 }
 
 std::vector<std::vector<routing::HostIndex>> draw_sets(const routing::Fabric& fabric, std::uint32_t pick,
@@ -46,7 +46,7 @@ Result<std::vector<SweepResult>> sweep(const routing::Subnet& subnet, const Swee
     const auto job = routing::make_job(subnet.fabric, std::move(set));
     if (!job) return std::unexpected(job.error());
     for (SweepResult& result : results) {
-      const auto speed = speed_of(subnet, *job, result.method);
+      const auto speed = speed_of(subnet, *job, result.method, request.machine);
       if (!speed) return std::unexpected(speed.error());
       result.mb_s.push_back(speed->mb_s);
       result.relative.push_back(speed->relative);

@@ -11,6 +11,7 @@ struct SweepRequest {
   std::uint32_t sets = 0;
   std::uint64_t seed = 1;
   std::vector<routing::Method> methods;
+  routing::AlltoallMachine machine{};
 };
 
 struct SweepResult {
@@ -30,7 +31,7 @@ Result<std::vector<SweepResult>> sweep(const routing::Subnet& subnet, const Swee
 
 // The speed of one method on one job.
 Result<routing::AlltoallSpeed> speed_of(const routing::Subnet& subnet, const routing::JobHosts& job,
-                                        routing::Method method);
+                                        routing::Method method, const routing::AlltoallMachine& machine = {});
 
 struct Statistics {
   double average = 0;

@@ -82,8 +82,10 @@ Task stream(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
   check(co_await peer.wait_all(requests));
 }
 
-Task all_to_all(Peer& peer, Buffers& buffers) {
-  check((co_await peer.wait(checked(peer.context().start_alltoall(buffers.out, buffers.in)))).code);
+Task all_to_all(Peer& peer, std::uint64_t bytes, Buffers& buffers) {
+  const std::span out = std::span(buffers.out).first(bytes * peer.size());
+  const std::span in = std::span(buffers.in).first(bytes * peer.size());
+  check((co_await peer.wait(checked(peer.context().start_alltoall(out, in)))).code);
 }
 
 struct Grid {
@@ -136,7 +138,8 @@ Task one_round(Peer& peer, const WorkloadRun& job, std::uint32_t round, std::vec
   switch (job.workload) {
     case Workload::ping_pong: return ping_pong(peer, buffer);
     case Workload::stream: return stream(peer, job.bytes, buffer);
-    case Workload::all_to_all: return all_to_all(peer, shared);
+    case Workload::all_to_all:
+      return all_to_all(peer, round == 0 && job.first_bytes != 0 ? job.first_bytes : job.bytes, shared);
     case Workload::halo: return halo(peer, job.bytes, buffer);
     case Workload::random: return random_traffic(peer, job, round, buffer);
   }

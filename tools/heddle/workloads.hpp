@@ -24,6 +24,8 @@ struct WorkloadRun {
   std::uint64_t bytes = 8; // of each message
   std::uint32_t rounds = 10;
   std::uint64_t seed = 1; // of random
+  std::uint64_t first_bytes =
+      0; // of an all-to-all's round that makes the connections, at most `bytes`; 0: as the others
 };
 
 struct Measured {

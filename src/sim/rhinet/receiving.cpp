@@ -75,14 +75,15 @@ void RhinetNetwork::take_line(std::uint32_t number) {
   LineTimes there;
   for (std::size_t word = 0; word < kLineWords; ++word) {
     const Picoseconds come = cell.begin + (cell.end - cell.begin) * static_cast<std::int64_t>(word + 1) / kLineWords;
-    there[word] = std::max(come + timing_.controller * cycles::kIntoController, unit.left_fifo[word]);
+    there[word] = std::max(come + timing_.controller * timing_.given.into_controller, unit.left_fifo[word]);
   }
   const Picoseconds begin = node.local.begin(now_);
   const LineTimes moved = drain(begin + timing_.local(first, 0), timing_.controller, there);
   node.local.free = moved.back();
   if (first) note(PushMoment::receiver_data_on_local_bus, begin, packet.flow);
   if (!timing_.overlap) {
-    return push(moved.back() + timing_.pci * cycles::kIntoPci, {.what = What::write, .a = number, .b = unit.round});
+    return push(moved.back() + timing_.pci * timing_.given.into_pci,
+                {.what = What::write, .a = number, .b = unit.round});
   }
   const Picoseconds bus = node.pci.begin(begin);
   if (first) note(PushMoment::receiver_pci_data_dma, bus, packet.flow);
@@ -104,7 +105,7 @@ void RhinetNetwork::write_line(std::uint32_t number) {
   node.pci.free = end;
   if (unit.line == 0) note(PushMoment::receiver_pci_data_dma, begin, packet.flow);
   if (++unit.line == packet.lines) return push(end, {.what = What::taken, .a = number, .b = unit.round});
-  push(end - timing_.pci * cycles::kAlmostEmptyWords, {.what = What::take, .a = number, .b = unit.round});
+  push(end - timing_.pci * timing_.given.almost_empty_words, {.what = What::take, .a = number, .b = unit.round});
 }
 
 void RhinetNetwork::taken(std::uint32_t number) {

@@ -166,14 +166,14 @@ void RhinetNetwork::drain_line(std::uint32_t number) {
   put_on_network(number, words + timing_.local(false, 1), end);
   if (++unit.line == unit.lines) return push(end, {.what = What::data_done, .a = number, .b = unit.round});
   if (what.read) return push(end, {.what = What::drain, .a = number, .b = unit.round});
-  push(words + timing_.local(false, kLineWords - cycles::kAlmostEmptyWords),
+  push(words + timing_.local(false, kLineWords - timing_.given.almost_empty_words),
        {.what = What::fill, .a = number, .b = unit.round});
 }
 
 // A line whose first and last words leave the local bus then.
 void RhinetNetwork::put_on_network(std::uint32_t number, Picoseconds first, Picoseconds last) {
   const SendUnit& unit = nodes_[number].send;
-  const Cell cell{first + timing_.through(), last + timing_.through() + timing_.network * cycles::kWord};
+  const Cell cell{first + timing_.through(), last + timing_.through() + timing_.network * kBytesOfWord};
   if (unit.line == 0) note(PushMoment::data_to_network, cell.begin, unit.unacknowledged.at(unit.current).flow);
   Held& held = buffers_[data_way_out(number)].held.back();
   held.cells.push_back(cell);

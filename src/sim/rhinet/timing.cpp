@@ -34,8 +34,8 @@ RhinetBandwidth sustained_bandwidth(const RhinetParameters& given) {
   Picoseconds send = std::max(timing.read_line(), local);
   Picoseconds receive = std::max(local, write);
   if (!timing.overlap) {
-    send = timing.local(false, kLineWords - cycles::kAlmostEmptyWords) + timing.read_line();
-    receive = local + timing.pci * cycles::kIntoPci + write - timing.pci * cycles::kAlmostEmptyWords;
+    send = timing.local(false, kLineWords - timing.given.almost_empty_words) + timing.read_line();
+    receive = local + timing.pci * timing.given.into_pci + write - timing.pci * timing.given.almost_empty_words;
   }
   const std::uint32_t lines = given.mtu / kLineBytes;
   const Picoseconds pause = timing.receive_decode() + timing.dma_request_to_local() + timing.local(true, 0);

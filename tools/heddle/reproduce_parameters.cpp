@@ -1,0 +1,204 @@
+#include "reproduce_parameters.hpp"
+
+#include "base/nearest.hpp"
+#include "base/refusal.hpp"
+#include "sim/description.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace heddle::tool {
+namespace {
+
+struct Source {
+  std::string_view name;
+  Origin origin;
+  std::string_view text;
+  std::string_view unit = "";
+};
+
+// Reports: 000 all-to-all on fat trees, 002 its successor, 003 RDMA scheduling, 004 RHiNET-1. A new parameter of a fabric needs a line
+// here: a test counts them.
+constexpr std::array kParameterSources{
+    // The closed model of an all-to-all (routing/alltoall_model.hpp).
+    Source{"fat-tree.message", Origin::report, "000, 5.2: 1 MiB", "bytes"},
+    Source{"fat-tree.processes", Origin::report, "000, 5.2: 8 on a node", ""},
+    Source{"fat-tree.link", Origin::fitted, "1,716 MB/s, the best of 000's figure 9, less the time within the node",
+           "MB/s"},
+    Source{"fat-tree.in_node", Origin::data_sheet, "STREAM copy of two X5570, 36 GB/s read and written, copied twice",
+           "MB/s"},
+    // Packets on InfiniBand (sim/infiniband.hpp).
+    Source{"infiniband.rate", Origin::data_sheet, "4xDDR of 000's table 1: 20 Gbit/s, 8b/10b coded (IBTA 1.2)"},
+    Source{"infiniband.mtu", Origin::chosen, "000 does not say; 2,048 was usual", "bytes"},
+    Source{"infiniband.header", Origin::data_sheet, "IBTA 1.2: LRH 8, BTH 12, ICRC 4, VCRC 2, and 4 of framing",
+           "bytes"},
+    Source{"infiniband.lanes", Origin::chosen, "000 does not say; OpenSM uses one unless told", ""},
+    Source{"infiniband.buffer", Origin::chosen, "at each port and lane", "bytes"},
+    Source{"infiniband.engines", Origin::report, "000, 5.2: a queue for each of 8 processes", ""},
+    Source{"infiniband.metres", Origin::chosen, "cables between racks", "m"},
+    Source{"infiniband.switch_delay", Origin::chosen, "of the order of 24-port switches of that time"},
+    Source{"infiniband.startup", Origin::chosen, "command to first read of memory"},
+    Source{"infiniband.send_latency", Origin::chosen, "memory and adapter"},
+    Source{"infiniband.receive_latency", Origin::chosen, "adapter and memory"},
+    Source{"infiniband.bus", Origin::chosen, "PCI Express 2.0 x8 carries twice the link"},
+    Source{"infiniband.switching", Origin::data_sheet, "InfiniBand switches cut through"},
+    // Tofu (sim/tofu.hpp).
+    Source{"tofu.engines", Origin::report, "003, 3.1.1: 4 TNI", ""},
+    Source{"tofu.rate", Origin::report, "003, 3.1.1: 5 GB/s each way"},
+    Source{"tofu.engine_rate", Origin::fitted, "003, 4.3: 4.0 GB/s of BLbased, north-south (74 us)"},
+    Source{"tofu.node_rate", Origin::fitted, "003, 4.4: 3.5 GB/s for each of four engines (86 us)"},
+    Source{"tofu.mtu", Origin::chosen, "003 does not say", "bytes"},
+    Source{"tofu.header", Origin::chosen, "003 does not say", "bytes"},
+    Source{"tofu.classes", Origin::chosen, "requests and answers apart", ""},
+    Source{"tofu.buffer", Origin::chosen, "at each link and lane", "bytes"},
+    Source{"tofu.hop", Origin::chosen, "003 does not say; Tofu's designers speak of about 0.1 us"},
+    Source{"tofu.queue_access", Origin::report, "003, 5: about 1 us for a further engine"},
+    Source{"tofu.startup", Origin::chosen, "command to first read of memory"},
+    Source{"tofu.send_latency", Origin::chosen, "memory to router"},
+    Source{"tofu.receive_latency", Origin::chosen, "router to memory"},
+    // RHiNET-1 (sim/rhinet.hpp).
+    Source{"rhinet.pci_cycle", Origin::report, "004, table 2: 33 MHz"},
+    Source{"rhinet.controller_cycle", Origin::report, "004, table 2: 16 MHz"},
+    Source{"rhinet.rate", Origin::report, "004, table 2: 80 MHz, 8 bits"},
+    Source{"rhinet.overlap", Origin::report, "004, 4.1: a remedy, not built", ""},
+    Source{"rhinet.read_multiple", Origin::report, "004, 4.2: a remedy, not built", ""},
+    Source{"rhinet.mtu", Origin::chosen, "004 measures up to 4 KiB", "bytes"},
+    Source{"rhinet.header", Origin::chosen, "004 does not say", "bytes"},
+    Source{"rhinet.lanes", Origin::chosen, "requests and answers apart", ""},
+    Source{"rhinet.buffer", Origin::chosen, "004: 'large'", "bytes"},
+    Source{"rhinet.switch_delay", Origin::chosen, "6 steps of the 40 MHz inside"},
+    Source{"rhinet.metres", Origin::chosen, "within an office; 004 allows 100", "m"},
+    Source{"rhinet.routing", Origin::report, "004, 3.2: by tables, on any topology"},
+    Source{"rhinet.pci_start", Origin::data_sheet, "PCI 2.1: address and answer", "cycles"},
+    Source{"rhinet.primitive_words", Origin::report, "004, figure 2: the arguments of push", "words"},
+    Source{"rhinet.dma_set_up", Origin::fitted, "004, table 3: times 3 and 5", "cycles"},
+    Source{"rhinet.read_latency", Origin::fitted, "004, table 3: times 5 and 6", "cycles"},
+    Source{"rhinet.burst_words", Origin::report, "004, 4.2: broken off every 32 bytes", "words"},
+    Source{"rhinet.write_start", Origin::data_sheet, "PCI 2.1: address", "cycles"},
+    Source{"rhinet.into_pci", Origin::fitted, "004, table 3: times 8 and 9, 11 and 12", "cycles"},
+    Source{"rhinet.local_start", Origin::fitted, "004, table 3: times 2 and 3", "cycles"},
+    Source{"rhinet.decode", Origin::fitted, "004, table 3: times 2 and 3", "cycles"},
+    Source{"rhinet.area", Origin::fitted, "004, table 3: times 7 and 10", "cycles"},
+    Source{"rhinet.translate", Origin::fitted, "004, table 3: times 2 and 3", "cycles"},
+    Source{"rhinet.prepare", Origin::fitted, "004, table 3: times 2 and 3", "cycles"},
+    Source{"rhinet.header_words", Origin::chosen, "header over the local bus", "words"},
+    Source{"rhinet.header_out", Origin::fitted, "004, table 3: times 3 and 4", "cycles"},
+    Source{"rhinet.dma_request", Origin::fitted, "004, table 3: times 3 and 5", "cycles"},
+    Source{"rhinet.through", Origin::fitted, "004, table 3: times 6 and 7", "cycles"},
+    Source{"rhinet.notice_end", Origin::fitted, "004, table 3: times 6 and 8", "cycles"},
+    Source{"rhinet.into_controller", Origin::fitted, "004, table 3: times 10 and 11", "cycles"},
+    Source{"rhinet.almost_empty_words", Origin::fitted, "004, 4.2: 37 MB/s at 4 KiB", "words"},
+    Source{"rhinet.into_network", Origin::fitted, "004, table 3: times 3 and 4", "cycles"},
+};
+
+constexpr std::array<std::string_view, 3> kFabricKinds{"infiniband", "tofu", "rhinet"};
+constexpr std::array<std::string_view, 3> kSmallFabrics{"infiniband:2-ary-2-tree", "tofu:1x1x1", "rhinet:star:2"};
+
+struct MachineParameter {
+  std::string_view name;
+  double routing::AlltoallMachine::* place;
+};
+constexpr std::array kMachineParameters{MachineParameter{"fat-tree.message", &routing::AlltoallMachine::message_bytes},
+                                        MachineParameter{"fat-tree.processes", &routing::AlltoallMachine::processes},
+                                        MachineParameter{"fat-tree.link", &routing::AlltoallMachine::link_mb_s},
+                                        MachineParameter{"fat-tree.in_node", &routing::AlltoallMachine::in_node_mb_s}};
+
+Result<double> positive(std::string_view name, std::string_view text) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e15)
+    return refuse(std::string(name) + " cannot be '" + std::string(text) + "': expected a number above 0");
+  return value;
+}
+
+std::string printed(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+} // namespace
+
+std::string_view to_string(Origin origin) {
+  switch (origin) {
+    case Origin::report: return "report";
+    case Origin::data_sheet: return "data sheet";
+    case Origin::fitted: return "fitted to";
+    case Origin::chosen: return "no source";
+  }
+  return "";
+}
+
+std::vector<Parameter> Parameters::list() const {
+  std::map<std::string, std::string> values;
+  for (const MachineParameter& each : kMachineParameters)
+    values[std::string(each.name)] = printed(routing::AlltoallMachine{}.*each.place);
+  for (const std::string_view kind : kFabricKinds)
+    for (const sim::FabricParameter& each : sim::default_parameters(kind))
+      values[std::string(kind) + "." + std::string(each.name)] = each.value;
+  for (const auto& [name, value] : changes_) values[name] = value;
+  std::vector<Parameter> all;
+  for (const Source& source : kParameterSources) {
+    const auto value = values.find(std::string(source.name));
+    if (value != values.end())
+      all.push_back({std::string(source.name), value->second, source.unit, source.origin, source.text});
+  }
+  return all;
+}
+
+Result<void> Parameters::change(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  std::vector<std::string_view> names;
+  for (const Source& source : kParameterSources) names.push_back(source.name);
+  if (std::ranges::find(names, name) == names.end())
+    return refuse("no parameter is called '" + name + "', did you mean " + std::string(base::nearest(name, names)) +
+                  "?");
+  if (equals == std::string::npos) return refuse("'" + name + "' has no value: expected NAME=VALUE");
+  const std::string value = text.substr(equals + 1);
+  if (name.starts_with("fat-tree.")) {
+    if (const auto number = positive(name, value); !number) return std::unexpected(number.error());
+  }
+  changes_[name] = value;
+  for (const std::string_view shape : kSmallFabrics)
+    if (shape.substr(0, shape.find(':')) == name.substr(0, name.find('.')))
+      if (const auto good = sim::parse_fabric(fabric(shape)); !good) return std::unexpected(good.error());
+  return {};
+}
+
+Result<Parameters> Parameters::with(std::span<const std::string> changes) {
+  Parameters parameters;
+  for (const std::string& each : changes)
+    if (auto changed = parameters.change(each); !changed) return std::unexpected(changed.error());
+  return parameters;
+}
+
+Result<Parameters> Parameters::with(const std::string& name, const std::string& value) const {
+  Parameters parameters = *this;
+  if (auto changed = parameters.change(name + "=" + value); !changed) return std::unexpected(changed.error());
+  return parameters;
+}
+
+routing::AlltoallMachine Parameters::machine() const {
+  routing::AlltoallMachine machine;
+  for (const MachineParameter& each : kMachineParameters)
+    if (const auto change = changes_.find(std::string(each.name)); change != changes_.end())
+      machine.*each.place = positive(each.name, change->second).value_or(machine.*each.place);
+  return machine;
+}
+
+std::string Parameters::fabric(std::string_view text) const {
+  std::string whole(text);
+  const std::string kind = whole.substr(0, whole.find(':')) + ".";
+  for (const auto& [name, value] : changes_)
+    if (name.starts_with(kind)) whole += "," + name.substr(kind.size()) + "=" + value;
+  return whole;
+}
+
+sim::RhinetParameters Parameters::rhinet() const {
+  const auto fabric_made = sim::parse_fabric(fabric(kSmallFabrics[2]));
+  return fabric_made ? *fabric_made->rhinet : sim::RhinetParameters{}; // a change that does not work was refused before
+}
+
+} // namespace heddle::tool

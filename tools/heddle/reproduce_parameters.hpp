@@ -1,0 +1,53 @@
+// What the models of `heddle reproduce` are told: every parameter with its value and where that comes from. A figure can only be a
+// result where none of these was made from it.
+#pragma once
+
+#include "heddle/error.hpp"
+#include "routing/alltoall_model.hpp"
+#include "sim/rhinet.hpp"
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::tool {
+
+enum class Origin : std::uint8_t {
+  report,     // the report says it
+  data_sheet, // a specification or a published measurement of the same hardware says it
+  fitted,     // made from a figure of the report, which is therefore no result
+  chosen,     // has no source: plausible, and to be varied
+};
+std::string_view to_string(Origin origin);
+
+struct Parameter {
+  std::string name; // MODEL.NAME, as --set takes it
+  std::string value;
+  std::string_view unit; // of plain numbers
+  Origin origin{};
+  std::string_view source;
+};
+
+class Parameters {
+ public:
+  // "MODEL.NAME=VALUE" each. Error: no such parameter (with the nearest), or a value that it cannot have.
+  static Result<Parameters> with(std::span<const std::string> changes);
+
+  // Of all models, changes included.
+  [[nodiscard]] std::vector<Parameter> list() const;
+  // The same with one more change.
+  [[nodiscard]] Result<Parameters> with(const std::string& name, const std::string& value) const;
+
+  [[nodiscard]] routing::AlltoallMachine machine() const;
+  // A fabric's text with the changes of its kind.
+  [[nodiscard]] std::string fabric(std::string_view text) const;
+  [[nodiscard]] sim::RhinetParameters rhinet() const;
+
+ private:
+  Result<void> change(const std::string& text);
+  std::map<std::string, std::string> changes_; // name -> value
+};
+
+} // namespace heddle::tool
