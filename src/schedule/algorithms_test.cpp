@@ -1,5 +1,6 @@
 #include "schedule/algorithms.hpp"
 
+#include "base/mix.hpp"
 #include "schedule/checker.hpp"
 #include "schedule/random_problem_for_tests.hpp"
 #include "schedule/rules_for_tests.hpp"
@@ -145,14 +146,15 @@ TEST(Exact, FindsWhatQueuesCanDo) {
   }
 }
 
-// Not all searches end within so few steps (all but a few do within 3 million); then the best found so far counts.
-TEST(Exact, IsAtMostTenPercentAheadOfSharingOnAThousandRandomPatterns) {
-  constexpr std::uint64_t kSteps = 30'000;
+// How far sharing is from the best that is known, on patterns of these seeds. Not all searches end within so few steps (all but a few do
+// within 3 million); then the best found so far counts.
+struct Distance {
   double worst = 1;
   double sum = 0;
-  int count = 0;
   int unproven = 0;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+
+  void add(std::uint64_t seed) {
+    constexpr std::uint64_t kSteps = 30'000;
     const Problem problem = random_problem(seed, {.most_paths = seed % 4 == 0 ? 2U : 1U});
     const double shared = sharing(problem).makespan_ns;
     const auto best = exact(problem, kSteps);
@@ -164,12 +166,27 @@ TEST(Exact, IsAtMostTenPercentAheadOfSharingOnAThousandRandomPatterns) {
     EXPECT_LE(ratio, 1.10) << "seed " << seed;
     worst = std::max(worst, ratio);
     sum += ratio;
-    ++count;
   }
-  RecordProperty("worst", std::to_string(worst));
-  RecordProperty("average", std::to_string(sum / count));
-  EXPECT_LE(sum / count, 1.02);
-  EXPECT_LT(unproven, 250);
+};
+
+// Seeds below 1,000 are for whoever works on the planner: to try things out, and to look at what goes wrong.
+TEST(Exact, IsLittleAheadOfSharingOnPatternsForDevelopment) {
+  Distance distance;
+  for (std::uint64_t seed = 1; seed < 1000; ++seed) distance.add(seed);
+  EXPECT_LE(distance.sum / 999, 1.01);
+  EXPECT_LT(distance.unproven, 250);
+}
+
+// And these are for the verdict alone. They are apart from all others by construction, as every test and tool counts its seeds from 1;
+// nothing may be chosen by them, so a planner that does worse here is to be changed by what development seeds show.
+TEST(Exact, IsLittleAheadOfSharingOnPatternsThatNobodyHasSeen) {
+  constexpr int kPatterns = 2000;
+  constexpr std::uint64_t kApart = std::uint64_t{1} << 63U;
+  Distance distance;
+  for (int i = 0; i < kPatterns; ++i) distance.add(kApart | base::mix(0x5eed'0000ULL + static_cast<std::uint64_t>(i)));
+  RecordProperty("worst", std::to_string(distance.worst));
+  RecordProperty("average", std::to_string(distance.sum / kPatterns));
+  EXPECT_LE(distance.sum / kPatterns, 1.01);
 }
 
 } // namespace

@@ -22,7 +22,6 @@ Flow::Flow(const Problem& problem)
       node_rate_(limit_of(problem.resources.node_rate)),
       placements_(problem.size()),
       path_choice_(problem.size(), 0),
-      users_(problem.link_rates.size(), 0),
       crossing_(problem.link_rates.size(), 0),
       residual_(problem.link_rates.size(), 0) {
   route_names_.reserve(problem.paths.size() + 1);
@@ -42,7 +41,6 @@ void Flow::reset(std::uint32_t engines) {
     state_.engines[e] = {};
     state_.engines[e].moves_at = e * problem_.resources.queue_ns;
   }
-  std::ranges::fill(users_, 0);
   makespan_ = 0;
   stale_ = true;
 }
@@ -77,7 +75,6 @@ void Flow::begin(std::uint32_t engine, std::uint32_t request, std::uint32_t path
   at.link_count = static_cast<std::uint32_t>(links.size());
   at.route = problem_.requests[request].paths == 0 ? static_cast<std::uint32_t>(problem_.paths.size())
                                                    : problem_.requests[request].first_path + path;
-  for (const std::uint32_t link : links) ++users_[link];
   Placement& placement = placements_[request];
   placement.send_engine = static_cast<std::uint8_t>(engine);
   placement.receive_engine = at.receive_engine;
@@ -194,7 +191,6 @@ bool Flow::step(bool engines_wanted) {
     } else {
       placements_[at.request].end_ns = next;
       makespan_ = next;
-      for (const std::uint32_t link : at.path_links()) --users_[link];
       at.request = kNoRequest;
       at.moves = false;
       at.moves_at = next;

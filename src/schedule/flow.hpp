@@ -86,16 +86,18 @@ class Flow {
   bool step(bool engines_wanted);
 
   [[nodiscard]] const State& state() const { return state_; }
-  // Back to a moment copied before; placements and users made since are left as they are.
+  // Back to a moment copied before; placements made since are left as they are, or those of that moment are brought back, too.
   void restore(const State& state) {
     state_ = state;
     stale_ = true;
   }
+  void restore(const State& state, const std::vector<Placement>& placements) {
+    restore(state);
+    placements_ = placements;
+  }
   [[nodiscard]] std::uint32_t engines() const { return engine_count_; }
   [[nodiscard]] const std::vector<Placement>& placements() const { return placements_; }
   [[nodiscard]] double makespan() const { return makespan_; }
-  // Requests that move or are about to on that link.
-  [[nodiscard]] std::uint32_t users(std::uint32_t link) const { return users_[link]; }
   // The path that begin takes for a request in run().
   void choose_path(std::uint32_t request, std::uint8_t path) { path_choice_[request] = path; }
   // As a schedule; for placements that are complete.
@@ -115,7 +117,6 @@ class Flow {
   State state_;
   std::vector<Placement> placements_;
   std::vector<std::uint8_t> path_choice_;
-  std::vector<std::uint32_t> users_; // by link, of requests begun
   // Rates of requests that moved together before, by the sum of the names of their routes; one for each value of the first bits of
   // that. Equal sums of different sets are as good as impossible.
   struct Share { // no values from the start: there are many, and most will never be used

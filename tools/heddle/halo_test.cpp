@@ -94,13 +94,13 @@ TEST(Sharing, PutsTwoOnOneLinkWhereThatEndsSooner) {
   EXPECT_LT(schedule.makespan_ns, bottom_left(problem, {}).makespan_ns * 0.9);
 }
 
-TEST(Sharing, IsCloseToTheBoundOnLargeHalos) {
+TEST(Sharing, IsCloseToTheBoundOnHalos) {
   for (const std::uint32_t k : kGridSizes) {
+    const Problem eight = halo(k, "all");
+    EXPECT_LE(sharing(eight).makespan_ns, 1.065 * lower_bound_ns(eight)) << k;
     if (k < 218) continue;
-    for (const char* directions : {"ewns", "all"}) {
-      const Problem problem = halo(k, directions);
-      EXPECT_LE(sharing(problem).makespan_ns, 1.05 * lower_bound_ns(problem)) << k << " " << directions;
-    }
+    const Problem four = halo(k, "ewns");
+    EXPECT_LE(sharing(four).makespan_ns, 1.04 * lower_bound_ns(four)) << k;
   }
 }
 

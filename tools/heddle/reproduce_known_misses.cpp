@@ -15,11 +15,11 @@ struct KnownMiss {
 constexpr std::array kKnownMisses{
     KnownMiss{
         "fat-tree/random16/pair/hot_spot_free",
-        "the listing leaves hot spots on one set of twenty, in every reading of it (docs/routing.md); 002 says none"},
+        "the listing, as we read what is left of it, leaves hot spots on about one set of twenty; 002 says on none"},
     KnownMiss{"fat-tree/packets/node/gain",
-              "conventional routing loses less in packets than in step: processes get out of step, and flows that "
-              "would meet do "
-              "not; and what stands behind a blocked packet waits, whatever its path (docs/simulator.md)"},
+              "scaled down, a message is not much larger than what buffers on its way hold, so that collisions cost "
+              "less; with "
+              "--full-size it holds"},
     KnownMiss{"scheduling/east-west/overhead",
               "two barriers by messages of the library among 48 processes, and start-ups that have no source; the K "
               "computer's "
