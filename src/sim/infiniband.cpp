@@ -14,6 +14,14 @@ std::uint64_t entries_of(const routing::Fabric& fabric, std::uint32_t lmc) {
   return (lids + fabric.switches.size()) * fabric.switches.size();
 }
 
+Result<void> check_entries(const routing::Fabric& fabric, std::uint32_t lmc) {
+  if (entries_of(fabric, lmc) <= kMostEntries) return {};
+  return refuse("tables of " + std::to_string(fabric.switches.size()) + " switches for " +
+                    std::to_string(fabric.hosts.size()) + " hosts with lmc " + std::to_string(lmc) +
+                    " have more than " + std::to_string(kMostEntries) + " entries",
+                "fewer levels or nodes, or a smaller lmc");
+}
+
 Tables tables_of(const routing::Subnet& subnet) {
   Tables tables;
   const auto switches = static_cast<std::uint32_t>(subnet.fabric.switches.size());
@@ -51,11 +59,7 @@ void add_cables(const routing::Fabric& subnet, const InfinibandParameters& given
 } // namespace
 
 Result<Fabric> infiniband(const routing::Subnet& subnet, const InfinibandParameters& given) {
-  if (entries_of(subnet.fabric, subnet.lids.lmc) > kMostEntries)
-    return refuse("tables of " + std::to_string(subnet.fabric.switches.size()) + " switches for " +
-                      std::to_string(subnet.lids.hosts) + " hosts with lmc " + std::to_string(subnet.lids.lmc) +
-                      " have more than " + std::to_string(kMostEntries) + " entries",
-                  "fewer levels or nodes, or a smaller lmc");
+  if (auto good = check_entries(subnet.fabric, subnet.lids.lmc); !good) return std::unexpected(good.error());
   Fabric fabric;
   fabric.nodes = subnet.lids.hosts;
   for (const routing::Host& host : subnet.fabric.hosts) {
@@ -96,6 +100,9 @@ Result<Fabric> infiniband(const routing::SubnetText& text, const InfinibandParam
     if (!planned) return std::unexpected(planned.error());
     lmc = std::min(*lmc, planned->lmc);
   }
+  // Too many LIDs at all are for routing to refuse; too many entries, before they are worked out.
+  if (routing::base_lid(static_cast<std::uint32_t>(cabling->hosts.size()), *lmc) <= routing::kLargestUnicastLid)
+    if (auto good = check_entries(*cabling, *lmc); !good) return std::unexpected(good.error());
   const auto subnet = routing::make_subnet(std::move(*cabling), lmc, text.rule);
   if (!subnet) return std::unexpected(subnet.error());
   auto fabric = infiniband(*subnet, given);
