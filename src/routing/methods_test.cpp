@@ -164,5 +164,31 @@ TEST(Methods, SayWhereTheyDoNotApply) {
   for (const Method method : kMethods) EXPECT_EQ(parse_method(to_string(method)).value(), method);
 }
 
+// The smallest job that the per-node table leaves a hot spot for and the moving rule repairs: at distance 2 the flow 2 -> 4 finds the
+// link from leaf1 to root0 in use, and takes root 1, which nobody uses or is likely to. Nothing else moves.
+TEST(Methods, PairMovesExactlyWhatIsInTheWay) {
+  const std::vector<SwitchIndex> leaves{0, 0, 1, 1, 2};
+  const std::vector<UpPath> before = node_table(leaves, 2);
+  std::vector<UpPath> expected = before;
+  expected[2 * 5 + 4] = 1;
+  EXPECT_EQ(before[2 * 5 + 4], 0U);
+  EXPECT_EQ(pair_table(leaves, 2), expected);
+  const Subnet subnet = subnet_of("2-ary-2-tree");
+  const JobHosts job = job_of(subnet, "0-4");
+  EXPECT_THAT(hot_spots(subnet, job, Method::node), Contains("2: leaf1->root0"));
+  EXPECT_TRUE(hot_spots(subnet, job, Method::pair).empty());
+}
+
+// The smallest job that it does not repair, found by trying all (docs/routing.md goes through it).
+TEST(Methods, PairLeavesAHotSpotToFiveNodes) {
+  const Subnet subnet = subnet_of("2-ary-2-tree");
+  const JobHosts job = job_of(subnet, "0,2-5");
+  EXPECT_EQ(pair_table(job.leaves, 2), node_table(job.leaves, 2)) << "nothing can move by the rule";
+  EXPECT_THAT(hot_spots(subnet, job, Method::pair), ElementsAre("3: leaf1->root0"));
+  EXPECT_TRUE(hot_spots(subnet, job, Method::colouring).empty());
+  for (const char* four : {"0,2,3,4", "0,2,4,6", "0-3", "0,1,2,4", "1,3,4,5", "2-5"})
+    EXPECT_TRUE(hot_spots(subnet, job_of(subnet, four), Method::pair).empty()) << four;
+}
+
 } // namespace
 } // namespace heddle::routing

@@ -13,9 +13,9 @@ struct KnownMiss {
 };
 
 constexpr std::array kKnownMisses{
-    KnownMiss{
-        "fat-tree/random16/pair/hot_spot_free",
-        "the listing, as we read what is left of it, leaves hot spots on about one set of twenty; 002 says on none"},
+    KnownMiss{"fat-tree/random16/pair/hot_spot_free",
+              "the listing, as we read what is left of it, leaves hot spots on about one set of twenty "
+              "(docs/routing.md); 002 says on none"},
     KnownMiss{"fat-tree/packets/node/gain",
               "scaled down, a message is not much larger than what buffers on its way hold, so that collisions cost "
               "less; with "
