@@ -55,7 +55,8 @@ struct alignas(64) Operation {
   Channel channel{};
   SendMode mode{};
   bool by_event = false;
-  bool exposed = false; // its memory is open to the peer, at `place`
+  bool exposed = false;  // its memory is open to the peer, at `place`
+  bool in_class = false; // a posted receive, not exact: in the table of its class (matching.hpp)
   Completion completion;
   Operation* next = nullptr; // in the one OperationList it stands in, or among the free ones
   std::uint64_t started = 0; // progress count when it began, for its age

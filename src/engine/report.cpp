@@ -158,6 +158,14 @@ std::vector<Context::Figure> Engine::figures() const {
     left += connection.fate == ErrorCode::peer_left ? 1U : 0U;
     lost += connection.fate == ErrorCode::connection_lost ? 1U : 0U;
   }
+  std::uint64_t classes = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t searches = 0;
+  for (const Matching& matching : state_.matching) {
+    classes += matching.classes();
+    outside += matching.outside_classes();
+    searches += matching.searches();
+  }
   std::uint64_t under_way = 0;
   state_.operations.visit_all([&](const Operation& operation) { under_way += stands_by(operation) ? 0U : 1U; });
   return {{"peers connected", connected},
@@ -170,6 +178,9 @@ std::vector<Context::Figure> Engine::figures() const {
           {"operations under way", under_way},
           {"receives posted", state_.matching[0].posted()},
           {"messages not received", state_.matching[0].unexpected()},
+          {"classes of matches in hashes", classes},
+          {"receives outside of classes", outside},
+          {"searches one by one", searches},
           {"bytes of unexpected messages", state_.buffers.bytes_in_use()},
           {"unsolicited memory bytes", state_.unsolicited.held()},
           {"unsolicited memory limit bytes", state_.unsolicited.limit()},

@@ -9,7 +9,6 @@
 
 namespace heddle::engine {
 
-// Hook: a struct with Item* next, Item* previous. HookOf: Item& -> Hook&. KeyOf: const Item& -> MatchKey.
 struct MatchKey {
   std::uint32_t source = 0;
   std::uint64_t tag = 0;
@@ -22,36 +21,39 @@ struct Hook {
   Item* previous = nullptr;
 };
 
-template <typename Item, auto HookMember, auto KeyOf>
+// Access says where the links of an item are, `Hook<Item>& hook(Item&)`, and its key, `MatchKey key(const Item&)`. An item's key stays as it
+// is while it is in the table.
+template <typename Item, typename Access>
 class KeyTable {
  public:
-  KeyTable() : buckets_(std::size_t{1} << kFirstBits) {}
+  explicit KeyTable(Access access = {}) : access_(access), buckets_(std::size_t{1} << kFirstBits) {}
 
   void push_back(Item& item) {
     if (++count_ > most_) [[unlikely]]
       grow();
-    append(buckets_[bucket_of(KeyOf(item))], item);
+    append(buckets_[bucket_of(access_.key(item))], item);
   }
-  void remove(Item& item) { unlink(buckets_[bucket_of(KeyOf(item))], item); }
+  void remove(Item& item) { unlink(buckets_[bucket_of(access_.key(item))], item); }
   // The oldest item of that key, or null.
   [[nodiscard]] Item* find(const MatchKey& key) const {
     Item* item = buckets_[bucket_of(key)].head;
-    while (item != nullptr && !(KeyOf(*item) == key)) item = (item->*HookMember).next;
+    while (item != nullptr && !(access_.key(*item) == key)) item = access_.hook(*item).next;
     return item;
   }
   // The same, taken out. In one go: the commonest step of matching.
   [[nodiscard]] Item* take(const MatchKey& key) {
     Bucket& bucket = buckets_[bucket_of(key)];
     Item* item = bucket.head;
-    while (item != nullptr && !(KeyOf(*item) == key)) item = (item->*HookMember).next;
+    while (item != nullptr && !(access_.key(*item) == key)) item = access_.hook(*item).next;
     if (item != nullptr) unlink(bucket, *item);
     return item;
   }
   [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] const Access& access() const { return access_; }
   // Items that a find of that key compares at most. For tests.
   [[nodiscard]] std::size_t chain_length(const MatchKey& key) const {
     std::size_t length = 0;
-    for (Item* item = buckets_[bucket_of(key)].head; item != nullptr; item = (item->*HookMember).next) ++length;
+    for (Item* item = buckets_[bucket_of(key)].head; item != nullptr; item = access_.hook(*item).next) ++length;
     return length;
   }
 
@@ -70,16 +72,16 @@ class KeyTable {
     return static_cast<std::size_t>((mixed * 0x9e37'79b9'7f4a'7c15ULL) >> shift_);
   }
   void unlink(Bucket& bucket, Item& item) {
-    Hook<Item>& hook = item.*HookMember;
-    (hook.previous == nullptr ? bucket.head : (hook.previous->*HookMember).next) = hook.next;
-    (hook.next == nullptr ? bucket.tail : (hook.next->*HookMember).previous) = hook.previous;
+    Hook<Item>& hook = access_.hook(item);
+    (hook.previous == nullptr ? bucket.head : access_.hook(*hook.previous).next) = hook.next;
+    (hook.next == nullptr ? bucket.tail : access_.hook(*hook.next).previous) = hook.previous;
     --count_;
   }
-  static void append(Bucket& bucket, Item& item) {
-    Hook<Item>& hook = item.*HookMember;
+  void append(Bucket& bucket, Item& item) {
+    Hook<Item>& hook = access_.hook(item);
     hook.next = nullptr;
     hook.previous = bucket.tail;
-    (bucket.tail == nullptr ? bucket.head : (bucket.tail->*HookMember).next) = &item;
+    (bucket.tail == nullptr ? bucket.head : access_.hook(*bucket.tail).next) = &item;
     bucket.tail = &item;
   }
   [[gnu::noinline]] void grow() {
@@ -95,12 +97,13 @@ class KeyTable {
     --shift_;
     for (Bucket& bucket : old)
       for (Item* item = bucket.head; item != nullptr;) {
-        Item* next = (item->*HookMember).next;
-        append(buckets_[bucket_of(KeyOf(*item))], *item);
+        Item* next = access_.hook(*item).next;
+        append(buckets_[bucket_of(access_.key(*item))], *item);
         item = next;
       }
   }
 
+  [[no_unique_address]] Access access_;
   std::vector<Bucket> buckets_;      // a power of two
   unsigned shift_ = 64 - kFirstBits; // leaves as many bits as number them
   std::size_t count_ = 0;

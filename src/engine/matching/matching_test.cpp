@@ -11,12 +11,13 @@
 namespace heddle::engine {
 namespace {
 
-constexpr std::uint64_t kMasks[] = {kWholeTag, kWholeTag, 0xff, 0xfULL << 56U, 0};
+constexpr std::uint64_t kMasks[] = {kWholeTag, kWholeTag, 0xff, 0xfULL << 56U, 0, 0xffff, 0xffULL << 56U, 1, 3, 7};
 
-Match random_match(std::mt19937_64& random) {
+// Of the first so many masks: with few every class has a table, with all most have none.
+Match random_match(std::mt19937_64& random, std::size_t masks) {
   Match match;
   if (random() % 3 != 0) match.source = Rank{static_cast<std::uint32_t>(random() % 4)};
-  match.mask = kMasks[random() % 5];
+  match.mask = kMasks[random() % masks];
   match.tag = Tag{((random() % 3) | ((random() % 3) << 56U)) & match.mask};
   return match;
 }
@@ -43,11 +44,12 @@ struct Naive {
 };
 
 TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     // Some seeds let receives pile up, others messages.
     const unsigned receive_share = static_cast<unsigned>(20 + 5 * (seed % 10));
+    const std::size_t masks = seed % 3 == 0 ? std::size(kMasks) : 2 + seed % 3 * 2;
     Matching matching;
     Naive naive;
     std::deque<Operation> operations;
@@ -55,7 +57,7 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
     for (int step = 0; step < 5000; ++step) {
       const std::uint64_t choice = random() % 100;
       if (choice < receive_share) {
-        const Match match = random_match(random);
+        const Match match = random_match(random, masks);
         UnexpectedMessage* found = matching.find(match);
         ASSERT_EQ(found, naive.find(match));
         if (found != nullptr) {
@@ -85,7 +87,7 @@ TEST(Matching, DoesWhatTwoListsSearchedFromTheFrontWouldDo) {
         matching.remove(**at);
         naive.receives.erase(at);
       } else { // a matched probe
-        const Match match = random_match(random);
+        const Match match = random_match(random, masks);
         UnexpectedMessage* found = matching.find(match);
         ASSERT_EQ(found, naive.find(match));
         if (found == nullptr) continue;
@@ -130,6 +132,79 @@ TEST(Matching, KeepsPostingOrderForEqualTags) {
   EXPECT_EQ(matching.take_receive(1, 7), nullptr);
 }
 
+// As Open MPI and MPICH post all of theirs: some bits of the tag are ignored, and for any source some more.
+TEST(Matching, SearchesNothingOneByOneForAFewClassesOfMasks) {
+  constexpr std::uint64_t kMessageBits = 0x0fff'ffff'ffff'ffffULL;
+  constexpr std::uint64_t kAnyTag = 0x0fff'ffff'0000'0000ULL;
+  const auto match_of = [](std::uint64_t i) -> Match {
+    switch (i % 4) {
+      case 0: return {.source = Rank{1}, .tag = Tag{i}, .mask = kMessageBits};
+      case 1: return {.source = kAnySource, .tag = Tag{i}, .mask = kMessageBits};
+      case 2: return {.source = Rank{1}, .tag = Tag{i << 32U}, .mask = kAnyTag};
+      default: return {.source = kAnySource, .tag = Tag{i << 32U}, .mask = kAnyTag};
+    }
+  };
+  constexpr std::uint64_t kCount = 100'000;
+  Matching posted;
+  std::deque<Operation> receives(kCount);
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    receives[i].match = match_of(i);
+    posted.post(receives[i]);
+  }
+  for (std::uint64_t i = kCount; i-- > 0;) {
+    const std::uint64_t tag = (i % 4 < 2 ? i : i << 32U) | (i % 2) << 63U; // with an ignored bit set, too
+    ASSERT_EQ(posted.take_receive(1, tag), &receives[i]) << i;
+  }
+  EXPECT_EQ(posted.posted(), 0U);
+  EXPECT_EQ(posted.searches(), 0U);
+  EXPECT_EQ(posted.outside_classes(), 0U);
+
+  Matching unexpected;
+  std::deque<UnexpectedMessage> messages(kCount);
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    messages[i].source = 1;
+    messages[i].tag = (i % 4 < 2 ? i : i << 32U) | 1ULL << 62U;
+    unexpected.add(messages[i]);
+  }
+  for (std::uint64_t i = kCount; i-- > 0;) {
+    UnexpectedMessage* found = unexpected.find(match_of(i));
+    ASSERT_EQ(found, &messages[i]) << i;
+    unexpected.take(*found);
+  }
+  EXPECT_EQ(unexpected.searches(), 0U);
+}
+
+TEST(Matching, SearchesTheRestAndSaysSo) {
+  Matching matching;
+  std::deque<Operation> receives(kMatchClasses + 1);
+  std::deque<UnexpectedMessage> messages(2);
+  for (std::size_t i = 0; i < receives.size(); ++i) {
+    receives[i].match = {.tag = Tag{1U << i}, .mask = 1U << i};
+    matching.post(receives[i]);
+  }
+  EXPECT_EQ(matching.classes(), kMatchClasses);
+  EXPECT_EQ(matching.outside_classes(), 1U);
+  EXPECT_EQ(matching.take_receive(0, 1U << kMatchClasses), &receives[kMatchClasses]);
+  EXPECT_EQ(matching.searches(), 1U);
+  // A table that has become empty serves another class.
+  EXPECT_EQ(matching.take_receive(0, 1), &receives[0]);
+  matching.post(receives[kMatchClasses]);
+  EXPECT_EQ(matching.outside_classes(), 0U);
+
+  messages[1].tag = 1ULL << 40U;
+  for (UnexpectedMessage& message : messages) matching.add(message);
+  const auto look = [&](std::size_t bit) { return matching.find({.tag = Tag{1ULL << bit}, .mask = 1ULL << bit}); };
+  for (std::size_t i = 0; i < kMatchClasses; ++i) EXPECT_EQ(look(i), nullptr);
+  const std::uint64_t before = matching.searches();
+  EXPECT_EQ(look(40), &messages[1]);
+  EXPECT_EQ(matching.searches(), before + 1);
+  // When nothing is there any more, the classes that are wanted now have their turn.
+  for (UnexpectedMessage& message : messages) matching.take(message);
+  for (UnexpectedMessage& message : messages) matching.add(message);
+  EXPECT_EQ(look(40), &messages[1]);
+  EXPECT_EQ(matching.searches(), before + 1);
+}
+
 // --- the table ---
 
 struct Item {
@@ -137,10 +212,11 @@ struct Item {
   std::size_t number = 0;
   Hook<Item> hook;
 };
-MatchKey key_of(const Item& item) {
-  return item.key;
-}
-using Table = KeyTable<Item, &Item::hook, &key_of>;
+struct InTable {
+  static Hook<Item>& hook(Item& item) { return item.hook; }
+  static MatchKey key(const Item& item) { return item.key; }
+};
+using Table = KeyTable<Item, InTable>;
 
 // The comparisons of a find are bounded by the length of its chain.
 std::size_t longest_chain(const Table& table, const std::deque<Item>& items) {

@@ -1,7 +1,7 @@
 // A message that has arrived before a receive for it: its bytes if it is small, otherwise where to fetch them.
 #pragma once
 
-#include "engine/matching/key_table.hpp"
+#include "engine/matching/match_class.hpp"
 #include "engine/record.hpp"
 
 #include <heddle/heddle.hpp>
@@ -26,7 +26,7 @@ struct UnexpectedMessage {
   bool reserved = false;
 
   Hook<UnexpectedMessage> by_source_and_tag;
-  Hook<UnexpectedMessage> by_tag;
+  Hook<UnexpectedMessage> by_class[kMatchClasses];
   Hook<UnexpectedMessage> in_order; // all of them; also links free ones
 };
 
