@@ -28,7 +28,7 @@ enum class ErrorCode : std::uint8_t {
   cancelled,       // the receive was cancelled before anything matched
   stale_request,   // the request was already waited for, or never existed
   timed_out,       // nothing happened within the time given
-  would_block,     // a simulated process cannot block: co_await instead
+  would_block,     // a simulated process cannot block: co_await instead; inject: the peer takes no more now
   unknown_area,    // one-sided: the peer has no area of that id
   closed_area,     // one-sided: the area is not opened to this process
   out_of_range,    // one-sided: not wholly inside the area

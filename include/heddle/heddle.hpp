@@ -1,5 +1,6 @@
 // Heddle: tagged and unsolicited messages between the processes of a job, with completion by request or by event.
-// This is all that a program includes. One Context is used by one thread at a time; different contexts are independent.
+// This is all that a program includes. One Context is used by one thread at a time, whichever: several may share it under a lock of their
+// own. Different contexts are independent.
 // Nothing throws: a call that finds no memory says out_of_memory and has done nothing.
 // Calls that can be wrong return a Result; what becomes of a message arrives later in a Completion or an Event.
 #pragma once
@@ -33,10 +34,14 @@ enum class Tag : std::uint64_t {};
 inline constexpr Rank kAnySource{0xffff'ffffU};
 inline constexpr std::uint64_t kWholeTag = ~std::uint64_t{0};
 
+// Messages on different channels never match each other: two programs, or two layers of one, that know nothing of each other's tags.
+enum class Channel : std::uint8_t { first, second };
+
 // Which messages a receive or a probe accepts: those from `source` whose tag equals `tag` in every bit set in `mask`.
 // A tag with a bit set outside the mask could match nothing and is refused.
 struct Match {
   Rank source = kAnySource;
+  Channel channel = Channel::first;
   Tag tag{};
   std::uint64_t mask = kWholeTag;
 };
@@ -57,20 +62,37 @@ enum class SendMode : std::uint8_t {
 // How the caller learns that an operation has ended.
 struct Notify {
   bool by_event = false;    // true: through poll(); false: through test() or wait()
+  bool errors_only = false; // with by_event: no event where it has ended well
   std::uint64_t cookie = 0; // comes back in the event
   [[nodiscard]] static Notify request() { return {}; }
   [[nodiscard]] static Notify event(std::uint64_t cookie) { return {.by_event = true, .cookie = cookie}; }
+  // For what need not be heard of again unless it fails.
+  [[nodiscard]] static Notify errors(std::uint64_t cookie) {
+    return {.by_event = true, .errors_only = true, .cookie = cookie};
+  }
+};
+
+// What a send may say beside its tag, mode and memory.
+struct SendOptions {
+  SendMode mode = SendMode::standard;
+  Notify notify{};
+  Channel channel = Channel::first;
+  std::optional<std::uint64_t>
+      data{}; // travels with the message and comes out in its receive's completion; no receive selects by it
 };
 
 // How an operation ended.
 struct Completion {
   ErrorCode code = ErrorCode::ok;
-  Rank peer{}; // the source of a received message, the target of a sent one
-  Tag tag{};   // the tag of the message
+  bool has_data = false; // the sender gave the message a data word
+  Rank peer{};           // the source of a received message, the target of a sent one
+  Tag tag{};             // the tag of the message
   // Bytes delivered into, or taken from, the caller's memory. A sender whose large message was cut by the receive may be told
   // of fewer than it gave: the rest was never fetched.
   std::uint64_t bytes = 0;
   std::uint64_t message_bytes = 0; // bytes the sender sent; larger than `bytes` only with ErrorCode::truncated
+  // The data word of a received message (SendOptions), where it has one; what the word held before an atomic operation.
+  std::uint64_t data = 0;
 };
 
 // One of several operations, and how it ended.
@@ -102,7 +124,8 @@ struct Event {
     // It may be alive, but the connection to it broke, and what was under way is lost. Where the network can be connected anew (TCP),
     // the next operation does that, and this may come again.
     connection_lost,
-    pushed, // a peer's push with a signal has landed here (onesided.hpp)
+    pushed,          // a peer's push with a signal has landed here (onesided.hpp)
+    one_sided_ended, // a push, pull or atomic operation with Notify::event has ended: completion.tag is the area id
   };
   Kind kind{};
   std::uint64_t cookie = 0;
@@ -115,6 +138,7 @@ struct Envelope {
   Rank source{};
   Tag tag{};
   std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> data{}; // as SendOptions::data
 };
 
 // A message taken out of matching by matched_probe: only receive_matched with this value can receive it. It must be
@@ -182,6 +206,20 @@ class Context {
   [[nodiscard]] Result<Request> send(Rank to, Tag tag, const ConstLayout& data, SendMode mode = SendMode::standard,
                                      Notify notify = {});
 
+  // The same, with all that a send may say.
+  [[nodiscard]] Result<Request> send(Rank to, Tag tag, const ConstLayout& data, const SendOptions& options);
+
+  // Sends a message of at most eager_limit bytes, which has left its memory when this returns: there is nothing to wait for. Should it not arrive, an
+  // event `sent` with that cookie says so, unless all that is known of the peer is that it is gone. Fails as send, and with would_block where the
+  // library holds as much for peers that do not take it as it will (some MiB): make progress and try again.
+  struct Injection {
+    Channel channel = Channel::first;
+    std::optional<std::uint64_t> data{};
+    std::uint64_t cookie = 0;
+  };
+  [[nodiscard]] Result<void> inject(Rank to, Tag tag, ConstMemory data, const Injection& how);
+  [[nodiscard]] Result<void> inject(Rank to, Tag tag, ConstMemory data) { return inject(to, tag, data, {}); }
+
   // Receives one message into `into`. A longer message is cut: code truncated, both sizes in the completion, the next
   // message intact. Fails on a rank outside the job, a mask that can match nothing, a source that is gone (as send) from
   // which nothing matching has arrived. Never blocks.
@@ -218,6 +256,10 @@ class Context {
   // Blocks until poll would return at least one event, or the time is over.
   [[nodiscard]] std::size_t wait_events(std::span<Event> events);
   [[nodiscard]] std::size_t wait_events(std::span<Event> events, std::chrono::nanoseconds limit);
+
+  // Says that polls have come up empty and the program has nothing else to do: looks on for a moment, or gives the core away where others want
+  // it, as option waiting says. Returns soon, and never sleeps. For programs that poll in a loop of their own.
+  void relax();
 
   // For a program's own event loop (poll, epoll): a descriptor that becomes readable when there is something to poll for. Call
   // ready_to_sleep before each sleep on it. The descriptor is the context's: watch it, and leave the rest alone. Fails where the process has no

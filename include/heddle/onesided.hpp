@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #pragma GCC visibility push(default)
@@ -56,11 +57,15 @@ class Tracker {
   // Only once it has ended.
   void reset() { code_.store(ErrorCode::ok, std::memory_order_relaxed); }
 
-  // For the library.
+  // For the library. The function is called once, when nothing is under way any more.
+  void when_ended(void (*call)(Tracker&)) { ended_ = call; }
   void begin() { pending_.store(pending_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
   void end(ErrorCode code) {
     note(code);
-    pending_.store(pending_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    const std::uint32_t left = pending_.load(std::memory_order_relaxed) - 1;
+    pending_.store(left, std::memory_order_release);
+    if (left == 0 && ended_ != nullptr) [[unlikely]]
+      std::exchange(ended_, nullptr)(*this);
   }
   void note(ErrorCode code) {
     if (code != ErrorCode::ok && this->code() == ErrorCode::ok) code_.store(code, std::memory_order_relaxed);
@@ -71,6 +76,7 @@ class Tracker {
   std::atomic<std::uint32_t> pending_{0};
   std::atomic<ErrorCode> code_{ErrorCode::ok};
   std::uint64_t value_ = 0;
+  void (*ended_)(Tracker&) = nullptr;
 };
 
 // Asks for an event `pushed` at the target once the data is there: cookie is the area id, completion.peer who pushed,
@@ -195,6 +201,13 @@ class OneSided {
   void atomic(const Place& at, const Atomic& operation, Tracker& tracker);
   // The old value. The error's code is one of the above.
   [[nodiscard]] Result<std::uint64_t> atomic(const Place& at, const Atomic& operation);
+
+  // --- The same as requests, which end by wait and test or by event like messages. completion.tag is the area id, completion.bytes
+  // what was moved, completion.data the old value of an atomic operation. Never block. Fail only for lack of memory; all else is
+  // the code of the completion. ---
+  [[nodiscard]] Result<Request> start_push(const Place& to, ConstMemory data, Notify notify, Signal signal = {});
+  [[nodiscard]] Result<Request> start_pull(const Place& from, Memory into, Notify notify);
+  [[nodiscard]] Result<Request> start_atomic(const Place& at, const Atomic& operation, Notify notify);
 
   // --- Locks: first come, first served; each lives with one process and is reached by all. ---
 

@@ -1,6 +1,7 @@
 // The public calls for messages, and for waiting. Not here: collectives (collective.cpp), one-sided calls, patterns.
 #include "api/several.hpp"
 #include "api/state.hpp"
+#include "api/unknown_channel.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -62,10 +63,41 @@ Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, SendMod
   return state_->engine().send({.to = to, .tag = tag, .mode = mode, .notify = notify}, data);
 }
 
+Result<Request> Context::send(Rank to, Tag tag, const ConstLayout& data, const SendOptions& options) {
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse_request();
+  if (options.channel > Channel::second) [[unlikely]]
+    return unless_out_of_memory([&] { return Result<Request>(api::unknown_channel(options.channel)); });
+  return state_->engine().send({.to = to,
+                                .tag = tag,
+                                .mode = options.mode,
+                                .notify = options.notify,
+                                .channel = engine::channel_of(options.channel),
+                                .data = {.there = options.data.has_value(), .value = options.data.value_or(0)}},
+                               data);
+}
+
+Result<void> Context::inject(Rank to, Tag tag, ConstMemory data, const Injection& how) {
+  if (state_->must_refuse()) [[unlikely]]
+    return state_->refuse();
+  if (how.channel > Channel::second) [[unlikely]]
+    return unless_out_of_memory([&] { return Result<void>(api::unknown_channel(how.channel)); });
+  return state_->engine().inject({.to = to,
+                                  .tag = tag,
+                                  .notify = Notify::errors(how.cookie),
+                                  .channel = engine::channel_of(how.channel),
+                                  .data = {.there = how.data.has_value(), .value = how.data.value_or(0)}},
+                                 data);
+}
+
+void Context::relax() {
+  if (!state_->must_refuse() && state_->may_block()) state_->relax();
+}
+
 Result<Request> Context::receive(const Match& match, const Layout& into, Notify notify) {
   if (state_->must_refuse()) [[unlikely]]
     return state_->refuse_request();
-  return state_->engine().receive(match, into, notify);
+  return state_->engine().receive(match, into, notify, engine::channel_of(match.channel));
 }
 
 Result<std::optional<Envelope>> Context::probe(const Match& match) {

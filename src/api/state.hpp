@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/fork_mark.hpp"
+#include "api/onesided_requests.hpp"
 #include "api/unfinished.hpp"
 #include "base/clock.hpp"
 #include "base/flight_recorder.hpp"
@@ -91,6 +92,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   [[nodiscard]] collective::Barriers& barriers() { return *barriers_; }
   [[nodiscard]] OneSided& one_sided() { return one_sided_; }
   [[nodiscard]] onesided::OneSidedEngine& one_sided_engine() { return *one_sided_engine_; }
+  [[nodiscard]] api::OneSidedRequests& one_sided_requests() { return one_sided_requests_; }
   [[nodiscard]] pattern::Patterns& patterns() { return *patterns_; }
   [[nodiscard]] collective::Exchanges& exchanges() { return *exchanges_; }
   // Null for a peer of an open world.
@@ -164,6 +166,8 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
     return true;
   }
 
+  void relax() { sleeper_->relax(); }
+
   // As Context::descriptor and ready_to_sleep.
   Result<int> descriptor();
   Result<bool> ready_to_sleep();
@@ -232,6 +236,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   std::vector<std::unique_ptr<engine::ScheduleQueue>> queues_;
   api::ForkMark fork_mark_; // beside what every call looks at, too
   std::unique_ptr<engine::Engine> engine_;
+  api::OneSidedRequests one_sided_requests_; // outlives what may still end them
   std::unique_ptr<onesided::OneSidedEngine> one_sided_engine_;
   std::unique_ptr<collective::Barriers> barriers_;
   std::unique_ptr<pattern::Patterns> patterns_;

@@ -16,4 +16,11 @@ void Engine::finish_composite(Request request, ErrorCode code, std::uint64_t byt
   state_.complete(*operation, code);
 }
 
+void Engine::finish_composite(Request request, const Completion& completion) {
+  Operation* operation = state_.operations.find(request.name);
+  if (operation == nullptr) return;
+  operation->completion = completion;
+  state_.complete(*operation, completion.code);
+}
+
 } // namespace heddle::engine

@@ -17,10 +17,7 @@ void Engine::register_record_rows() {
   const auto set = [this](RecordKind kind, Begins begins, auto take) {
     handlers_.set(kind, record_row(receiver_, begins, take));
   };
-  set(RecordKind::eager, Begins::no,
-      [](Receiver& receiver, Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
-        return receiver.whole(connection, lead, tag, content) ? Taken::yes : Taken::later;
-      });
+  set(RecordKind::eager, Begins::no, taken.operator()<&Receiver::any_whole>());
   set(RecordKind::eager_synchronous, Begins::yes, taken.operator()<&Receiver::synchronous>());
   set(RecordKind::unsolicited, Begins::no, taken.operator()<&Receiver::unsolicited>());
   set(RecordKind::request_to_send, Begins::yes, taken.operator()<&Receiver::request_to_send>());

@@ -65,9 +65,12 @@ class Engine final : private ConnectionHost, private ProtocolHost {
     SendMode mode = SendMode::standard;
     Notify notify;
     Channel channel = Channel::program;
+    DataWord data{};
   };
   // Every call that starts something says out_of_memory where there is none, and then nothing has happened.
   Result<Request> send(const SendArguments& arguments, const ConstLayout& data);
+  // The same; the message has left its memory when this returns, and only a failure is heard of again.
+  Result<void> inject(const SendArguments& arguments, ConstMemory data);
   Result<Request> send_unsolicited(const SendArguments& arguments, const ConstLayout& data);
 
   Result<Request> receive(const Match& match, const Layout& into, Notify notify, Channel channel = Channel::program);
@@ -83,6 +86,7 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // A request for something that is no single message (barrier, exchange, pattern); ended by finish_composite.
   Request begin_composite(Notify notify, OperationKind kind);
   void finish_composite(Request request, ErrorCode code, std::uint64_t bytes = 0);
+  void finish_composite(Request request, const Completion& completion);
 
   // For other rooms: who takes what comes in, and what a protocol of theirs needs (protocol.hpp).
   [[nodiscard]] Handlers& handlers() { return handlers_; }
@@ -214,8 +218,13 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // Sending: engine_inline.hpp, send.cpp.
   // Checks everything, and connects first where that is missing.
   Result<Request> send_slowly(OperationKind kind, SendArguments arguments, const ConstLayout& data);
+  Result<void> inject_slowly(const SendArguments& arguments, ConstMemory data);
   Operation& begin_send(OperationKind kind, Connection& connection, const SendArguments& arguments,
                         const ConstLayout& data);
+  // Stores a whole message in direct memory of the peer's, if there is room right here.
+  static bool store_whole(Connection& connection, const SendArguments& arguments, std::span<const std::byte> data);
+  // Writes it in whichever way the network has.
+  bool write_whole(Connection& connection, const SendArguments& arguments, std::span<const std::byte> data);
   // Whether a send may be one record and complete at once, if there is room.
   static bool sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data);
   // Sends in any way that suits, now or later.

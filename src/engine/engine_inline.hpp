@@ -11,8 +11,7 @@ inline Result<Request> Engine::send(const SendArguments& arguments, const ConstL
   Connection* connection = rank < state_.book.size() ? connections_[rank] : nullptr;
   if (connection != nullptr && data.usable() && sends_whole(*connection, arguments, data)) [[likely]] {
     state_.operations.make_sure(); // before the message leaves: there may be no memory for its operation
-    if (RecordWriter::store_message(*connection, arguments.channel, static_cast<std::uint64_t>(arguments.tag),
-                                    {data.data(), data.bytes()})) [[likely]]
+    if (store_whole(*connection, arguments, {data.data(), data.bytes()})) [[likely]]
       return state_.completed_send(state_.operations.take(), arguments.to, arguments.tag, data.bytes(),
                                    arguments.notify);
   }
@@ -21,9 +20,32 @@ inline Result<Request> Engine::send(const SendArguments& arguments, const ConstL
                      {.to = arguments.to,
                       .tag = arguments.tag,
                       .mode = arguments.mode,
-                      .notify = {.by_event = arguments.notify.by_event, .cookie = arguments.notify.cookie},
-                      .channel = arguments.channel},
+                      .notify = {.by_event = arguments.notify.by_event,
+                                 .errors_only = arguments.notify.errors_only,
+                                 .cookie = arguments.notify.cookie},
+                      .channel = arguments.channel,
+                      .data = {.there = arguments.data.there, .value = arguments.data.value}},
                      data);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(no_memory());
+}
+
+inline bool Engine::store_whole(Connection& connection, const SendArguments& arguments,
+                                std::span<const std::byte> data) {
+  const auto tag = static_cast<std::uint64_t>(arguments.tag);
+  if (arguments.data.there) [[unlikely]]
+    return RecordWriter::store_message(connection, arguments.channel, tag, arguments.data.value, data);
+  return RecordWriter::store_message(connection, arguments.channel, tag, data);
+}
+
+inline Result<void> Engine::inject(const SendArguments& arguments, ConstMemory data) try {
+  const auto rank = static_cast<std::uint32_t>(arguments.to);
+  Connection* connection = rank < state_.book.size() ? connections_[rank] : nullptr;
+  const ConstLayout whole(data);
+  if (connection != nullptr && whole.usable() && sends_whole(*connection, arguments, whole) &&
+      store_whole(*connection, arguments, data)) [[likely]]
+    return {};
+  return inject_slowly(arguments, data);
 } catch (const std::bad_alloc&) {
   return std::unexpected(no_memory());
 }
@@ -115,6 +137,8 @@ inline Operation& Engine::begin_send(OperationKind kind, Connection& connection,
   operation.mode = arguments.mode;
   operation.connection = &connection;
   operation.exposed = false;
+  operation.completion.has_data = arguments.data.there;
+  operation.completion.data = arguments.data.value;
   operation.completion.peer = arguments.to;
   operation.completion.tag = arguments.tag;
   operation.completion.bytes = data.bytes();
@@ -124,7 +148,8 @@ inline Operation& Engine::begin_send(OperationKind kind, Connection& connection,
 
 inline bool Engine::sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data) {
   return data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-         data.bytes() <= connection.eager_limit && connection.waiting.empty();
+         data.bytes() + (arguments.data.there ? kDataWordBytes : 0) <= connection.eager_limit &&
+         connection.waiting.empty();
 }
 
 inline void Engine::submit(Operation& operation, const ConstLayout& data) {
@@ -137,7 +162,7 @@ inline void Engine::submit(Operation& operation, const ConstLayout& data) {
 
 inline bool Engine::wrong(const Match& match) const {
   return (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.book.size()) ||
-         (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0;
+         (static_cast<std::uint64_t>(match.tag) & ~match.mask) != 0 || match.channel > heddle::Channel::second;
 }
 
 inline bool Engine::source_failed(const Match& match) const {

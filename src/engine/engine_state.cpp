@@ -15,6 +15,7 @@ Event::Kind event_kind(OperationKind kind) {
     case OperationKind::barrier: return Event::Kind::barrier_passed;
     case OperationKind::pattern: return Event::Kind::pattern_ended;
     case OperationKind::exchange: return Event::Kind::exchanged;
+    case OperationKind::one_sided: return Event::Kind::one_sided_ended;
   }
   return Event::Kind::sent;
 }
@@ -34,7 +35,7 @@ EngineState::~EngineState() {
     buffers.give_back({.data = message.data, .capacity = message.capacity});
   for (const UnsolicitedSlot& slot : slots_) buffers.give_back(slot.buffer);
   operations.visit_all([this](const Operation& operation) {
-    if (operation.kind == OperationKind::unsolicited_receive)
+    if (operation.kind == OperationKind::unsolicited_receive || operation.injected)
       buffers.give_back({.data = operation.buffer, .capacity = operation.buffer_bytes});
   });
 }
@@ -45,6 +46,10 @@ void EngineState::deliver_event(Operation& operation) {
     --promised_;
     unsolicited.give_back(operation.buffer_bytes);
     buffers.give_back({.data = operation.buffer, .capacity = operation.buffer_bytes});
+    operations.give_back(operation);
+    return;
+  }
+  if (operation.by_event && operation.errors_only && operation.completion.code == ErrorCode::ok) {
     operations.give_back(operation);
     return;
   }

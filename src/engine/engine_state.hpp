@@ -71,8 +71,10 @@ class EngineState {
     operation.kind = kind;
     operation.stage = stage;
     operation.by_event = notify.by_event;
-    if (notify.by_event) [[unlikely]]
+    if (notify.by_event) [[unlikely]] {
+      operation.errors_only = notify.errors_only;
       operation.cookie = notify.cookie;
+    }
     return operation;
   }
   // Ends an operation: its completion is set, but for the code. The operation may be gone afterwards.
@@ -96,9 +98,16 @@ class EngineState {
   Request completed_send(Operation& operation, Rank to, Tag tag, std::uint64_t bytes, Notify notify) {
     operation.kind = OperationKind::send;
     operation.stage = Stage::done;
-    operation.completion = {.code = ErrorCode::ok, .peer = to, .tag = tag, .bytes = bytes, .message_bytes = bytes};
+    // Without the data word, which means nothing where there is none: a store less for every message.
+    operation.completion.code = ErrorCode::ok;
+    operation.completion.has_data = false;
+    operation.completion.peer = to;
+    operation.completion.tag = tag;
+    operation.completion.bytes = bytes;
+    operation.completion.message_bytes = bytes;
     const Request request = operation.request();
     if (notify.by_event) [[unlikely]] {
+      operation.errors_only = notify.errors_only;
       operation.cookie = notify.cookie;
       deliver_event(operation);
     }
@@ -165,7 +174,25 @@ class EngineState {
   };
   Unsolicited unsolicited;
 
+  // Copies of injected messages that their peers have not taken. One always fits.
+  [[nodiscard]] bool may_hold_injected() const { return injected_bytes_ < kMostInjected; }
+  void hold_injected(Operation& send, BufferPool::Buffer buffer) {
+    send.injected = true;
+    send.buffer = buffer.data;
+    send.buffer_bytes = buffer.capacity;
+    injected_bytes_ += buffer.capacity + kInjectedEach;
+  }
+  void release_injected(Operation& send) {
+    send.injected = false;
+    injected_bytes_ -= send.buffer_bytes + kInjectedEach;
+    buffers.give_back({.data = send.buffer, .capacity = send.buffer_bytes});
+  }
+
  private:
+  static constexpr std::uint64_t kMostInjected = std::uint64_t{8} << 20U;
+  static constexpr std::uint64_t kInjectedEach = sizeof(Operation);
+  std::uint64_t injected_bytes_ = 0;
+
   void deliver_event(Operation& operation);
 
   struct UnsolicitedSlot {

@@ -23,7 +23,8 @@ enum class OperationKind : std::uint8_t {
   unsolicited_receive,
   barrier,
   exchange,
-  pattern
+  pattern,
+  one_sided
 };
 
 // Where an operation stands. The machines of messages/ say which follow which, and which ends pass them by.
@@ -55,17 +56,18 @@ struct alignas(64) Operation {
   Channel channel{};
   SendMode mode{};
   bool by_event = false;
-  bool exposed = false;  // its memory is open to the peer, at `place`
-  bool in_class = false; // a posted receive, not exact: in the table of its class (matching.hpp)
+  bool errors_only = false; // where by_event
+  bool exposed = false;     // its memory is open to the peer, at `place`
+  bool in_class = false;    // a posted receive, not exact: in the table of its class (matching.hpp)
   Completion completion;
   Operation* next = nullptr; // in the one OperationList it stands in, or among the free ones
-  std::uint64_t started = 0; // progress count when it began, for its age
 
   // Receive: what it accepts, its place among the posted ones, the caller's memory.
   Match match;
   Hook<Operation> posted;
   Layout target;
   std::uint64_t order = 0;
+  std::uint64_t started = 0; // progress count when it began, for its age
 
   std::uint64_t cookie = 0;
   Connection* connection = nullptr; // the peer it is under way with, if any; null while it is free
@@ -82,17 +84,20 @@ struct alignas(64) Operation {
   std::uint64_t chunk = 0;     // of a shared copy, bytes per claim
   std::int32_t cell = -1;      // of a shared copy
   bool read_refused = false;   // a read of it was refused; no further one is posted
-  std::byte* buffer = nullptr; // unsolicited receive: memory of the library
+  std::byte* buffer = nullptr; // unsolicited receive, injected send: memory of the library
   std::uint64_t buffer_bytes = 0;
+  bool injected = false; // a send of a copy of its message, in `buffer`
 
   [[nodiscard]] std::uint32_t index() const { return static_cast<std::uint32_t>(name); }
   [[nodiscard]] Request request() const { return {.name = name}; }
   [[nodiscard]] Completion outcome() const {
     return {.code = completion.code,
+            .has_data = completion.has_data,
             .peer = completion.peer,
             .tag = completion.tag,
             .bytes = completion.bytes,
-            .message_bytes = completion.message_bytes};
+            .message_bytes = completion.message_bytes,
+            .data = completion.data};
   }
 };
 

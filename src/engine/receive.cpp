@@ -10,6 +10,10 @@ namespace heddle::engine {
 Error Engine::complaint(const Match& match) const {
   if (match.source != kAnySource && static_cast<std::uint32_t>(match.source) >= state_.book.size())
     return unknown_rank("source rank", static_cast<std::uint32_t>(match.source), ", or kAnySource");
+  if (match.channel > heddle::Channel::second)
+    return {.code = ErrorCode::bad_argument,
+            .fact = "channel " + std::to_string(static_cast<unsigned>(match.channel)) + " does not exist",
+            .remedy = "use Channel::first or Channel::second"};
   return {.code = ErrorCode::bad_argument,
           .fact = "tag " + std::to_string(static_cast<std::uint64_t>(match.tag)) + " has bits set outside the mask " +
                   std::to_string(match.mask) + ": it can match nothing",
@@ -18,18 +22,20 @@ Error Engine::complaint(const Match& match) const {
 
 Result<std::optional<Envelope>> Engine::probe(const Match& match) {
   if (wrong(match)) return std::unexpected(complaint(match));
-  const UnexpectedMessage* message = state_.matching_of(Channel::program).find(match);
+  const UnexpectedMessage* message = state_.matching_of(channel_of(match.channel)).find(match);
   if (message == nullptr && source_failed(match))
     return std::unexpected(failed_error(static_cast<std::uint32_t>(match.source)));
   if (message == nullptr) return std::nullopt;
-  return Envelope{.source = Rank{message->source}, .tag = Tag{message->tag}, .bytes = message->bytes};
+  Envelope envelope{.source = Rank{message->source}, .tag = Tag{message->tag}, .bytes = message->bytes};
+  if (message->word.there) envelope.data = message->word.value;
+  return envelope;
 }
 
 Result<std::optional<Message>> Engine::matched_probe(const Match& match) {
   auto envelope = probe(match);
   if (!envelope) return std::unexpected(envelope.error());
   if (!*envelope) return std::nullopt;
-  Matching& matching = state_.matching_of(Channel::program);
+  Matching& matching = state_.matching_of(channel_of(match.channel));
   UnexpectedMessage* message = matching.find(match);
   matching.take(*message);
   message->reserved = true;
@@ -45,7 +51,7 @@ Result<Request> Engine::receive_matched(const Message& message, const Layout& in
   if (!into.usable()) return std::unexpected(unusable_layout()); // the message stays reserved
   if (!base::Reserve::may_begin()) return std::unexpected(no_memory());
   Operation& operation = state_.begin(OperationKind::receive, Stage::posted, notify);
-  operation.channel = Channel::program;
+  operation.channel = arrived->channel;
   operation.target = into;
   const Request request = operation.request();
   Connection& connection = *connections_[arrived->source];

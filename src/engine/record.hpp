@@ -4,7 +4,7 @@
 
 #include "ir/command.hpp"
 
-#include <heddle/error.hpp>
+#include <heddle/heddle.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,25 +39,31 @@ enum class RecordKind : std::uint8_t {
 };
 inline constexpr unsigned kRecordKinds = 22;
 
-// Messages on different channels never match each other: the program's, those of the library's own collectives, and those by
-// which patterns are compiled.
-enum class Channel : std::uint8_t { program, collective, pattern };
-inline constexpr std::size_t kChannels = 3;
+// Messages on different channels never match each other: the program's, those of the library's own collectives, those by
+// which patterns are compiled, and the program's second channel.
+enum class Channel : std::uint8_t { program, collective, pattern, second };
+inline constexpr std::size_t kChannels = 4;
+constexpr Channel channel_of(heddle::Channel channel) {
+  return channel == heddle::Channel::first ? Channel::program : Channel::second;
+}
 
-// Bits 0-31 payload bytes, 32-39 kind, 40-47 channel, 48-63 a mark that random bytes are unlikely to carry.
+// Bits 0-31 payload bytes, 32-39 kind, 40-46 channel, 47 a data word, 48-63 a mark that random bytes are unlikely to carry.
 struct Lead {
   RecordKind kind{};
   Channel channel{};
+  bool has_data = false;   // a data word comes with it: ahead of a whole message, behind a request to send
   std::uint32_t bytes = 0; // after the lead word and the tag
 
   static constexpr std::uint64_t kMark = 0x4864'0000'0000'0000ULL;
 
   [[nodiscard]] constexpr std::uint64_t pack() const {
-    return kMark | (static_cast<std::uint64_t>(channel) << 40U) | (static_cast<std::uint64_t>(kind) << 32U) | bytes;
+    return kMark | (static_cast<std::uint64_t>(has_data) << 47U) | (static_cast<std::uint64_t>(channel) << 40U) |
+           (static_cast<std::uint64_t>(kind) << 32U) | bytes;
   }
   static constexpr Lead unpack(std::uint64_t word) {
     return {.kind = static_cast<RecordKind>((word >> 32U) & 0xffU),
-            .channel = static_cast<Channel>((word >> 40U) & 0xffU),
+            .channel = static_cast<Channel>((word >> 40U) & 0x7fU),
+            .has_data = ((word >> 47U) & 1U) != 0,
             .bytes = static_cast<std::uint32_t>(word)};
   }
   // Whether the word leads the commonest record, a whole message of the program or of a collective: one comparison.
@@ -88,6 +94,13 @@ constexpr std::uint64_t record_span(std::uint64_t payload) {
   constexpr std::uint64_t kMask = ir::kTerminatorAlignment - 1;
   return (kRecordHeadBytes + payload + kMask) & ~kMask;
 }
+
+// What a message may carry beside its tag (SendOptions::data).
+struct DataWord {
+  bool there = false;
+  std::uint64_t value = 0;
+};
+inline constexpr std::uint64_t kDataWordBytes = 8;
 
 // An operation as its owner names it to the peer: index and generation in one word. Checked on the way back.
 using OperationName = std::uint64_t;

@@ -37,6 +37,7 @@ const char* describe(OperationKind kind) {
     case OperationKind::barrier: return "barrier";
     case OperationKind::pattern: return "pattern";
     case OperationKind::exchange: return "all-to-all";
+    case OperationKind::one_sided: return "one-sided operation";
   }
   return "?";
 }
@@ -45,7 +46,7 @@ const char* describe(OperationKind kind) {
 // a death (engine/swallower.hpp): nobody waits for these.
 bool stands_by(const Operation& operation) {
   return operation.stage == Stage::posted && operation.channel != Channel::program &&
-         operation.match.source == kAnySource;
+         operation.channel != Channel::second && operation.match.source == kAnySource;
 }
 
 std::string rank_text(Rank rank) {
@@ -139,7 +140,7 @@ ExpectedProtocol expected_protocol(const Limits& limits, const ir::Capabilities&
 ExpectedProtocol Engine::expected_protocol(std::uint32_t rank, std::uint64_t bytes) const {
   const Connection* connection = connections_[rank];
   if (connection != nullptr && connection->connected())
-    return {.protocol = protocol_for(*connection, bytes, true, false), .eager_limit = connection->eager_limit};
+    return {.protocol = protocol_for(*connection, bytes, true, 0), .eager_limit = connection->eager_limit};
   Limits limits = state_.limits;
   limits.ring_bytes = state_.rings.ring_bytes(); // smaller than wished where memory for rings is short
   return engine::expected_protocol(limits, ports_[contacts_[rank].port]->queue->capabilities(), bytes);
@@ -157,6 +158,12 @@ std::vector<Context::Figure> Engine::figures() const {
     died += connection.fate == ErrorCode::peer_failed ? 1U : 0U;
     left += connection.fate == ErrorCode::peer_left ? 1U : 0U;
     lost += connection.fate == ErrorCode::connection_lost ? 1U : 0U;
+  }
+  std::uint64_t posted = 0;
+  std::uint64_t unexpected = 0;
+  for (const Channel channel : {Channel::program, Channel::second}) {
+    posted += state_.matching[static_cast<std::size_t>(channel)].posted();
+    unexpected += state_.matching[static_cast<std::size_t>(channel)].unexpected();
   }
   std::uint64_t classes = 0;
   std::uint64_t outside = 0;
@@ -176,8 +183,8 @@ std::vector<Context::Figure> Engine::figures() const {
           {"ring memory bytes", state_.rings.used()},
           {"ring memory limit bytes", state_.rings.limit()},
           {"operations under way", under_way},
-          {"receives posted", state_.matching[0].posted()},
-          {"messages not received", state_.matching[0].unexpected()},
+          {"receives posted", posted},
+          {"messages not received", unexpected},
           {"classes of matches in hashes", classes},
           {"receives outside of classes", outside},
           {"searches one by one", searches},

@@ -20,10 +20,12 @@ struct DirectRing {
   [[nodiscard]] bool exists() const { return memory != nullptr; }
 };
 
-// What a put with lead_last and terminated would carry: two words of head, then the local memory.
+// What a put with lead_last and terminated would carry: two or three words of head, then the local memory.
 struct StoredRecord {
   std::uint64_t lead = 0;
   std::uint64_t second = 0;
+  bool has_third = false; // known where it is compiled, so that it costs nothing
+  std::uint64_t third = 0;
   const std::byte* local = nullptr;
   std::uint64_t bytes = 0;
 };
@@ -61,9 +63,11 @@ inline void prefetch_next_record(const std::byte* record, std::uint64_t span) {
 // `to` is 8-aligned and holds terminator_at(head and data) and 8 more bytes.
 template <typename Memory = base::Processor>
 [[gnu::always_inline]] inline void store_record(const StoredRecord& record, std::byte* to) {
-  const std::uint64_t span = terminator_at(kStoredHeadBytes + record.bytes);
+  const std::uint64_t head = kStoredHeadBytes + (record.has_third ? sizeof record.third : 0);
+  const std::uint64_t span = terminator_at(head + record.bytes);
   Memory::plain_store(to + sizeof record.lead, record.second);
-  Memory::copy_in(to + kStoredHeadBytes, record.local, record.bytes);
+  if (record.has_third) Memory::plain_store(to + kStoredHeadBytes, record.third);
+  Memory::copy_in(to + head, record.local, record.bytes);
   Memory::store(base::word_at(to + span), 0, std::memory_order_relaxed);
   Memory::store(base::word_at(to), record.lead, std::memory_order_release);
   prefetch_next_record(to, span);

@@ -40,6 +40,9 @@ class Sleeper {
       sleep(end_ns);
   }
 
+  // After a round in vain of a program that polls by itself: as pass_time, but never sleeps.
+  void relax() { waiter_.relax(); }
+
   // As Context::descriptor and ready_to_sleep.
   Result<int> descriptor();
   Result<bool> ready_to_sleep();

@@ -73,6 +73,14 @@ void Waiter::give_turn_away(std::uint64_t now_ns) {
     turn_length_.note_turn(back - now_ns, now_ns - std::exchange(has_core_since_ns_, back));
 }
 
+void Waiter::relax() {
+  if (config_.waiting != Waiting::spin && (core_.shared() || ++relaxed_ % kPollsPerClock == 0)) {
+    const std::uint64_t now = base::steady_ns();
+    if (core_.shared() || core_.may_try(now)) return give_turn_away(now);
+  }
+  base::pause_briefly();
+}
+
 void Waiter::announce_sleep() {
   const auto by = networks_.size() == 1 ? ir::Sleeping::By::sleep : ir::Sleeping::By::descriptor;
   must_nap_ = !knows_all_;

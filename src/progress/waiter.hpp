@@ -45,6 +45,8 @@ class Waiter {
   }
   void sleep(std::chrono::nanoseconds limit);
   void cancel();
+  // Nothing was to be done, and the caller does not want to sleep: pauses, or gives a turn away where somebody else wants the core.
+  void relax();
 
  private:
   // Polls without any pause: a reply from a peer that is running comes within them.
@@ -68,6 +70,7 @@ class Waiter {
   bool must_nap_ = false;           // this time, something may arrive untold
   std::uint64_t spins_before_pause_ = kQuickSpins;
   std::uint64_t idle_polls_ = 0;
+  std::uint64_t relaxed_ = 0; // calls of relax
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t has_core_since_ns_ = 0; // the last turn, or sleep, was over
   bool gives_turns_ = true;             // in this wait, before it sleeps

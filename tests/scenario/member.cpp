@@ -98,6 +98,7 @@ void Member::take(const Event& event) {
     case Event::Kind::peer_failed: return told(peer, true);
     case Event::Kind::peer_left: return told(peer, false);
     case Event::Kind::connection_lost: role_.complain("a connection is said to be lost");
+    case Event::Kind::one_sided_ended: role_.complain("an operation is said to have ended that nobody began");
     case Event::Kind::unsolicited_arrived: break;
   }
   if (event.completion.tag != kAccount) return messages_.arrived(event);

@@ -15,6 +15,7 @@ struct UnexpectedMessage {
   std::uint32_t source = 0;
   Channel channel{};
   std::uint64_t tag = 0;
+  DataWord word{};
   std::uint64_t bytes = 0;      // of the whole message
   bool waits_at_sender = false; // only the request to send is here
   bool synchronous = false;

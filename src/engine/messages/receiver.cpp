@@ -8,7 +8,22 @@
 
 namespace heddle::engine {
 
-bool Receiver::keep(Connection& connection, Lead lead, std::uint64_t tag, const RequestToSend& request,
+namespace {
+
+// Takes the data word off the front of what a whole message's record holds. False: it is too short to have one.
+bool take_word(Lead& lead, const std::byte*& content, DataWord& word) {
+  word.there = lead.has_data;
+  if (!lead.has_data) return true;
+  if (lead.bytes < kDataWordBytes) return false;
+  std::memcpy(&word.value, content, kDataWordBytes);
+  content += kDataWordBytes;
+  lead.bytes -= static_cast<std::uint32_t>(kDataWordBytes);
+  return true;
+}
+
+} // namespace
+
+bool Receiver::keep(Connection& connection, Lead lead, const Label& label, const RequestToSend& request,
                     const std::byte* data, std::uint64_t bytes) {
   const bool is_request = lead.kind == RecordKind::request_to_send;
   const auto buffer = is_request ? BufferPool::Buffer{} : engine_.buffers.take(bytes);
@@ -23,7 +38,8 @@ bool Receiver::keep(Connection& connection, Lead lead, std::uint64_t tag, const 
   UnexpectedMessage& message = *place;
   message.source = connection.rank;
   message.channel = lead.channel;
-  message.tag = tag;
+  message.tag = label.tag;
+  message.word = label.word;
   message.bytes = is_request ? request.bytes : bytes;
   message.waits_at_sender = is_request;
   message.synchronous = lead.kind == RecordKind::eager_synchronous;
@@ -35,17 +51,30 @@ bool Receiver::keep(Connection& connection, Lead lead, std::uint64_t tag, const 
   return true;
 }
 
+Taken Receiver::any_whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+  DataWord word;
+  if (!take_word(lead, content, word)) return Taken::malformed;
+  Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
+  if (receive == nullptr)
+    return keep(connection, lead, {.tag = tag, .word = word}, {}, content, lead.bytes) ? Taken::yes : Taken::later;
+  deliver(*receive, connection.rank, tag, content, lead.bytes, word);
+  return Taken::yes;
+}
+
 Taken Receiver::synchronous(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
   SynchronousHead head;
+  DataWord word;
+  if (!take_word(lead, content, word)) return Taken::malformed;
   if (lead.bytes < sizeof head) return Taken::malformed;
   std::memcpy(&head, content, sizeof head);
   const std::byte* payload = content + sizeof head;
   const std::uint64_t bytes = lead.bytes - sizeof head;
   Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
   if (receive == nullptr)
-    return keep(connection, lead, tag, {.sender = head.sender}, payload, bytes) ? Taken::yes : Taken::later;
+    return keep(connection, lead, {.tag = tag, .word = word}, {.sender = head.sender}, payload, bytes) ? Taken::yes
+                                                                                                       : Taken::later;
   tell_matched(connection, head.sender, bytes);
-  deliver(*receive, connection.rank, tag, payload, bytes);
+  deliver(*receive, connection.rank, tag, payload, bytes, word);
   return Taken::yes;
 }
 
@@ -71,11 +100,14 @@ Taken Receiver::unsolicited(Connection& connection, Lead lead, std::uint64_t tag
 
 Taken Receiver::request_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
   RequestToSend request;
-  if (lead.bytes != sizeof request) return Taken::malformed;
+  DataWord word{.there = lead.has_data};
+  if (lead.bytes != sizeof request + (word.there ? kDataWordBytes : 0)) return Taken::malformed;
   std::memcpy(&request, content, sizeof request);
+  if (word.there) std::memcpy(&word.value, content + sizeof request, kDataWordBytes);
   Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
-  if (receive == nullptr) return keep(connection, lead, tag, request, nullptr, 0) ? Taken::yes : Taken::later;
-  fetch(*receive, connection, tag, request);
+  const Label label{.tag = tag, .word = word};
+  if (receive == nullptr) return keep(connection, lead, label, request, nullptr, 0) ? Taken::yes : Taken::later;
+  fetch(*receive, connection, label, request);
   return Taken::yes;
 }
 
@@ -125,7 +157,7 @@ bool Receiver::fetch_unsolicited(Connection& connection, std::uint64_t tag, cons
   receive.buffer = buffer.data;
   receive.buffer_bytes = buffer.capacity;
   receive.target = Layout(buffer.data, request.bytes);
-  fetch(receive, connection, tag, request);
+  fetch(receive, connection, {.tag = tag}, request);
   return true;
 }
 
@@ -135,7 +167,7 @@ void Receiver::refuse(Connection& connection, const RequestToSend& request) {
   record_writer_.write_control(connection, RecordKind::finish, Finish::of(request.sender, 0, ErrorCode::out_of_memory));
 }
 
-void Receiver::fetch(Operation& receive, Connection& connection, std::uint64_t tag, const RequestToSend& request) {
+void Receiver::fetch(Operation& receive, Connection& connection, const Label& label, const RequestToSend& request) {
   receive.connection = &connection;
   receive.partner = request.sender;
   receive.place = {.key = ir::MemoryKey{request.key}, .offset = request.offset};
@@ -144,10 +176,12 @@ void Receiver::fetch(Operation& receive, Connection& connection, std::uint64_t t
   receive.in_flight = 0;
   receive.cell = -1;
   receive.completion.peer = Rank{connection.rank};
-  receive.completion.tag = Tag{tag};
+  receive.completion.tag = Tag{label.tag};
+  receive.completion.has_data = label.word.there;
+  receive.completion.data = label.word.value;
   receive.completion.bytes = receive.wanted;
   receive.completion.message_bytes = request.bytes;
-  engine_.recorder.record("matched request to send", connection.rank, request.bytes, tag);
+  engine_.recorder.record("matched request to send", connection.rank, request.bytes, label.tag);
   const bool readable = request.readable != 0 && receive.target.shape() == Layout::Shape::contiguous;
   const ReceiveInput matched = receive.wanted == 0 ? ReceiveInput::whole
                                : readable          ? ReceiveInput::readable
@@ -171,11 +205,11 @@ void Receiver::take(Operation& receive, UnexpectedMessage& message, Connection& 
       receive.completion = {.peer = Rank{message.source}, .tag = Tag{message.tag}};
       engine_.complete(receive, connection.fate);
     } else {
-      fetch(receive, connection, message.tag, message.request);
+      fetch(receive, connection, {.tag = message.tag, .word = message.word}, message.request);
     }
   } else {
     if (message.synchronous && !connection.failed()) tell_matched(connection, message.request.sender, message.bytes);
-    deliver(receive, message.source, message.tag, message.data, message.bytes);
+    deliver(receive, message.source, message.tag, message.data, message.bytes, message.word);
   }
   engine_.give_back(message);
 }

@@ -18,14 +18,16 @@ class Receiver {
       : engine_(engine), record_writer_(record_writer), fetcher_(fetcher) {}
 
   // A record of one of the kinds that concern receiving has arrived. `content` is what follows lead word and tag.
-  // Of a whole message: false means later.
+  // Of a whole message without a data word: false means later.
   bool whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
     Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
     if (receive == nullptr) [[unlikely]]
-      return keep(connection, lead, tag, {}, content, lead.bytes);
+      return keep(connection, lead, {.tag = tag}, {}, content, lead.bytes);
     deliver(*receive, connection.rank, tag, content, lead.bytes);
     return true;
   }
+  // The same of any: what comes less often.
+  Taken any_whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken synchronous(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken unsolicited(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken request_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
@@ -46,8 +48,8 @@ class Receiver {
 
  private:
   // A message is copied into place: the receive has ended.
-  void deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data,
-               std::uint64_t bytes) {
+  void deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data, std::uint64_t bytes,
+               DataWord word = {}) {
     const std::uint64_t room = receive.target.bytes();
     const std::uint64_t taken = std::min(bytes, room);
     if (receive.target.shape() == Layout::Shape::contiguous) [[likely]]
@@ -55,16 +57,23 @@ class Receiver {
     else
       scatter(receive.target, 0, data, taken);
     engine_.complete_receive(receive, {.code = bytes > room ? ErrorCode::truncated : ErrorCode::ok,
+                                       .has_data = word.there,
                                        .peer = Rank{source},
                                        .tag = Tag{tag},
                                        .bytes = taken,
-                                       .message_bytes = bytes});
+                                       .message_bytes = bytes,
+                                       .data = word.value});
   }
+  // What a message says of itself beside its bytes.
+  struct Label {
+    std::uint64_t tag = 0;
+    DataWord word{};
+  };
   // A message for which no receive is posted is kept. False: there is no memory for it.
-  bool keep(Connection& connection, Lead lead, std::uint64_t tag, const RequestToSend& request, const std::byte* data,
+  bool keep(Connection& connection, Lead lead, const Label& label, const RequestToSend& request, const std::byte* data,
             std::uint64_t bytes);
   // Starts to fetch a large message.
-  void fetch(Operation& receive, Connection& connection, std::uint64_t tag, const RequestToSend& request);
+  void fetch(Operation& receive, Connection& connection, const Label& label, const RequestToSend& request);
   // False: there is no memory for it now.
   bool fetch_unsolicited(Connection& connection, std::uint64_t tag, const RequestToSend& request);
   // Ends an unsolicited message at its sender with out_of_memory.

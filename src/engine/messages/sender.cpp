@@ -4,14 +4,13 @@
 #include "engine/messages/machines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 
 namespace heddle::engine {
 
-MessageProtocol protocol_for(const Connection& connection, std::uint64_t bytes, bool contiguous, bool synchronous) {
-  const std::uint64_t limit =
-      connection.eager_limit - (synchronous ? std::min(connection.eager_limit, sizeof(SynchronousHead)) : 0);
-  if (bytes <= limit) return MessageProtocol::eager;
+MessageProtocol protocol_for(const Connection& connection, std::uint64_t bytes, bool contiguous, std::uint64_t body) {
+  if (body <= connection.eager_limit && bytes <= connection.eager_limit - body) return MessageProtocol::eager;
   return contiguous && connection.queue().capabilities().reads_any_memory ? MessageProtocol::rendezvous_by_read
                                                                           : MessageProtocol::rendezvous_by_fragments;
 }
@@ -25,7 +24,8 @@ bool is_contiguous(const ConstLayout& layout) {
 // The connection's eager limit is not known before the connection is made.
 MessageProtocol protocol_of(const Operation& send) {
   return protocol_for(*send.connection, send.source.bytes(), is_contiguous(send.source),
-                      send.mode == SendMode::synchronous);
+                      (send.mode == SendMode::synchronous ? sizeof(SynchronousHead) : 0) +
+                          (send.completion.has_data ? kDataWordBytes : 0));
 }
 
 template <typename Body>
@@ -82,18 +82,21 @@ const std::byte* Sender::contiguous(const Operation& send, std::uint64_t from, s
 bool Sender::write_whole(Operation& send) {
   const std::uint64_t bytes = send.source.bytes();
   const bool synchronous = send.mode == SendMode::synchronous;
-  const SynchronousHead head{.sender = send.name};
+  // Of these words as many as it has; the last are left out.
+  std::array<std::uint64_t, 2> body{};
+  std::size_t words = 0;
+  if (send.completion.has_data) body[words++] = send.completion.data;
+  if (synchronous) body[words++] = send.name; // as SynchronousHead
   Outgoing record{.kind = RecordKind::eager,
                   .channel = send.channel,
+                  .has_data = send.completion.has_data,
                   .tag = static_cast<std::uint64_t>(send.completion.tag),
                   .payload = contiguous(send, 0, bytes),
                   .payload_bytes = bytes};
   if (bytes > 0 && record.payload == nullptr) return false;
   if (send.kind == OperationKind::unsolicited_send) record.kind = RecordKind::unsolicited;
-  if (synchronous) {
-    record.kind = RecordKind::eager_synchronous;
-    record.body = bytes_of(head);
-  }
+  if (synchronous) record.kind = RecordKind::eager_synchronous;
+  record.body = std::as_bytes(std::span(body).first(words));
   if (!record_writer_.write(*send.connection, record)) return false;
   if (!advance(send, synchronous ? SendInput::put_synchronous : SendInput::put_whole))
     end(send, ErrorCode::system_failed);
@@ -121,8 +124,11 @@ bool Sender::write_request_to_send(Operation& send) {
   const bool written = record_writer_.write(
       connection, {.kind = unsolicited ? RecordKind::request_to_send_unsolicited : RecordKind::request_to_send,
                    .channel = send.channel,
+                   .has_data = send.completion.has_data,
                    .tag = static_cast<std::uint64_t>(send.completion.tag),
-                   .body = bytes_of(request)});
+                   .body = bytes_of(request),
+                   .payload = reinterpret_cast<const std::byte*>(&send.completion.data),
+                   .payload_bytes = send.completion.has_data ? kDataWordBytes : 0});
   if (!written) return false;
   if (!advance(send, SendInput::request_to_send)) end(send, ErrorCode::system_failed);
   engine_.recorder.record("request to send", connection.rank, request.bytes, request.readable);
@@ -140,6 +146,7 @@ void Sender::finished(Connection& connection, const Finish& record) {
 void Sender::end(Operation& send, ErrorCode code) {
   if (send.exposed) send.connection->queue().translator().withdraw(send.place);
   send.exposed = false;
+  if (send.injected) engine_.release_injected(send);
   engine_.complete(send, code);
 }
 

@@ -10,7 +10,8 @@ namespace heddle::engine {
 
 // How a message travels to a connected peer. A pure function of the sizes, so that it can be asked for.
 enum class MessageProtocol : std::uint8_t { eager, rendezvous_by_read, rendezvous_by_fragments };
-MessageProtocol protocol_for(const Connection& connection, std::uint64_t bytes, bool contiguous, bool synchronous);
+// `body` is what a whole message carries beside its bytes: of a synchronous one, or one with a data word.
+MessageProtocol protocol_for(const Connection& connection, std::uint64_t bytes, bool contiguous, std::uint64_t body);
 
 // The same for a contiguous message to a peer that is not connected yet, as it will be on a ring of its own.
 struct ExpectedProtocol {

@@ -16,6 +16,7 @@ namespace heddle::engine {
 struct Outgoing {
   RecordKind kind{};
   Channel channel{};
+  bool has_data = false; // the body begins with a data word, or the payload is one
   std::uint64_t tag = 0;
   std::span<const std::byte> body;
   const std::byte* payload = nullptr;
@@ -38,6 +39,27 @@ class RecordWriter {
                           .payload = data.data(),
                           .payload_bytes = data.size()};
     if (!connection.queue().try_store(connection.direct, connection.writer.next_offset(), stored(record))) [[unlikely]]
+      return false;
+    connection.writer.advance(span);
+    return true;
+  }
+  // The same for one with a data word.
+  [[nodiscard]] static bool store_message(Connection& connection, Channel channel, std::uint64_t tag,
+                                          std::uint64_t word, std::span<const std::byte> data) {
+    const std::uint64_t span = record_span(kDataWordBytes + data.size());
+    if (!connection.direct.exists() || !connection.writer.has_room_here(span)) [[unlikely]]
+      return false;
+    const Lead lead{.kind = RecordKind::eager,
+                    .channel = channel,
+                    .has_data = true,
+                    .bytes = static_cast<std::uint32_t>(kDataWordBytes + data.size())};
+    const ir::StoredRecord record{.lead = lead.pack(),
+                                  .second = tag,
+                                  .has_third = true,
+                                  .third = word,
+                                  .local = data.data(),
+                                  .bytes = data.size()};
+    if (!connection.queue().try_store(connection.direct, connection.writer.next_offset(), record)) [[unlikely]]
       return false;
     connection.writer.advance(span);
     return true;
@@ -77,6 +99,7 @@ class RecordWriter {
   static std::uint64_t lead_of(const Outgoing& record) {
     return Lead{.kind = record.kind,
                 .channel = record.channel,
+                .has_data = record.has_data,
                 .bytes = static_cast<std::uint32_t>(record.body.size() + record.payload_bytes)}
         .pack();
   }
