@@ -1,0 +1,230 @@
+// RMA and atomic operations at the side that begins them: each is cut into parts, one for each stretch of the target's memory, and has
+// ended when all parts have.
+#include "provider/endpoint.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace heddle::provider {
+
+namespace {
+
+// Walks over local memory in step with the target's.
+template <typename Slice>
+class Walk {
+ public:
+  explicit Walk(std::span<const Slice> pieces) : pieces_(pieces) {}
+  [[nodiscard]] std::vector<Slice> next(std::uint64_t bytes) {
+    std::vector<Slice> taken;
+    while (bytes > 0 && !pieces_.empty()) {
+      const std::uint64_t step = std::min(bytes, pieces_.front().bytes - used_);
+      if (step > 0) taken.push_back({.data = pieces_.front().data + used_, .bytes = step});
+      bytes -= step;
+      used_ += step;
+      if (used_ == pieces_.front().bytes) {
+        pieces_ = pieces_.subspan(1);
+        used_ = 0;
+      }
+    }
+    return taken;
+  }
+
+ private:
+  std::span<const Slice> pieces_;
+  std::uint64_t used_ = 0;
+};
+
+template <typename Slice>
+std::uint64_t sum(std::span<const Slice> pieces) {
+  std::uint64_t bytes = 0;
+  for (const Slice& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+void scatter(std::span<const std::byte> data, std::span<const Piece> into) {
+  for (const Piece& piece : into) {
+    const std::size_t step = std::min<std::size_t>(piece.bytes, data.size());
+    if (step > 0) std::memcpy(piece.data, data.data(), step);
+    data = data.subspan(step);
+  }
+}
+
+} // namespace
+
+ssize_t Endpoint::access(const Remote& what) try {
+  constexpr std::size_t kMostLetters = 1024;
+  if (outbox_.size() > kMostLetters) {
+    progress();
+    return -FI_EAGAIN;
+  }
+  Rank to{};
+  if (const int status = rank_of(what.to, to); status != 0) return status;
+  std::uint64_t remote = 0;
+  for (const fi_rma_iov& place : what.at) remote += place.len;
+  const bool reads = what.kind == ControlKind::read;
+  const bool writes = what.kind == ControlKind::write;
+  const std::uint64_t local = reads ? sum(what.in) : sum(what.out);
+  if (what.at.empty() || what.at.size() > kRemotePieces || ((reads || writes) && local != remote)) return -FI_EINVAL;
+  Operation& operation = take(Operation::Kind::remote);
+  operation.wanted = what.wanted;
+  operation.context = what.context;
+  operation.flags = what.entry_flags;
+  operation.counted = what.counted;
+  operation.pending = static_cast<std::uint32_t>(what.at.size());
+  operation.peer = to;
+  Walk<ConstPiece> out(what.out);
+  Walk<ConstPiece> compare(what.compare);
+  Walk<Piece> in(what.in);
+  for (const fi_rma_iov& place : what.at) {
+    const std::uint64_t id = ++last_part_;
+    Part& part = parts_[id];
+    part.operation = &operation;
+    part.peer = to;
+    Control control{.kind = what.kind,
+                    .datatype = what.datatype,
+                    .op = what.op,
+                    .part = id,
+                    .key = place.key,
+                    .address = place.addr,
+                    .bytes = place.len};
+    // The data word is for the last, behind which nothing is missing: parts of one kind arrive in order.
+    if (what.data && &place == &what.at.back()) {
+      control.has_data = 1;
+      control.data = *what.data;
+    }
+    if (!what.in.empty()) part.into = in.next(place.len);
+    if (reads) {
+      if (place.len > kInlineBytes) {
+        const auto posted = context->receive(
+            {.source = to, .channel = Channel::second, .tag = Tag{kReadTag | id}},
+            part.into.size() == 1 ? Layout(part.into[0].data, part.into[0].bytes) : Layout::pieces(part.into),
+            Notify::event(reinterpret_cast<std::uint64_t>(&take_bulk(id, to))));
+        if (!posted) {
+          part_ended(id, posted.error().code);
+          continue;
+        }
+        part.bulk = *posted;
+      }
+      say(to, control);
+      continue;
+    }
+    std::vector<ConstPiece> payload = out.next(place.len);
+    if (writes && place.len > kInlineBytes) {
+      control.kind = ControlKind::write_bulk;
+      part.from = std::move(payload);
+      say(to, control);
+      const auto sent = context->send(
+          to, Tag{kWriteTag | id},
+          part.from.size() == 1 ? ConstLayout(part.from[0].data, part.from[0].bytes) : ConstLayout::pieces(part.from),
+          SendOptions{.notify = Notify::event(reinterpret_cast<std::uint64_t>(&take_bulk(id, to))),
+                      .channel = Channel::second});
+      if (!sent) part_ended(id, sent.error().code);
+      continue;
+    }
+    for (const ConstPiece& piece : compare.next(place.len)) payload.push_back(piece);
+    say(to, control, payload);
+  }
+  return 0;
+} catch (const std::bad_alloc&) {
+  return -FI_ENOMEM;
+}
+
+void Endpoint::answered(Rank from, const Control& control, std::span<const std::byte> payload) {
+  const auto found = parts_.find(control.part);
+  if (found == parts_.end() || found->second.peer != from) return; // it has ended otherwise
+  Part& part = found->second;
+  const auto code = static_cast<ErrorCode>(control.code);
+  if (code == ErrorCode::ok) scatter(payload, part.into);
+  if (part.bulk.name != 0) static_cast<void>(context->cancel(part.bulk)); // it was refused: nothing will come
+  part_ended(control.part, code);
+}
+
+void Endpoint::part_ended(std::uint64_t id, ErrorCode code) {
+  const auto found = parts_.find(id);
+  if (found == parts_.end()) return;
+  Operation& operation = *found->second.operation;
+  parts_.erase(found);
+  if (code != ErrorCode::ok && operation.code == ErrorCode::ok) operation.code = code;
+  if (--operation.pending > 0) return;
+  if (operation.code == ErrorCode::ok && operation.wanted)
+    transmit_queue->add(CompletionQueue::Entry{.entry = {.op_context = operation.context, .flags = operation.flags}});
+  else if (operation.code != ErrorCode::ok && transmit_queue != nullptr)
+    transmit_queue->add(CompletionQueue::Failure{.entry = {.op_context = operation.context,
+                                                           .flags = operation.flags,
+                                                           .err = number_of(operation.code),
+                                                           .prov_errno = static_cast<int>(operation.code),
+                                                           .err_data = nullptr,
+                                                           .err_data_size = 0}});
+  count(operation.counted, operation.code == ErrorCode::ok);
+  give_back(operation);
+}
+
+// What only that peer could have answered ends.
+void Endpoint::peer_gone(Rank peer, ErrorCode code) {
+  if (code == ErrorCode::ok) code = ErrorCode::connection_lost;
+  std::erase_if(outbox_, [peer](const Letter& letter) { return letter.to == peer; });
+  std::vector<std::uint64_t> lost;
+  for (const auto& [id, part] : parts_)
+    if (part.peer == peer) lost.push_back(id);
+  std::ranges::sort(lost);
+  for (const std::uint64_t id : lost) part_ended(id, code);
+}
+
+// A large read, or the message of a large write: it names its part, which may end before it does.
+Operation& Endpoint::take_bulk(std::uint64_t id, Rank peer) {
+  Operation& operation = take(Operation::Kind::bulk);
+  operation.control.part = id;
+  operation.peer = peer;
+  return operation;
+}
+
+void Endpoint::bulk_ended(const Operation& operation, const Completion& completion, bool received) {
+  if (completion.code == ErrorCode::cancelled) return; // the answer has said why
+  if (!received && completion.code == ErrorCode::ok) return;
+  part_ended(operation.control.part, completion.code);
+}
+
+// --- Letters ---
+
+void Endpoint::say(Rank to, const Control& control, std::span<const ConstPiece> payload) {
+  std::vector<std::byte> bytes(sizeof control + sum(payload));
+  std::memcpy(bytes.data(), &control, sizeof control);
+  std::byte* at = bytes.data() + sizeof control;
+  for (const ConstPiece& piece : payload) {
+    std::memcpy(at, piece.data, piece.bytes);
+    at += piece.bytes;
+  }
+  outbox_.push_back({.to = to, .bytes = std::move(bytes)});
+  flush_outbox();
+}
+
+ErrorCode Endpoint::send_letter(Letter& letter) {
+  Operation& operation = take(Operation::Kind::answer);
+  operation.copy = std::move(letter.bytes);
+  const auto sent = context->send(
+      letter.to, Tag{kControlTag}, operation.copy,
+      SendOptions{.notify = Notify::event(reinterpret_cast<std::uint64_t>(&operation)), .channel = Channel::second});
+  if (sent) return ErrorCode::ok;
+  give_back(operation);
+  return sent.error().code;
+}
+
+std::size_t Endpoint::flush_outbox() {
+  std::size_t done = 0;
+  while (!outbox_.empty()) {
+    Letter& letter = outbox_.front();
+    const auto sent = context->inject(letter.to, Tag{kControlTag}, letter.bytes, {.channel = Channel::second});
+    ErrorCode code = sent ? ErrorCode::ok : sent.error().code;
+    if (code == ErrorCode::would_block) break;
+    Control control;
+    std::memcpy(&control, letter.bytes.data(), sizeof control);
+    if (code == ErrorCode::bad_argument) code = send_letter(letter); // longer than option eager_limit
+    outbox_.pop_front();
+    ++done;
+    if (code != ErrorCode::ok && control.kind != ControlKind::answer) part_ended(control.part, code);
+  }
+  return done;
+}
+
+} // namespace heddle::provider

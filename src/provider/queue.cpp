@@ -1,0 +1,200 @@
+// Completion queues.
+#include "provider/queue.hpp"
+
+#include "provider/endpoint.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+namespace heddle::provider {
+
+namespace {
+
+CompletionQueue& queue_of(fid* fid) {
+  return *reinterpret_cast<CompletionQueue*>(fid);
+}
+CompletionQueue& queue_of(fid_cq* fid) {
+  return *reinterpret_cast<CompletionQueue*>(fid);
+}
+
+// The entries of all formats begin alike.
+std::size_t entry_bytes(fi_cq_format format) {
+  switch (format) {
+    case FI_CQ_FORMAT_MSG: return sizeof(fi_cq_msg_entry);
+    case FI_CQ_FORMAT_DATA: return sizeof(fi_cq_data_entry);
+    case FI_CQ_FORMAT_TAGGED: return sizeof(fi_cq_tagged_entry);
+    case FI_CQ_FORMAT_UNSPEC:
+    case FI_CQ_FORMAT_CONTEXT: return sizeof(fi_cq_entry);
+  }
+  return sizeof(fi_cq_entry);
+}
+
+ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi_addr_t* sources) {
+  const std::size_t size = entry_bytes(queue.format);
+  auto* to = static_cast<std::byte*>(buffer);
+  std::size_t taken = 0;
+  while (taken < count && !queue.entries.empty()) {
+    const CompletionQueue::Entry& next = queue.entries.front();
+    std::memcpy(to + taken * size, &next.entry, size);
+    if (sources != nullptr) sources[taken] = next.source;
+    queue.entries.pop_front();
+    ++taken;
+  }
+  if (taken > 0) return static_cast<ssize_t>(taken);
+  return queue.failures.empty() ? -FI_EAGAIN : -FI_EAVAIL;
+}
+
+ssize_t read_from(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources) try {
+  CompletionQueue& queue = queue_of(fid);
+  const Lock lock(*queue.domain);
+  if (queue.entries.empty() || count == 0) {
+    make_progress(queue.endpoints);
+    if (queue.entries.empty() && queue.failures.empty()) {
+      relax(queue.endpoints);
+      return -FI_EAGAIN;
+    }
+  }
+  return take_entries(queue, buffer, count, sources);
+} catch (const std::bad_alloc&) {
+  return -FI_ENOMEM;
+}
+
+ssize_t read_queue(fid_cq* fid, void* buffer, size_t count) {
+  return read_from(fid, buffer, count, nullptr);
+}
+
+ssize_t read_error(fid_cq* fid, fi_cq_err_entry* entry, uint64_t /*flags*/) {
+  CompletionQueue& queue = queue_of(fid);
+  const Lock lock(*queue.domain);
+  if (queue.failures.empty()) return -FI_EAGAIN;
+  const fi_cq_err_entry& failure = queue.failures.front().entry;
+  // No entry has err_data of its own; who gives a buffer for it (API 1.5) is told that nothing was copied.
+  void* const given = entry->err_data;
+  *entry = failure;
+  entry->err_data = given;
+  entry->err_data_size = 0;
+  queue.failures.pop_front();
+  return 1;
+}
+
+// Sleeps on the descriptors until there is something to read, or the time is over.
+ssize_t wait_and_read(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources, const void* /*condition*/,
+                      int timeout) {
+  CompletionQueue& queue = queue_of(fid);
+  if (!queue.sleep.exists()) return -FI_ENOSYS;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout);
+  for (;;) {
+    const ssize_t status = read_from(fid, buffer, count, sources);
+    if (status != -FI_EAGAIN) return status;
+    int left = -1;
+    if (timeout >= 0) {
+      const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      if (rest.count() <= 0) return -FI_EAGAIN;
+      left = static_cast<int>(rest.count());
+    }
+    {
+      const Lock lock(*queue.domain);
+      if (std::exchange(queue.signalled, false)) return -FI_EAGAIN;
+    }
+    if (try_wait(queue) != 0) continue;
+    pollfd descriptor{.fd = queue.sleep.descriptor(), .events = POLLIN, .revents = 0};
+    if (::poll(&descriptor, 1, left) < 0 && errno != EINTR) return -errno;
+  }
+}
+
+ssize_t wait_read(fid_cq* fid, void* buffer, size_t count, const void* condition, int timeout) {
+  return wait_and_read(fid, buffer, count, nullptr, condition, timeout);
+}
+
+int signal_queue(fid_cq* fid) {
+  CompletionQueue& queue = queue_of(fid);
+  const Lock lock(*queue.domain);
+  if (!queue.sleep.exists()) return -FI_ENOSYS;
+  queue.signalled = true;
+  queue.sleep.wake();
+  return 0;
+}
+
+const char* error_text(fid_cq* /*fid*/, int number, const void* /*data*/, char* buffer, size_t bytes) {
+  const std::string_view name = to_string(static_cast<ErrorCode>(number));
+  if (buffer == nullptr || bytes == 0) return name.data(); // each is a literal
+  const std::size_t length = std::min(bytes - 1, name.size());
+  std::memcpy(buffer, name.data(), length);
+  buffer[length] = '\0';
+  return buffer;
+}
+
+int close_queue(fid* fid) {
+  CompletionQueue& queue = queue_of(fid);
+  Domain& domain = *queue.domain;
+  {
+    const Lock lock(domain);
+    if (!queue.endpoints.empty()) return -FI_EBUSY;
+    --domain.users;
+  }
+  delete &queue;
+  return 0;
+}
+
+int control_queue(fid* fid, int command, void* argument) {
+  CompletionQueue& queue = queue_of(fid);
+  if (command == FI_GETWAITOBJ) {
+    *static_cast<fi_wait_obj*>(argument) = queue.sleep.exists() ? FI_WAIT_FD : FI_WAIT_NONE;
+    return 0;
+  }
+  if (command != FI_GETWAIT || !queue.sleep.exists()) return -FI_ENOSYS;
+  *static_cast<int*>(argument) = queue.sleep.descriptor();
+  return 0;
+}
+
+fi_ops queue_fid_operations = {
+    .size = sizeof(fi_ops), .close = close_queue, .bind = no_bind, .control = control_queue, .ops_open = no_ops};
+fi_ops_cq queue_operations = {.size = sizeof(fi_ops_cq),
+                              .read = read_queue,
+                              .readfrom = read_from,
+                              .readerr = read_error,
+                              .sread = wait_read,
+                              .sreadfrom = wait_and_read,
+                              .signal = signal_queue,
+                              .strerror = error_text};
+
+} // namespace
+
+int try_wait(CompletionQueue& queue) {
+  const Lock lock(*queue.domain);
+  if (!queue.sleep.exists()) return -FI_ENOSYS;
+  queue.sleep.clear();
+  if (!queue.entries.empty() || !queue.failures.empty() || queue.signalled || !may_sleep(queue.endpoints))
+    return -FI_EAGAIN;
+  return 0;
+}
+
+int open_queue(fid_domain* domain_fid, fi_cq_attr* attributes, fid_cq** fid, void* context) try {
+  auto& domain = *reinterpret_cast<Domain*>(domain_fid);
+  auto queue = std::make_unique<CompletionQueue>();
+  if (attributes != nullptr) {
+    if (attributes->format > FI_CQ_FORMAT_TAGGED || attributes->wait_cond != FI_CQ_COND_NONE) return -FI_EINVAL;
+    if (attributes->format != FI_CQ_FORMAT_UNSPEC) queue->format = attributes->format;
+    if (attributes->wait_obj == FI_WAIT_FD || attributes->wait_obj == FI_WAIT_UNSPEC) {
+      if (const int status = queue->sleep.open(); status != 0) return status;
+    } else if (attributes->wait_obj != FI_WAIT_NONE) {
+      return -FI_ENOSYS;
+    }
+  }
+  queue->domain = &domain;
+  queue->fid = {.fid = {.fclass = FI_CLASS_CQ, .context = context, .ops = &queue_fid_operations},
+                .ops = &queue_operations};
+  const Lock lock(domain);
+  ++domain.users;
+  *fid = &queue.release()->fid;
+  return 0;
+} catch (const std::bad_alloc&) {
+  return -FI_ENOMEM;
+}
+
+} // namespace heddle::provider
