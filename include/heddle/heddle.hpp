@@ -189,6 +189,11 @@ class Context {
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 
+  // Ends the whole job, this process first, with that exit status (1 to 255; any other counts as 1), whoever started it:
+  // heddle run, Slurm, an mpiexec. Nothing is delivered or flushed any more. In an open world, in a child of fork, and in a
+  // context that was moved from, it ends this process alone; a simulated job is this process.
+  [[noreturn]] void abort(int status);
+
   [[nodiscard]] Rank rank() const;
   // In an open world: one more than the highest rank so far.
   [[nodiscard]] std::uint32_t size() const;

@@ -5,6 +5,8 @@
 
 #include <heddle/heddle.hpp>
 
+#include <unistd.h>
+
 #include <new>
 #include <utility>
 
@@ -31,6 +33,12 @@ Result<Context> Context::join(const Options& options) {
     if (!state) return std::unexpected(std::move(state.error()));
     return Context(std::move(*state));
   });
+}
+
+void Context::abort(int status) {
+  const int passed_on = status >= 1 && status <= 255 ? status : 1;
+  if (!state_->must_refuse()) state_->abort(passed_on);
+  ::_exit(passed_on);
 }
 
 Rank Context::rank() const {

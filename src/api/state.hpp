@@ -81,6 +81,10 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
   [[nodiscard]] bool has_engine() const { return engine_ != nullptr; }
   // In a child of fork the parent's membership is not the child's to end: it is left alone, memory and all. So is moved_from().
   static void abandon_in_child(std::unique_ptr<State>& state);
+  // As Context::abort, but returns.
+  void abort(int status) const {
+    if (store_ != nullptr) store_->abort(status);
+  }
   // Whether every call is refused: in a child of fork, which shares the parent's rings and would disturb it, and for moved_from().
   [[nodiscard]] bool must_refuse() const { return fork_mark_.in_child(); }
   [[nodiscard]] std::unexpected<Error> refuse() const;

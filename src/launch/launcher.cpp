@@ -47,6 +47,7 @@ class Run {
   void judge(const Ended& ended);
   // True where a child has ended.
   bool forward_signals();
+  void abort_if_asked();
   void press_on_if_due();
   void report_stalls_if_due();
   [[nodiscard]] int milliseconds_to_wait() const;
@@ -71,6 +72,7 @@ Result<int> Run::watch() {
                                    {.fd = crew_.descriptor(), .events = POLLIN, .revents = 0}}};
     ::poll(entries.data(), entries.size(), milliseconds_to_wait());
     server_.serve();
+    abort_if_asked();
     const bool children = forward_signals();
     crew_.serve();
     if (auto failure = crew_.failure()) return std::unexpected(std::move(*failure));
@@ -114,6 +116,7 @@ void Run::collect_ended(bool children) {
     --left_;
     server_.hear_out(each.rank); // a goodbye must count before the end of the process that said it
   }
+  abort_if_asked(); // so must the wish that the job end
   // Of those seen at once, the killed ones are the cause, or else those without a goodbye, and the ones with a status the
   // consequence, hardly ever the reverse.
   std::ranges::sort(ended, {}, [&](const Ended& each) {
@@ -151,6 +154,15 @@ void Run::judge(const Ended& ended) {
   if (left_ > 0) line += "; the others are ended in " + std::to_string(grace.count() / 1000) + " s";
   log_.error(line);
   push_at_ = base::deadline_in(grace);
+}
+
+// By the program's own word, so nobody is given time.
+void Run::abort_if_asked() {
+  const auto abort = server_.take_abort();
+  if (!abort || push_at_) return;
+  if (exit_status_ == 0) exit_status_ = abort->status;
+  log_.error("rank " + std::to_string(abort->rank) + " has ended the job with status " + std::to_string(abort->status));
+  push_at_ = base::Clock::now();
 }
 
 void Run::press_on_if_due() {

@@ -1,8 +1,11 @@
 #include "progress/peer_news.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <new>
 #include <span>
+#include <string>
 
 namespace heddle::progress {
 
@@ -42,6 +45,11 @@ void PeerNews::take() {
     const auto count = store_.take_notices(notices);
     if (!count) return lose(count.error());
     for (const store::Notice& notice : std::span(notices).first(*count)) {
+      if (notice.ends_job_with) {
+        log_.error("rank " + std::to_string(notice.rank) + " has ended the job with status " +
+                   std::to_string(*notice.ends_job_with));
+        ::_exit(*notice.ends_job_with);
+      }
       if (notice.failed)
         work_.peer_failed(notice.rank);
       else if (!work_.peer_left(notice.rank))

@@ -15,7 +15,7 @@ namespace heddle::store {
 namespace {
 
 constexpr std::size_t kFirstInbox = 4 << 10;
-constexpr std::size_t kNoticesOfOne = 2; // that it left, and that it failed after all
+constexpr std::size_t kNoticesOfOne = 3; // that it left, that it failed after all, and that it has ended the job
 
 Error store_error(std::string fact, int system_code = 0) {
   return {.code = ErrorCode::store_failed,
@@ -144,6 +144,12 @@ Result<void> Client::report_stall(std::uint32_t seconds, std::string_view waitin
   return try_send(FrameWriter(Kind::stalled, 0).u32(seconds).text(waiting.substr(0, kLargestReport)).finish());
 }
 
+void Client::abort(int status) {
+  if (!socket_.open()) return;
+  const auto sent = send_all(FrameWriter(Kind::abort, 0).i64(status).finish(), base::deadline_in(kSilence));
+  if (sent && by_tcp_) await_end();
+}
+
 Client::~Client() {
   if (socket_.open()) static_cast<void>(part(false));
 }
@@ -262,6 +268,13 @@ Result<std::optional<Client::Reply>> Client::sort_inbox() {
       const auto failed = reader.u8();
       if (rank && failed && noticed_.size() < noticed_.capacity())
         noticed_.push_back({.rank = *rank, .failed = *failed != 0});
+    } else if (cut.frame.kind == Kind::aborted) {
+      BodyReader reader(cut.frame.body);
+      const auto rank = reader.u32();
+      const auto status = reader.i64();
+      if (reader.finished() && noticed_.size() < noticed_.capacity())
+        noticed_.push_back(
+            {.rank = *rank, .failed = true, .ends_job_with = static_cast<int>(*status & kHighestStatus)});
     } else if (cut.frame.sequence == sequence_) {
       reply = {cut.frame.kind, Bytes(cut.frame.body.begin(), cut.frame.body.end())};
     }

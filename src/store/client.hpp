@@ -37,6 +37,7 @@ class Client final : public Store {
   [[nodiscard]] int descriptor() const override { return socket_.number(); }
   Result<void> watch_departures() override;
   Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) override;
+  void abort(int status) override;
   Result<void> leave() override;
 
  private:
@@ -69,7 +70,7 @@ class Client final : public Store {
   std::uint32_t sequence_ = 0;
   Bytes inbox_; // its size is the room; what has arrived is the first filled_ bytes
   std::size_t filled_ = 0;
-  std::vector<Notice> noticed_; // reserved for two of each rank, so that a notice never allocates
+  std::vector<Notice> noticed_; // reserved for three of each rank, so that a notice never allocates
   const Bytes watch_;           // made at once, so that asking for departures never allocates
   std::size_t largest_answer_;
 };

@@ -87,6 +87,12 @@ std::vector<Stall> Generations::take_stalls() {
   return all;
 }
 
+std::optional<Abort> Generations::take_abort() {
+  for (Ledger& ledger : ledgers_)
+    if (auto abort = ledger.take_abort()) return abort;
+  return std::nullopt;
+}
+
 void Generations::drop_deserted() {
   while (ledgers_.size() > 1 && ledgers_.front().deserted()) ledgers_.pop_front();
 }

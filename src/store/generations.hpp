@@ -22,6 +22,11 @@ class Generations {
   void disconnected(ClientId client);
   void declare(std::uint32_t rank, Presence gone, Answers& answers);
   std::vector<Stall> take_stalls();
+  std::optional<Abort> take_abort();
+  // The rank of a client that has joined and is not gone.
+  [[nodiscard]] std::optional<std::uint32_t> rank_of(ClientId client) const {
+    return ledgers_[of(client)].rank_of(client);
+  }
   [[nodiscard]] ClientId client_of(std::uint32_t rank) const { return ledgers_[last_of(rank)].client_of(rank); }
   [[nodiscard]] Presence presence(std::uint32_t rank) const { return ledgers_[last_of(rank)].presence(rank); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ended_.size()); }

@@ -48,6 +48,7 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     return {};
   }
   if (frame.kind == Kind::stalled) return stalled(state, frame);
+  if (frame.kind == Kind::abort) return abort(state, frame);
   if (state.waiting.what != Waiting::For::nothing) {
     return std::unexpected(malformed("a second request came before the first was answered"));
   }
@@ -58,6 +59,7 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     case Kind::allgather: return arrive(client, state, frame, answers);
     case Kind::hello:
     case Kind::stalled:
+    case Kind::abort:
     case Kind::goodbye:
     case Kind::withdraw:
     case Kind::watch:
@@ -65,7 +67,8 @@ Result<void> Ledger::receive(ClientId client, const Frame& frame, Answers& answe
     case Kind::value:
     case Kind::gathered:
     case Kind::refused:
-    case Kind::notice: break;
+    case Kind::notice:
+    case Kind::aborted: break;
   }
   return std::unexpected(
       malformed("message kind " + std::to_string(static_cast<int>(frame.kind)) + " is not a request"));
@@ -206,6 +209,15 @@ Result<void> Ledger::stalled(const ClientState& state, const Frame& frame) {
     return std::unexpected(malformed("a malformed report of a stall"));
   if (stalls_.size() < ranks_.size()) // who reports faster than anybody looks has said enough
     stalls_.push_back({.rank = state.rank, .seconds = *seconds, .text = std::string(as_characters(*text))});
+  return {};
+}
+
+Result<void> Ledger::abort(const ClientState& state, const Frame& frame) {
+  BodyReader reader(frame.body);
+  const auto status = reader.i64();
+  if (!reader.finished() || *status < 0 || *status > kHighestStatus)
+    return std::unexpected(malformed("a malformed wish to end the job"));
+  if (!abort_) abort_ = Abort{.rank = state.rank, .status = static_cast<int>(*status)};
   return {};
 }
 

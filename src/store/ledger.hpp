@@ -31,6 +31,12 @@ struct Stall {
   std::string text; // what it waits for, a line each
 };
 
+// A process's wish that the whole job end.
+struct Abort {
+  std::uint32_t rank = 0;
+  int status = 0;
+};
+
 // One frame to send. Shared, because the answer to an allgather is the same for all.
 struct Answer {
   ClientId to;
@@ -57,6 +63,9 @@ class Ledger {
 
   // What processes have reported since the last call.
   std::vector<Stall> take_stalls() { return std::exchange(stalls_, {}); }
+
+  // The first wish that the job end, unless it was taken before.
+  std::optional<Abort> take_abort() { return std::exchange(abort_, std::nullopt); }
 
   // The connection of a rank that has joined; 0 where it has none.
   [[nodiscard]] ClientId client_of(std::uint32_t rank) const { return ranks_[rank].client; }
@@ -99,6 +108,7 @@ class Ledger {
   Result<void> arrive(ClientId client, ClientState& state, const Frame& frame, Answers& answers);
   Result<void> goodbye(ClientId client, const Frame& frame, Answers& answers);
   Result<void> stalled(const ClientState& state, const Frame& frame);
+  Result<void> abort(const ClientState& state, const Frame& frame);
   void withdraw(ClientState& state);
   void watch(ClientId client, ClientState& state, Answers& answers);
   void finish_round(Answers& answers);
@@ -113,6 +123,7 @@ class Ledger {
   Clients clients_;
   std::unordered_map<std::string, Bytes> values_;
   std::vector<Stall> stalls_;
+  std::optional<Abort> abort_;
   std::size_t value_bytes_ = 0;
   std::int64_t first_gone_ = kNoPeer;
   std::uint32_t joined_count_ = 0;

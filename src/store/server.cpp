@@ -36,7 +36,10 @@ Result<std::unique_ptr<Server>> Server::start(Config config) {
 }
 
 Server::Server(Config config, base::Descriptor poller)
-    : log_(std::move(config.log)), poller_(std::move(poller)), generations_(config.size, std::move(config.job)) {}
+    : log_(std::move(config.log)),
+      poller_(std::move(poller)),
+      generations_(config.size, std::move(config.job)),
+      ends_with_connection_(config.ends_with_connection) {}
 
 Result<void> Server::listen(const Config& config) {
   if (config.by_tcp) {
@@ -51,7 +54,7 @@ Result<void> Server::listen(const Config& config) {
     watch(kListener, door_->descriptor(), false, EPOLL_CTL_ADD);
     return {};
   }
-  address_ = address_of_job(config.job);
+  address_ = config.at.empty() ? address_of_job(config.job) : config.at;
   const auto parsed = parse_address(address_);
   if (!parsed) return std::unexpected(parsed.error());
   listener_ = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -242,6 +245,14 @@ void Server::write_to(ClientId id, Connection& connection) {
   take_frames(id, connection);
 }
 
+void Server::tell_all(const Abort& abort) {
+  const auto frame =
+      std::make_shared<const Bytes>(FrameWriter(Kind::aborted, 0).u32(abort.rank).i64(abort.status).finish());
+  Answers answers;
+  for (const auto& [id, connection] : connections_) answers.push_back({id, frame});
+  deliver(answers);
+}
+
 void Server::declare(std::uint32_t rank, Presence gone) {
   Answers answers;
   generations_.declare(rank, gone, answers);
@@ -254,7 +265,13 @@ void Server::bury() {
     const ClientId id = doomed_.back();
     doomed_.pop_back();
     if (connections_.erase(id) == 0) continue;
+    const auto rank = generations_.rank_of(id);
     generations_.disconnected(id);
+    if (ends_with_connection_ && rank) {
+      Answers answers;
+      generations_.declare(*rank, Presence::failed, answers);
+      deliver(answers);
+    }
     if (!accepting_) {
       watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
       accepting_ = true;

@@ -32,6 +32,9 @@ class Server {
       auth::Secret secret;
     };
     std::optional<ByTcp> by_tcp{}; // otherwise by a unix socket, for processes of this machine
+    // Nobody will say what became of a process (see keeper.hpp): one whose connection ends without a goodbye has failed.
+    bool ends_with_connection = false;
+    std::string at{}; // a unix socket's address; empty: that of the job
     base::Log log{};
   };
   static Result<std::unique_ptr<Server>> start(Config config);
@@ -58,6 +61,14 @@ class Server {
 
   // As Ledger::take_stalls.
   std::vector<Stall> take_stalls() { return generations_.take_stalls(); }
+
+  // As Ledger::take_abort.
+  std::optional<Abort> take_abort() { return generations_.take_abort(); }
+
+  // All who are connected learn that the job is to end.
+  void tell_all(const Abort& abort);
+  // How many are.
+  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
   [[nodiscard]] Presence presence(std::uint32_t rank) const { return generations_.presence(rank); }
 
@@ -97,6 +108,7 @@ class Server {
   std::vector<ClientId> doomed_; // to be closed when no reference into connections_ is held
   ClientId next_id_ = 1;         // 0 is the listener
   bool accepting_ = true;
+  bool ends_with_connection_;
 };
 
 } // namespace heddle::store

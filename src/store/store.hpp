@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ using Bytes = std::vector<std::byte>;
 struct Notice {
   std::uint32_t rank = 0;
   bool failed = false; // otherwise it left in good order
+  // It has ended the whole job, of which this process is a part: it is to end, too, with this exit status.
+  std::optional<int> ends_job_with{};
 };
 
 // One process's view of the store; used by one thread, holds no thread of its own. Every waiting call ends at its deadline
@@ -76,6 +79,10 @@ class Store {
   // Tells the job's launcher that nothing has moved here for so long, and what is waited for, a line each; it makes one report of
   // what all processes say. Never blocks: would_block where the store is slow, unsupported where there is no launcher.
   virtual Result<void> report_stall(std::uint32_t seconds, std::string_view waiting) = 0;
+
+  // Asks that every process of the job be ended with this exit status; the caller ends itself right after. Waits a few
+  // seconds at most for the word to be heard. Nothing where there is nobody to tell.
+  virtual void abort([[maybe_unused]] int status) {}
 
   // Leaves the job in good order: whoever waits for this rank is told that it left, and it is not reported as failed. A word
   // once given reaches the store however slow it is, and however soon this process ends; only on another machine it is waited for.

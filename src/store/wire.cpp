@@ -3,7 +3,7 @@
 namespace heddle::store {
 
 Cut cut_frame(std::span<const std::byte> arrived, std::size_t largest) {
-  const net::Cut cut = net::cut_frame(arrived, largest, static_cast<std::uint8_t>(Kind::notice));
+  const net::Cut cut = net::cut_frame(arrived, largest, static_cast<std::uint8_t>(Kind::aborted));
   return {.state = cut.state,
           .frame = {.kind = static_cast<Kind>(cut.frame.kind), .sequence = cut.frame.sequence, .body = cut.frame.body},
           .length = cut.length};

@@ -14,7 +14,7 @@
 
 namespace heddle::store {
 
-inline constexpr std::uint32_t kWireVersion = 4;
+inline constexpr std::uint32_t kWireVersion = 5;
 inline constexpr auth::Service kService{.purpose = auth::Purpose::store, .version = kWireVersion};
 // A machine that does not answer for so long is gone.
 inline constexpr std::chrono::seconds kSilence{7};
@@ -30,12 +30,14 @@ enum class Kind : std::uint8_t {
   watch,     // the client wants notices of ranks that left too; no answer
   stalled,   // u32 seconds without progress, text what is waited for; no answer
   goodbye,   // u8 whether in good order; no answer
+  abort,     // i64 exit status: the whole job is to end; no answer
   // from server to client
   done,     // to hello: u32 size; to put, fence: nothing
   value,    // text value
   gathered, // one text per rank
   refused,  // u8 code, i64 peer, text fact
   notice,   // u32 rank that is gone, u8 whether it failed; sequence 0
+  aborted,  // u32 rank that has ended the job, i64 exit status; sequence 0
 };
 
 // The body is a view into the bytes it was cut from.
@@ -60,6 +62,9 @@ struct Cut {
 };
 // As net::cut_frame, of these kinds.
 Cut cut_frame(std::span<const std::byte> arrived, std::size_t largest);
+
+// Of a process, as systems pass it on.
+inline constexpr int kHighestStatus = 255;
 
 // The largest frame a client may send.
 inline constexpr std::size_t kLargestRequest = 64 + kLargestKey + kLargestValue;

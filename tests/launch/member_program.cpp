@@ -4,6 +4,7 @@
 //   notice         waits until it is told of a failed rank, prints it, leaves
 //   get KEY RANK   waits for a key that RANK should put, prints the error
 //   fail-after N   leaves in good order, then exits with status N
+//   abort N        ends the whole job with status N
 //   quit           exits with status 0 without leaving
 //   give-up        says that it gives up, and exits with status 0
 #include <unistd.h>
@@ -53,6 +54,10 @@ int act(Store& store, int argc, char** argv) {
     while (true) ::pause();
   }
   if (what == "quit") ::_exit(0);
+  if (what == "abort" && argc == 3) {
+    store.abort(std::atoi(argv[2]));
+    ::_exit(std::atoi(argv[2]));
+  }
   if (what == "give-up") return 0; // the store is closed without a goodbye in good order
   if (what == "notice") {
     if (const int status = wait_for_notice(store); status != 0) return status;

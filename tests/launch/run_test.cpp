@@ -92,6 +92,19 @@ TEST(Run, TellsTheRestOfOneThatLeftAndThenFailed) {
   EXPECT_EQ(command.status(), 7);
 }
 
+TEST(Run, EndsAllAtOnceWhenOneAborts) {
+  Command command(
+      shell({"-n", "3", "--grace", "60"}, "test $HEDDLE_RANK = 1 && exec \"$0\" abort 9; exec \"$0\" hang"));
+  EXPECT_EQ(without_joined(causes(command.rest())), (Lines{"heddle: error: rank 1 has ended the job with status 9"}));
+  EXPECT_EQ(command.status(), 9);
+}
+
+TEST(Run, EndsAllAtOnceWhenOneAbortsThoughOthersMaySurviveADeath) {
+  Command command(shell({"-n", "3", "--survive"}, "test $HEDDLE_RANK = 1 && exec \"$0\" abort 9; exec \"$0\" hang"));
+  EXPECT_EQ(without_joined(causes(command.rest())), (Lines{"heddle: error: rank 1 has ended the job with status 9"}));
+  EXPECT_EQ(command.status(), 9);
+}
+
 TEST(Run, SeesProcessesEndThoughItsParentIgnoresThat) {
   Command command({"/bin/bash", "-c", "trap '' CHLD; exec \"$0\" run -n 2 /bin/true", HEDDLE_PROGRAM});
   EXPECT_EQ(command.rest(), "");
