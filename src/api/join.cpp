@@ -8,7 +8,7 @@
 #include "job/node.hpp"
 #include "job/processors.hpp"
 #include "job/registry.hpp"
-#include "launch/identity.hpp"
+#include "launch/meeting.hpp"
 #include "options_file/options_file.hpp"
 
 #include <algorithm>
@@ -23,18 +23,21 @@ Result<std::unique_ptr<Context::State>> Context::State::create(const Options& op
   auto identity = launch::detect(environment, settings);
   if (!identity) return std::unexpected(std::move(identity.error()));
   const auto deadline = base::deadline_in(std::chrono::seconds(settings.join_timeout_s));
-  auto store = launch::open_store(*identity, deadline);
-  if (!store) return std::unexpected(std::move(store.error()));
+  auto listening = job::listening_of(*resolved);
+  if (!listening) return std::unexpected(std::move(listening.error()));
+  auto admission = launch::enter_store(*identity, *listening, deadline);
+  if (!admission) return std::unexpected(std::move(admission.error()));
+  resolved->settings.store = admission->address; // networks look where it is
   Entrance entrance;
-  entrance.store = std::move(*store);
-  entrance.node = job::node_identity(environment);
-  entrance.host = job::own_host_name();
+  entrance.store = std::move(admission->store);
+  entrance.node = job::node_identity(environment, admission->placement.node);
+  entrance.host = job::own_host_name(admission->placement.node);
   auto networks = api::make_networks(*resolved, {.rank = entrance.store->rank(),
                                                  .size = entrance.store->size(),
                                                  .node = entrance.node,
-                                                 .secret = identity->secret,
+                                                 .secret = admission->secret,
                                                  .settings = &settings,
-                                                 .log = base::Log(settings.log_level, identity->rank)});
+                                                 .log = base::Log(settings.log_level, entrance.store->rank())});
   if (!networks) return std::unexpected(std::move(networks.error()));
   entrance.owned_networks = std::move(*networks);
   entrance.options = std::move(*resolved);

@@ -23,8 +23,8 @@ Result<std::unique_ptr<Context::State>> Context::State::open(const Options& opti
   Entrance entrance;
   entrance.uid = uid;
   entrance.store = std::make_unique<store::InMemoryStore>(std::make_shared<store::Board>(1), 0);
-  entrance.node = job::node_identity(environment);
-  entrance.host = job::own_host_name();
+  entrance.node = job::node_identity(environment, "");
+  entrance.host = job::own_host_name("");
   auto networks = api::make_networks(*resolved, {.uid = entrance.uid,
                                                  .node = entrance.node,
                                                  .secret = *secret,

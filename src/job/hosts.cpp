@@ -18,7 +18,8 @@ std::string printable(const std::string& name) {
 
 } // namespace
 
-std::string own_host_name() {
+std::string own_host_name(std::string_view told) {
+  if (told.find_first_not_of("0123456789") != std::string_view::npos) return printable(std::string(told));
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return printable(name.data());

@@ -11,8 +11,8 @@
 namespace heddle::job {
 
 inline constexpr std::size_t kLongestHostName = 64; // what is longer is cut
-// Of this machine, as the system says.
-std::string own_host_name();
+// Of this machine: as the launcher calls it, where that is a name, otherwise as the system says.
+std::string own_host_name(std::string_view told);
 
 class Hosts {
  public:

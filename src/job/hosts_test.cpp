@@ -35,7 +35,7 @@ TEST(Hosts, ThisOneIsCalledAsTheSystemSays) {
   std::array<char, 256> text{};
   ASSERT_EQ(::gethostname(text.data(), text.size()), 0);
   const std::array<std::uint64_t, 1> machine{1};
-  const std::array<std::string, 1> name{own_host_name()};
+  const std::array<std::string, 1> name{own_host_name("")};
   EXPECT_EQ(Hosts(machine, name).name(0), std::string(text.data()).substr(0, kLongestHostName));
 }
 

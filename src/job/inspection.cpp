@@ -6,6 +6,8 @@
 #include "job/registry.hpp"
 #include "launch/identity.hpp"
 #include "options_file/options_file.hpp"
+#include "store/address.hpp"
+#include "translators/tcp/options.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -37,6 +39,17 @@ std::string named_translators(const base::Settings& settings) {
   return settings.store.starts_with("tcp:") ? "shm,tcp" : "shm";
 }
 
+std::string way_to_meet(const launch::JobIdentity& identity) {
+  switch (identity.meeting) {
+    case launch::Meeting::alone: return "";
+    case launch::Meeting::store: return "its store is at " + identity.store;
+    case launch::Meeting::agreed: return "rank 0 keeps the store at " + identity.store;
+    case launch::Meeting::pmi: return "rank 0 keeps the store, and says where by PMI";
+    case launch::Meeting::pmix: return "rank 0 keeps the store, and says where by PMIx";
+  }
+  return "";
+}
+
 TranslatorReport try_out(const translators::Entry& entry, bool named, const translators::TranslatorSetup& setup) {
   TranslatorReport report{.name = std::string(entry.name), .reach = std::string(entry.reach)};
   const auto translator = entry.make(setup);
@@ -60,22 +73,25 @@ Result<Inspection> inspect(const Options& options, const base::Environment& envi
   if (!resolved) return std::unexpected(std::move(resolved.error()));
   Inspection found{.options = std::move(*resolved)};
   const base::Settings& settings = found.options.settings;
-  const auto wanted = wanted_translators(settings);
-  if (!wanted) return std::unexpected(wanted.error());
-
   const auto secret = auth::Secret::of(environment);
   if (!secret) return std::unexpected(secret.error());
   const auto identity = launch::detect(environment, settings);
+  base::Settings expected = settings;
+  if (identity && identity->meeting != launch::Meeting::store)
+    expected.store = identity->single() || identity->placement.nodes == 1 ? "" : store::kByTcp;
+  const auto wanted = wanted_translators(expected);
+  if (!wanted) return std::unexpected(wanted.error());
   found.in_job = identity && !identity->single();
   if (!identity) found.no_job = identity.error();
   if (found.in_job) {
     found.rank = identity->rank;
     found.size = identity->size;
+    found.launcher = identity->launcher + " (" + identity->evidence + "); " + way_to_meet(*identity);
   }
   // What a translator would warn of when joining is in the report.
   translators::TranslatorSetup setup{.rank = found.rank,
-                                     .size = found.size,
-                                     .node = node_identity(environment),
+                                     .size = std::max(found.size, found.rank + 1),
+                                     .node = node_identity(environment, identity ? identity->placement.node : ""),
                                      .secret = *secret,
                                      .settings = &settings,
                                      .log = base::Log(LogLevel::silent)};
@@ -108,6 +124,17 @@ Result<std::vector<const translators::Entry*>> wanted_translators(const base::Se
   if (wanted.empty())
     return std::unexpected(wrong_translators("option translators is '" + settings.translators + "', which names none"));
   return wanted;
+}
+
+Result<launch::Listening> listening_of(const base::ResolvedOptions& options) {
+  const base::Values& tcp = options.section("tcp");
+  const auto ports = net::PortRange::parse(tcp.text(translators::tcp::kPorts));
+  if (!ports) {
+    Error error = ports.error();
+    error.fact = "option tcp.ports: " + error.fact;
+    return std::unexpected(std::move(error));
+  }
+  return launch::Listening{.network = tcp.text(translators::tcp::kNetwork), .ports = *ports};
 }
 
 engine::Limits limits_of(const base::Settings& settings) {

@@ -7,6 +7,7 @@
 #include "base/options.hpp"
 #include "engine/messages/sender.hpp"
 #include "ir/capabilities.hpp"
+#include "launch/meeting.hpp"
 #include "translators/entry.hpp"
 
 #include <heddle/heddle.hpp>
@@ -36,10 +37,11 @@ struct TranslatorReport {
 
 struct Inspection {
   base::ResolvedOptions options;
-  bool in_job = false;    // a launcher has set a job up
-  Error no_job;           // why not, where there is none
-  std::uint32_t rank = 0; // as the launcher says; 0 of 1 without
-  std::uint32_t size = 1;
+  bool in_job = false;                       // a launcher has set a job up
+  Error no_job;                              // why not, where there is none
+  std::string launcher;                      // which was taken, and why; empty where there is none
+  std::uint32_t rank = 0;                    // as the launcher says; 0 of 1 without
+  std::uint32_t size = 1;                    // 0: it says that only when the job is joined
   std::vector<TranslatorReport> translators; // in the order of the registry
 };
 
@@ -54,6 +56,9 @@ Protocol expected_protocol(const TranslatorReport& report, const base::Settings&
 
 // The entries that option translators names, in its order; bad_option where it names none of the registry, or one twice.
 Result<std::vector<const translators::Entry*>> wanted_translators(const base::Settings& settings);
+
+// Where a store that rank 0 keeps is to listen: as TCP does.
+Result<launch::Listening> listening_of(const base::ResolvedOptions& options);
 
 engine::Limits limits_of(const base::Settings& settings);
 

@@ -25,10 +25,11 @@ std::uint64_t hash(const std::string& text) {
 
 } // namespace
 
-std::uint64_t node_identity(const base::Environment& environment) {
+std::uint64_t node_identity(const base::Environment& environment, std::string_view told) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  return hash(boot + link_target("/proc/self/ns/pid") + std::string(environment.lookup("HEDDLE_NODE").value_or("")));
+  return hash(boot + link_target("/proc/self/ns/pid") + std::string(environment.lookup("HEDDLE_NODE").value_or("")) +
+              "/" + std::string(told));
 }
 
 } // namespace heddle::job

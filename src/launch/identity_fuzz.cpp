@@ -19,8 +19,8 @@ void identity(Input& input) {
   }
   const auto identity = launch::detect(base::Environment::of(std::move(variables)), settings);
   if (!identity) return demand_message(identity.error());
-  demand(identity->rank < identity->size, "a rank is inside its job");
-  if (identity->single()) return;
+  demand(identity->size == 0 || identity->rank < identity->size, "a rank is inside its job, where its size is known");
+  if (identity->meeting != launch::Meeting::store) return;
   if (const auto address = store::parse_address(identity->store); !address) demand_message(address.error());
 }
 

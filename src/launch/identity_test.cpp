@@ -1,5 +1,7 @@
 #include "launch/identity.hpp"
 
+#include "launch/meeting.hpp"
+
 #include <gtest/gtest.h>
 
 namespace heddle::launch {
@@ -45,17 +47,110 @@ TEST(Identity, JoinsTheLaunchersJobEvenWhereSingleIsAllowed) {
 }
 
 TEST(Identity, NamesTheLauncherItCannotServe) {
-  const auto identity = detect(Environment::of({{"SLURM_PROCID", "3"}, {"PMI_RANK", "3"}}), Settings{});
-  ASSERT_FALSE(identity);
-  EXPECT_EQ(identity.error().code, ErrorCode::no_launcher);
-  EXPECT_EQ(identity.error().fact,
-            "started by Slurm (SLURM_PROCID=3), but there is no Heddle store (HEDDLE_RANK and HEDDLE_STORE are not "
-            "set)");
-  for (const char* variable : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"}) {
-    const auto other = detect(Environment::of({{variable, "0"}}), Settings{});
+  for (const char* variable : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
+    const auto other = detect(Environment::of({{variable, "3"}}), Settings{});
     ASSERT_FALSE(other);
-    EXPECT_NE(other.error().fact.find(variable), std::string::npos);
+    EXPECT_EQ(other.error().code, ErrorCode::no_launcher);
+    EXPECT_TRUE(other.error().fact.contains(std::string(variable) + "=3")) << other.error().fact;
   }
+}
+
+TEST(Identity, FindsPmiByADescriptor) {
+  const auto identity = detect(
+      Environment::of(
+          {{"PMI_FD", "13"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "3"}}),
+      Settings{});
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ(identity->meeting, Meeting::pmi);
+  EXPECT_EQ(identity->rank, 2U);
+  EXPECT_EQ(identity->size, 3U);
+  EXPECT_EQ(identity->pmi.descriptor, 13);
+  EXPECT_EQ(identity->placement.nodes, 1U);
+  EXPECT_EQ(identity->launcher, "Hydra's mpiexec");
+  EXPECT_EQ(identity->evidence, "PMI_FD=13");
+}
+
+TEST(Identity, FindsPmiByAPort) {
+  const auto identity = detect(Environment::of({{"PMI_PORT", "10.0.0.1:4000"}, {"PMI_ID", "5"}}), Settings{});
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ(identity->pmi.port, "10.0.0.1:4000");
+  EXPECT_EQ(identity->pmi.id, "5");
+  EXPECT_EQ(identity->size, 0U);
+}
+
+TEST(Identity, RefusesHalfOfPmi) {
+  EXPECT_FALSE(detect(Environment::of({{"PMI_FD", "13"}, {"PMI_RANK", "2"}}), Settings{}));
+  EXPECT_FALSE(detect(Environment::of({{"PMI_FD", "x"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}}), Settings{}));
+  EXPECT_FALSE(detect(Environment::of({{"PMI_FD", "13"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "3"}}), Settings{}));
+  EXPECT_FALSE(detect(Environment::of({{"PMI_PORT", "10.0.0.1:4000"}}), Settings{}));
+  EXPECT_FALSE(detect(Environment::of({{"PMIX_NAMESPACE", "x"}}), Settings{}));
+}
+
+const std::vector<Environment::Variable> kTask{{"SLURM_PROCID", "1"},
+                                               {"SLURM_STEP_ID", "0"},
+                                               {"SLURM_STEP_NUM_TASKS", "4"},
+                                               {"SLURM_JOB_ID", "7"},
+                                               {"SLURM_CLUSTER_NAME", "c"},
+                                               {"SLURM_STEP_NUM_NODES", "2"},
+                                               {"SLURM_STEP_NODELIST", "n[3-4]"},
+                                               {"SLURMD_NODENAME", "n4"}};
+
+std::vector<Environment::Variable> task_and(const std::vector<Environment::Variable>& more) {
+  std::vector<Environment::Variable> all = kTask;
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(Identity, FindsATaskOfSlurm) {
+  const auto identity = detect(Environment::of(kTask), Settings{});
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ(identity->meeting, Meeting::agreed);
+  EXPECT_EQ(identity->rank, 1U);
+  EXPECT_EQ(identity->size, 4U);
+  EXPECT_EQ(identity->placement.nodes, 2U);
+  EXPECT_EQ(identity->placement.node, "n4");
+  EXPECT_TRUE(identity->store.starts_with("tcp:n3:2")) << identity->store;
+  Settings told;
+  told.store = "tcp:elsewhere:4000";
+  EXPECT_EQ(detect(Environment::of(kTask), told)->store, "tcp:elsewhere:4000");
+}
+
+TEST(Identity, TakesABatchScriptForNoTask) {
+  auto script = kTask;
+  script[1].second = "4294967291";
+  EXPECT_FALSE(detect(Environment::of(script), Settings{}));
+}
+
+TEST(Identity, TakesTheLauncherThatSlurmHasStartedBeforeSlurm) {
+  const auto hydra =
+      detect(Environment::of(task_and({{"PMI_FD", "13"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "8"}})), Settings{});
+  ASSERT_TRUE(hydra);
+  EXPECT_EQ(hydra->meeting, Meeting::pmi);
+  EXPECT_EQ(hydra->placement.nodes, 0U); // of another job than the step
+  EXPECT_EQ(hydra->placement.node, "n4");
+  const auto ours = detect(Environment::of(task_and({{"HEDDLE_RANK", "0"}, {"HEDDLE_SIZE", "1"}, {"HEDDLE_JOB", "x"}})),
+                           with_store());
+  ASSERT_TRUE(ours);
+  EXPECT_EQ(ours->meeting, Meeting::store);
+}
+
+TEST(Identity, RefusesTwoLaunchersAtOnceUnlessOneIsNamed) {
+  const Environment both = Environment::of(
+      {{"PMI_FD", "13"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"PMIX_NAMESPACE", "x.1"}, {"PMIX_RANK", "3"}});
+  const auto refused = detect(both, Settings{});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fact, "two launchers have left their marks: PMI_FD=13 and PMIX_NAMESPACE=x.1");
+  EXPECT_EQ(refused.error().remedy, "say which by HEDDLE_STORE=pmi or HEDDLE_STORE=pmix");
+  Settings named;
+  named.store = "pmi";
+  EXPECT_EQ(detect(both, named)->meeting, Meeting::pmi);
+  named.store = "pmix";
+  EXPECT_EQ(detect(both, named)->rank, 3U);
+  const auto nested =
+      detect(Environment::of({{"HEDDLE_RANK", "0"}, {"HEDDLE_SIZE", "1"}, {"HEDDLE_JOB", "x"}, {"PMI_FD", "13"}}),
+             with_store());
+  ASSERT_FALSE(nested);
+  EXPECT_EQ(nested.error().fact, "two launchers have left their marks: HEDDLE_RANK and PMI_FD");
 }
 
 TEST(Identity, NamesWhatIsMissingOfAnIncompleteEnvironment) {
@@ -78,9 +173,9 @@ TEST(Identity, RefusesNumbersThatAreNone) {
 }
 
 TEST(Identity, OpensAStoreOfItsOwnForASingleProcess) {
-  const auto store = open_store(JobIdentity{}, base::Deadline::max());
-  ASSERT_TRUE(store);
-  EXPECT_EQ((*store)->size(), 1U);
+  const auto admission = enter_store(JobIdentity{}, {}, base::Deadline::max());
+  ASSERT_TRUE(admission);
+  EXPECT_EQ(admission->store->size(), 1U);
 }
 
 } // namespace

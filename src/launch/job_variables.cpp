@@ -12,6 +12,13 @@ bool holds(const Variables& variables, const std::string& name) {
   return std::ranges::find(variables, name, &Variable::first) != variables.end();
 }
 
+// By which a process would take itself for one of a job that an outer launcher has started. This one is inside of that.
+bool of_another_launcher(const std::string& name) {
+  for (const char* begin : {"PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCAL"})
+    if (name.starts_with(begin)) return true;
+  return false;
+}
+
 } // namespace
 
 Variables job_variables(std::uint32_t size, const std::string& job, const std::string& store,
@@ -26,7 +33,8 @@ Variables with_variables(const Variables& given) {
   Variables result;
   const base::Environment inherited = base::Environment::of_process();
   for (const Variable& variable : inherited.variables())
-    if (variable.first != "HEDDLE_RANK" && !holds(given, variable.first)) result.push_back(variable);
+    if (variable.first != "HEDDLE_RANK" && !of_another_launcher(variable.first) && !holds(given, variable.first))
+      result.push_back(variable);
   result.insert(result.end(), given.begin(), given.end());
   return result;
 }

@@ -16,7 +16,7 @@ using Variables = std::vector<base::Environment::Variable>;
 Variables job_variables(std::uint32_t size, const std::string& job, const std::string& store,
                         const auth::Secret& secret);
 
-// This process's environment, with these in the place of its own; never its HEDDLE_RANK.
+// This process's environment, with these in the place of its own; never its HEDDLE_RANK, nor what another launcher has said to it.
 Variables with_variables(const Variables& given);
 
 // Those of this process that a job on other machines gets: all of HEDDLE_, and those named.

@@ -54,6 +54,8 @@ Result<std::unique_ptr<Client>> Client::connect(const Target& target, Deadline d
 
 Client::Client(base::Descriptor socket, const Target& target)
     : socket_(std::move(socket)),
+      abort_too_(target.abort_too),
+      leave_too_(target.leave_too),
       by_tcp_(target.address.starts_with(kByTcp)),
       rank_(target.rank),
       size_(target.size),
@@ -145,9 +147,11 @@ Result<void> Client::report_stall(std::uint32_t seconds, std::string_view waitin
 }
 
 void Client::abort(int status) {
-  if (!socket_.open()) return;
-  const auto sent = send_all(FrameWriter(Kind::abort, 0).i64(status).finish(), base::deadline_in(kSilence));
-  if (sent && by_tcp_) await_end();
+  if (socket_.open()) {
+    const auto sent = send_all(FrameWriter(Kind::abort, 0).i64(status).finish(), base::deadline_in(kSilence));
+    if (sent && by_tcp_) await_end();
+  }
+  if (abort_too_) abort_too_(status);
 }
 
 Client::~Client() {
@@ -156,7 +160,9 @@ Client::~Client() {
 
 Result<void> Client::leave() {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
-  return part(true);
+  auto said = part(true);
+  if (leave_too_) leave_too_();
+  return said;
 }
 
 // What stands in the buffer of a Unix socket is the store's to read, whatever becomes of this process; so no answer is waited

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ class Client final : public Store {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;               // must be what the server says
     std::optional<auth::Secret> secret{}; // wanted by TCP
+    // What a launcher that is not ours is told besides, after the store: that the job is to end, that this process needs it no more.
+    std::function<void(int status)> abort_too{};
+    std::function<void()> leave_too{};
   };
   // Joins the store under that rank. already_joined where the rank is taken; store_failed where nobody listens.
   static Result<std::unique_ptr<Client>> connect(const Target& target, Deadline deadline);
@@ -64,6 +68,8 @@ class Client final : public Store {
   Error broken(std::string fact, int system_code = 0);
 
   base::Descriptor socket_;
+  std::function<void(int)> abort_too_;
+  std::function<void()> leave_too_;
   bool by_tcp_;
   std::uint32_t rank_;
   std::uint32_t size_;

@@ -196,7 +196,7 @@ TEST_F(LedgerTest, RefusesWrongHellos) {
   EXPECT_EQ(refusal(kWireVersion, 0, "job"), "rank 0 has already joined this job");
   EXPECT_EQ(refusal(kWireVersion, 3, "job"), "rank 3 is outside the job of 3");
   EXPECT_EQ(refusal(kWireVersion, 1, "other"), "the store serves another job");
-  EXPECT_EQ(refusal(99, 1, "job"), "the store speaks version 4, this process 99");
+  EXPECT_EQ(refusal(99, 1, "job"), "the store speaks version 5, this process 99");
 }
 
 TEST_F(LedgerTest, ForgetsAWaitThatIsWithdrawn) {

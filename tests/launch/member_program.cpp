@@ -16,7 +16,7 @@
 
 #include "base/options.hpp"
 #include "job/registry.hpp"
-#include "launch/identity.hpp"
+#include "launch/meeting.hpp"
 
 namespace {
 
@@ -81,9 +81,10 @@ int main(int argc, char** argv) {
   if (!resolved) return fail(resolved.error());
   const auto identity = heddle::launch::detect(environment, resolved->settings);
   if (!identity) return fail(identity.error());
-  auto store = heddle::launch::open_store(*identity, soon());
-  if (!store) return fail(store.error());
-  say("joined " + std::to_string(identity->rank) + " of " + std::to_string(identity->size) + " pid " +
+  auto admission = heddle::launch::enter_store(*identity, {}, soon());
+  if (!admission) return fail(admission.error());
+  Store& store = *admission->store;
+  say("joined " + std::to_string(store.rank()) + " of " + std::to_string(store.size()) + " pid " +
       std::to_string(::getpid()));
-  return act(**store, argc, argv);
+  return act(store, argc, argv);
 }

@@ -107,7 +107,7 @@ void print_options(const Inspection& found) {
 void print_text(const Inspection& found, const Ways& ways, std::uint64_t bytes) {
   fmt::print("heddle {}\n", HEDDLE_VERSION);
   if (found.in_job)
-    fmt::print("job: rank {} of {}\n", found.rank, found.size);
+    fmt::print("job: rank {} of {}, started by {}\n", found.rank, found.size, found.launcher);
   else
     fmt::print("job: none{}{}\n", found.no_job.fact.empty() ? "" : ": ", found.no_job.fact);
   print_translators(found);
@@ -153,10 +153,11 @@ void print_json(const Inspection& found, const Ways& ways, std::uint64_t bytes) 
                        {"origin", option.origin},
                        {"unit", option.unit},
                        {"meaning", option.meaning}});
-  Json whole{{"version", HEDDLE_VERSION},
-             {"job", found.in_job ? Json{{"rank", found.rank}, {"size", found.size}} : Json()},
-             {"translators", std::move(translators)},
-             {"options", std::move(options)}};
+  Json whole{
+      {"version", HEDDLE_VERSION},
+      {"job", found.in_job ? Json{{"rank", found.rank}, {"size", found.size}, {"launcher", found.launcher}} : Json()},
+      {"translators", std::move(translators)},
+      {"options", std::move(options)}};
   if (!ways.peers.empty()) {
     Json list = Json::array();
     for (const PeersAlike& group : ways.peers)
@@ -213,7 +214,7 @@ int run_info(const InfoArguments& arguments) {
     if (!size) return bad_usage("info", "--why: " + size.error().fact);
     bytes = *size;
   }
-  const auto found = job::inspect({}, base::Environment::of_process());
+  auto found = job::inspect({}, base::Environment::of_process());
   if (!found) return failed("info", found.error());
 
   // Outside a job it is a job of one, whatever the option says; with a launcher's job half set up, that is the error.
@@ -223,6 +224,8 @@ int run_info(const InfoArguments& arguments) {
     if (found->rank == 0) print(arguments, *found, {}, 0);
     return failed("info", context.error());
   }
+  found->rank = static_cast<std::uint32_t>(context->rank()); // some launchers do not say it before
+  found->size = context->size();
   Ways ways;
   if (bytes) {
     auto asked = protocols_from(*context, *found, *bytes);
