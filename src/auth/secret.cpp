@@ -49,4 +49,12 @@ std::string Secret::text() const {
   return text;
 }
 
+std::string Secret::sign(std::string_view text) const {
+  Secret hash; // of the same size
+  ::crypto_generichash(reinterpret_cast<unsigned char*>(hash.bytes.data()), hash.bytes.size(),
+                       reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  return hash.text();
+}
+
 } // namespace heddle::auth

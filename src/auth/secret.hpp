@@ -29,6 +29,9 @@ struct Secret {
   static Result<std::optional<Secret>> of(const base::Environment& environment);
 
   [[nodiscard]] std::string text() const;
+
+  // 64 hexadecimal digits that only who knows the secret can make of that text.
+  [[nodiscard]] std::string sign(std::string_view text) const;
 };
 
 } // namespace heddle::auth

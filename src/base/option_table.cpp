@@ -147,7 +147,7 @@ constexpr std::array kTable{
     text<&O::file, &S::file, true>("file", "the path of a TOML file", "file with further options"),
     word<&O::single, &S::single>("single", kTruth, "join as a job of one process when no launcher is there"),
     text<&O::store, &S::store, true>(
-        "store", "unix:PATH, unix:@NAME, tcp:HOST:PORT, pmi, pmi1, pmi2 or pmix",
+        "store", "unix:PATH, unix:@NAME, tcp:HOST:PORT, memcached:HOST:PORT, memcached:PATH, pmi, pmi1, pmi2, pmix",
         "where the processes of the job meet: set by heddle run, found out under other launchers"),
     text<&O::translators, &S::translators, false>("translators", "automatic, or comma-separated names, such as shm,tcp",
                                                   "translators that may be used, in order of preference"),

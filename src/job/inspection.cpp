@@ -45,6 +45,7 @@ std::string way_to_meet(const launch::JobIdentity& identity) {
     case launch::Meeting::store: return "its store is at " + identity.store;
     case launch::Meeting::agreed: return "rank 0 keeps the store at " + identity.store;
     case launch::Meeting::pmi: return "rank 0 keeps the store, and says where by PMI";
+    case launch::Meeting::memcached: return "rank 0 keeps the store, and says where by " + identity.store;
     case launch::Meeting::pmix: return "rank 0 keeps the store, and says where by PMIx";
   }
   return "";

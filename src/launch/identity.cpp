@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "launch/slurm.hpp"
+#include "store/memcached.hpp"
 
 namespace heddle::launch {
 namespace {
@@ -186,7 +187,8 @@ Result<JobIdentity> choose(const Environment& environment, const base::Settings&
   if (store == "pmi1") return of_pmi(environment, 1);
   if (store == "pmi2") return of_pmi(environment, 2);
   if (store == "pmix") return of_pmix(environment);
-  if (ours && (!pmi.empty() || pmix))
+  const bool by_memcached = store.starts_with(store::kByMemcached); // who says so says who it is, too
+  if (ours && !by_memcached && (!pmi.empty() || pmix))
     return two_at_once(
         "HEDDLE_RANK", pmi.empty() ? "PMIX_NAMESPACE" : pmi,
         "start it with one of them; or say which by HEDDLE_STORE=pmi or pmix, or take away the variables "
@@ -206,6 +208,11 @@ Result<JobIdentity> choose(const Environment& environment, const base::Settings&
 Result<JobIdentity> detect(const Environment& environment, const base::Settings& settings) {
   auto identity = choose(environment, settings);
   if (!identity || identity->single()) return identity;
+  const bool names_it = identity->meeting == Meeting::store || identity->meeting == Meeting::agreed;
+  if (names_it && identity->store.starts_with(store::kByMemcached)) {
+    if (identity->meeting == Meeting::store) identity->launcher = "a launcher that sets HEDDLE_RANK";
+    identity->meeting = Meeting::memcached;
+  }
   auto secret = auth::Secret::of(environment);
   if (!secret) return std::unexpected(std::move(secret.error()));
   identity->secret = *secret;

@@ -17,11 +17,12 @@ namespace heddle::launch {
 
 // By what a process meets the others of its job.
 enum class Meeting : std::uint8_t {
-  alone,  // nobody else is there
-  store,  // the store of `heddle run`
-  pmi,    // the launcher's board by PMI
-  pmix,   // the same by PMIx
-  agreed, // an address that all know, at which rank 0 keeps the store
+  alone,     // nobody else is there
+  store,     // the store of `heddle run`
+  pmi,       // the launcher's board by PMI
+  pmix,      // the same by PMIx
+  memcached, // the same by a memcached server that option store names
+  agreed,    // an address that all know, at which rank 0 keeps the store
 };
 
 struct JobIdentity {

@@ -134,6 +134,19 @@ TEST(Identity, TakesTheLauncherThatSlurmHasStartedBeforeSlurm) {
   EXPECT_EQ(ours->meeting, Meeting::store);
 }
 
+TEST(Identity, MeetsInAMemcachedWhereToldTo) {
+  Settings settings;
+  settings.store = "memcached:host:11211";
+  const auto by_hand = detect(
+      Environment::of({{"HEDDLE_RANK", "0"}, {"HEDDLE_SIZE", "1"}, {"HEDDLE_JOB", "x"}, {"PMI_FD", "13"}}), settings);
+  ASSERT_TRUE(by_hand) << by_hand.error().message();
+  EXPECT_EQ(by_hand->meeting, Meeting::memcached);
+  const auto task = detect(Environment::of(kTask), settings);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->meeting, Meeting::memcached);
+  EXPECT_EQ(task->job, "slurm-c-7.0");
+}
+
 TEST(Identity, RefusesTwoLaunchersAtOnceUnlessOneIsNamed) {
   const Environment both = Environment::of(
       {{"PMI_FD", "13"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"PMIX_NAMESPACE", "x.1"}, {"PMIX_RANK", "3"}});

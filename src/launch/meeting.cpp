@@ -6,7 +6,9 @@
 #include "store/client.hpp"
 #include "store/in_memory.hpp"
 #include "store/keeper.hpp"
+#include "store/memcached.hpp"
 #include "store/pmi.hpp"
+#include "store/pmix.hpp"
 
 #include <unistd.h>
 
@@ -32,12 +34,13 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// What rank 0 tells of the store that it has started: "+ JOB ADDRESS SECRET", or "- " and why there is none.
-std::string note_of(const Client::Target& target) {
-  return "+ " + target.job + " " + target.address + " " + target.secret->text();
+// What rank 0 tells of the store that it has started: "+ JOB ADDRESS SECRET", the secret where they do not have it in common already; or
+// "- " and why there is none.
+std::string note_of(const Client::Target& target, bool all_know_secret) {
+  return "+ " + target.job + " " + target.address + (all_know_secret ? "" : " " + target.secret->text());
 }
 
-Result<Client::Target> read_note(const store::Bytes& bytes) {
+Result<Client::Target> read_note(const store::Bytes& bytes, const std::optional<auth::Secret>& known) {
   const std::string text(store::as_characters(bytes));
   if (text.starts_with("- "))
     return std::unexpected(
@@ -47,7 +50,7 @@ Result<Client::Target> read_note(const store::Bytes& bytes) {
   std::string secret;
   Client::Target target;
   words >> mark >> target.job >> target.address >> secret;
-  auto parsed = auth::Secret::parse(secret);
+  auto parsed = known ? *known : auth::Secret::parse(secret);
   if (mark != "+" || !parsed)
     return std::unexpected(
         Error{.code = ErrorCode::store_failed, .fact = "what rank 0 says of the job's store is spoilt"});
@@ -91,15 +94,15 @@ Result<Client::Target> agree(const JobIdentity& identity, Pinboard& board, std::
   std::optional<Result<Client::Target>> own;
   if (board.rank() == 0) {
     own = keep_store(identity, board, nodes, listening, deadline);
-    const std::string note =
-        *own ? note_of(**own) : "- " + own->error().fact; // who waits for it learns why it waits in vain
+    const std::string note = *own ? note_of(**own, identity.secret.has_value())
+                                  : "- " + own->error().fact; // who waits for it learns why it waits in vain
     if (auto put = board.put(kNote, bytes_of(note), deadline); !put) return std::unexpected(std::move(put.error()));
   }
   if (auto fenced = board.fence(deadline); !fenced) return std::unexpected(std::move(fenced.error()));
   if (own) return std::move(*own);
   const auto note = board.get(kNote, deadline);
   if (!note) return std::unexpected(note.error());
-  return read_note(*note);
+  return read_note(*note, identity.secret);
 }
 
 // The store at an address that all know; rank 0 is to listen there.
@@ -153,11 +156,29 @@ void expect_news_by_signal() {
   ::sigaction(SIGUSR1, &now, nullptr);
 }
 
+Result<std::shared_ptr<Pinboard>> open_memcached(const JobIdentity& identity, base::Deadline deadline) {
+  if (!identity.secret)
+    return std::unexpected(Error{
+        .code = ErrorCode::no_launcher,
+        .fact = "a memcached is open to whoever reaches it, and there is no secret to sign with what is put there",
+        .remedy = "set HEDDLE_SECRET in all processes of the job, such as to what openssl rand -hex 32 says"});
+  auto board = store::Memcached::open({.address = identity.store.substr(store::kByMemcached.size()),
+                                       .job = identity.job,
+                                       .rank = identity.rank,
+                                       .size = identity.size,
+                                       .secret = *identity.secret},
+                                      deadline);
+  if (!board) return std::unexpected(std::move(board.error()));
+  return std::shared_ptr<Pinboard>(std::move(*board));
+}
+
 Result<std::shared_ptr<Pinboard>> open_board(const JobIdentity& identity, base::Deadline deadline) {
-  if (identity.meeting == Meeting::pmix)
-    return std::unexpected(Error{.code = ErrorCode::unsupported,
-                                 .fact = "started by " + identity.launcher + ", whose PMIx is not spoken yet",
-                                 .remedy = "use mpiexec.hydra, or srun --mpi=pmi2"});
+  if (identity.meeting == Meeting::memcached) return open_memcached(identity, deadline);
+  if (identity.meeting == Meeting::pmix) {
+    auto board = store::Pmix::open(deadline);
+    if (!board) return std::unexpected(std::move(board.error()));
+    return std::shared_ptr<Pinboard>(std::move(*board));
+  }
   auto board = store::Pmi::open(identity.pmi, deadline);
   if (!board) return std::unexpected(std::move(board.error()));
   expect_news_by_signal();
@@ -188,7 +209,10 @@ Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& l
   target->rank = (*board)->rank();
   target->size = (*board)->size();
   found = Found{.process = ::getpid(), .target = *target, .placement = placement};
-  target->abort_too = [board = *board](int status) { board->abort(status); };
+  target->abort_too = [board = *board, slurm = identity.launcher.starts_with("Slurm")](int status) {
+    board->abort(status);
+    if (slurm) cancel_slurm_step(base::Environment::of_process());
+  };
   target->leave_too = [board = *board] { board->leave(base::deadline_in(kFarewell)); };
   return admit(*target, placement, Client::connect(*target, deadline));
 }
@@ -234,7 +258,8 @@ Result<Admission> enter_store(const JobIdentity& identity, const Listening& list
     }
     case Meeting::agreed: return enter_by_agreement(identity, deadline);
     case Meeting::pmi:
-    case Meeting::pmix: break;
+    case Meeting::pmix:
+    case Meeting::memcached: break;
   }
   return enter_by_board(identity, listening, deadline);
 }

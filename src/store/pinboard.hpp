@@ -40,7 +40,7 @@ class Pinboard {
   [[nodiscard]] virtual Placement placement(Deadline deadline) = 0;
 
   // Any bytes, up to kLargestNote, under a key of letters, digits, dots and dashes, up to 32. Others see them after the next fence, and so does
-  // this process. The same key may be put again. Values go as text that every launcher passes on, and in pieces where they are too long.
+  // this process. A key is put once. Values go as text that every launcher passes on, and in pieces where they are too long.
   Result<void> put(std::string_view key, std::span<const std::byte> value, Deadline deadline);
   // What was put before the last fence. bad_argument where that is nothing.
   Result<Bytes> get(std::string_view key, Deadline deadline);

@@ -3,11 +3,8 @@
 #include "net/sockets.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 
@@ -43,7 +40,7 @@ bool went_well(const PmiFields& fields) {
 
 Pmi::Pmi(const Place& place, base::Descriptor own)
     : own_(std::move(own)),
-      socket_(own_.open() ? own_.number() : place.descriptor),
+      talk_(own_.open() ? own_.number() : place.descriptor, "the launcher, by PMI,"),
       rank_(place.rank),
       size_(place.size) {}
 
@@ -80,16 +77,15 @@ Result<std::unique_ptr<Pmi>> Pmi::open(const Place& place, Deadline deadline) {
       board->space_ = text_of(*told, "kvsname");
     }
     if (board->size_ == 0 || board->rank_ >= board->size_)
-      return board->broken("the launcher says rank " + std::to_string(board->rank_) + " of " +
-                           std::to_string(board->size_) + " by PMI");
+      return board->talk_.broken("says rank " + std::to_string(board->rank_) + " of " + std::to_string(board->size_));
     return board;
   }
-  return board->broken("the launcher speaks no version of PMI that is known here (1, 2)");
+  return board->talk_.broken("speaks no version that is known here (1, 2)");
 }
 
 // Hydra's -pmi-port: who calls says its id, and is told its size and rank, a line each, and a third that does not matter.
 Result<void> Pmi::introduce(const std::string& id, Deadline deadline) {
-  if (auto said = say("cmd=initack pmiid=" + id + "\n", deadline); !said) return said;
+  if (auto said = talk_.say("cmd=initack pmiid=" + id + "\n", deadline); !said) return said;
   for (int i = 0; i < 4; ++i) {
     const auto told = line(deadline);
     if (!told) return std::unexpected(told.error());
@@ -101,8 +97,8 @@ Result<void> Pmi::introduce(const std::string& id, Deadline deadline) {
 
 Result<bool> Pmi::begin(std::uint32_t version, Deadline deadline) {
   const std::string wanted = std::to_string(version);
-  if (auto said =
-          say("cmd=init pmi_version=" + wanted + " pmi_subversion=" + (version == 1 ? "1" : "0") + "\n", deadline);
+  if (auto said = talk_.say("cmd=init pmi_version=" + wanted + " pmi_subversion=" + (version == 1 ? "1" : "0") + "\n",
+                            deadline);
       !said)
     return std::unexpected(std::move(said.error()));
   const auto told = line(deadline); // a line in both versions
@@ -146,7 +142,7 @@ Result<void> Pmi::put_text(const std::string& key, const std::string& text, Dead
                         ? ask("cmd=put kvsname=" + space_ + " key=" + key + " value=" + text, "put_result", deadline)
                         : ask("cmd=kvs-put;key=" + key + ";value=" + text + ";", "kvs-put-response", deadline);
   if (!done) return std::unexpected(done.error());
-  if (!went_well(*done)) return broken("the launcher does not take a value by PMI: " + text_of(*done, "msg"));
+  if (!went_well(*done)) return talk_.broken("does not take a value: " + text_of(*done, "msg"));
   return {};
 }
 
@@ -168,7 +164,7 @@ Result<void> Pmi::fence(Deadline deadline) {
   auto done = version_ == 1 ? ask("cmd=barrier_in", "barrier_out", deadline)
                             : ask("cmd=kvs-fence;", "kvs-fence-response", deadline);
   if (done && went_well(*done)) return {};
-  if (done) return broken("the launcher's fence has failed (PMI)");
+  if (done) return talk_.broken("says that its fence has failed");
   if (done.error().code == ErrorCode::timed_out)
     done.error().fact = "not every rank reached the launcher's fence in time";
   return std::unexpected(std::move(done.error()));
@@ -178,90 +174,45 @@ void Pmi::abort(int status) {
   const std::string code = std::to_string(status);
   const std::string request = version_ == 1 ? "cmd=abort exitcode=" + code + "\n"
                                             : in_frame("cmd=abort;isworld=TRUE;exitcode=" + code + ";msg=aborted;");
-  static_cast<void>(say(request, base::deadline_in(std::chrono::seconds(1))));
+  static_cast<void>(talk_.say(request, base::deadline_in(std::chrono::seconds(1))));
 }
 
 void Pmi::leave(Deadline deadline) {
   static_cast<void>(version_ == 1 ? ask("cmd=finalize", "finalize_ack", deadline)
                                   : ask("cmd=finalize;", "finalize-response", deadline));
-  open_ = false;
+  talk_.close();
 }
 
 Result<PmiFields> Pmi::ask(const std::string& request, std::string_view wanted, Deadline deadline) {
-  if (auto said = say(version_ == 1 ? request + "\n" : in_frame(request), deadline); !said)
+  if (auto said = talk_.say(version_ == 1 ? request + "\n" : in_frame(request), deadline); !said)
     return std::unexpected(std::move(said.error()));
   auto told = version_ == 1 ? line(deadline) : answer(deadline);
   if (told && text_of(*told, "cmd") != wanted)
-    return broken("the launcher answers '" + text_of(*told, "cmd").substr(0, 80) + "' by PMI, expected '" +
-                  std::string(wanted) + "'");
+    return talk_.broken("answers '" + text_of(*told, "cmd").substr(0, 80) + "', expected '" + std::string(wanted) +
+                        "'");
   return told;
 }
 
-std::string Pmi::in_frame(const std::string& request) const {
+std::string Pmi::in_frame(const std::string& request) {
   const std::string length = std::to_string(request.size());
   return std::string(kLengthDigits - length.size(), ' ') + length + request;
 }
 
-Result<void> Pmi::say(const std::string& text, Deadline deadline) {
-  if (!open_) return broken("the launcher's PMI connection is closed");
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t count = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (count >= 0)
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    else if (errno == EAGAIN && !net::wait_for(socket_, POLLOUT, deadline))
-      return broken("the launcher takes no request by PMI", ErrorCode::timed_out);
-    else if (errno != EINTR && errno != EAGAIN)
-      return broken("the launcher's PMI connection is no use", ErrorCode::store_failed, errno);
-  }
-  return {};
-}
-
-Result<void> Pmi::fill(Deadline deadline) {
-  std::array<char, 4096> some{};
-  while (true) {
-    const ssize_t count = ::recv(socket_, some.data(), some.size(), MSG_DONTWAIT);
-    if (count > 0) {
-      inbox_.append(some.data(), static_cast<std::size_t>(count));
-      if (inbox_.size() > kLongestAnswer) return broken("the launcher's answer by PMI has no end");
-      return {};
-    }
-    if (count == 0) return broken("the launcher has closed the PMI connection");
-    if (errno != EAGAIN && errno != EINTR)
-      return broken("the launcher's PMI connection is no use", ErrorCode::store_failed, errno);
-    if (!net::wait_for(socket_, POLLIN, deadline))
-      return broken("the launcher gives no answer by PMI in time", ErrorCode::timed_out);
-  }
-}
-
 Result<PmiFields> Pmi::line(Deadline deadline) {
-  std::size_t end = 0;
-  while ((end = inbox_.find('\n')) == std::string::npos)
-    if (auto filled = fill(deadline); !filled) return std::unexpected(std::move(filled.error()));
-  const PmiFields fields = pmi_fields(std::string_view(inbox_).substr(0, end), ' ');
-  inbox_.erase(0, end + 1);
-  return fields;
+  const auto text = talk_.line("\n", deadline);
+  if (!text) return std::unexpected(text.error());
+  return pmi_fields(*text, ' ');
 }
 
 Result<PmiFields> Pmi::answer(Deadline deadline) {
-  const auto has = [&](std::size_t bytes) -> Result<void> {
-    while (inbox_.size() < bytes)
-      if (auto filled = fill(deadline); !filled) return filled;
-    return {};
-  };
-  if (auto there = has(kLengthDigits); !there) return std::unexpected(std::move(there.error()));
+  const auto digits = talk_.block(kLengthDigits, deadline);
+  if (!digits) return std::unexpected(digits.error());
   unsigned length = 0;
-  if (std::sscanf(inbox_.substr(0, kLengthDigits).c_str(), "%u", &length) != 1 || length > kLongestAnswer)
-    return broken("the launcher's answer by PMI has no length");
-  if (auto there = has(kLengthDigits + length); !there) return std::unexpected(std::move(there.error()));
-  const PmiFields fields = pmi_fields(std::string_view(inbox_).substr(kLengthDigits, length), ';');
-  inbox_.erase(0, kLengthDigits + length);
-  return fields;
-}
-
-std::unexpected<Error> Pmi::broken(std::string fact, ErrorCode code, int errno_) {
-  open_ = false; // half an exchange cannot be taken back
-  return std::unexpected(
-      Error{.code = code, .fact = std::move(fact), .remedy = "", .peer = kNoPeer, .system_code = errno_});
+  if (std::sscanf(digits->c_str(), "%u", &length) != 1 || length > kLongestAnswer)
+    return talk_.broken("gives an answer without a length");
+  const auto text = talk_.block(length, deadline);
+  if (!text) return std::unexpected(text.error());
+  return pmi_fields(*text, ';');
 }
 
 } // namespace heddle::store

@@ -5,6 +5,7 @@
 
 #include "store/pinboard.hpp"
 #include "store/pmi_text.hpp"
+#include "store/text_line.hpp"
 
 #include "base/descriptor.hpp"
 
@@ -40,13 +41,9 @@ class Pmi final : public Pinboard {
   Result<void> begin_2(const Place& place, Deadline deadline);
   // One request and its answer, which must be of that kind and without a failure.
   Result<PmiFields> ask(const std::string& request, std::string_view answer, Deadline deadline);
-  [[nodiscard]] std::string in_frame(const std::string& request) const;
-  Result<void> say(const std::string& text, Deadline deadline);
+  [[nodiscard]] static std::string in_frame(const std::string& request);
   Result<PmiFields> line(Deadline deadline);
   Result<PmiFields> answer(Deadline deadline);
-  Result<void> fill(Deadline deadline);
-  [[nodiscard]] std::unexpected<Error> broken(std::string fact, ErrorCode code = ErrorCode::store_failed,
-                                              int errno_ = 0);
 
   [[nodiscard]] std::size_t longest() const override;
   Result<void> put_text(const std::string& key, const std::string& text, Deadline deadline) override;
@@ -54,13 +51,11 @@ class Pmi final : public Pinboard {
   Result<std::optional<std::string>> look_up(const std::string& request, std::string_view answer, Deadline deadline);
 
   base::Descriptor own_;
-  int socket_;
+  TextLine talk_;
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint32_t version_ = 1;
   std::string space_; // of keys: the job's
-  std::string inbox_;
-  bool open_ = true;
 };
 
 } // namespace heddle::store

@@ -1,0 +1,270 @@
+#include "store/memcached.hpp"
+
+#include "net/sockets.hpp"
+#include "store/address.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+namespace heddle::store {
+
+namespace {
+
+constexpr std::string_view kExpiry = "600"; // seconds: far more than any process is late
+constexpr std::size_t kNonce = 16;          // digits
+constexpr std::string_view kEnd = "\r\n";
+constexpr std::size_t kLongestBlock = 1 << 20;
+
+// Between two looks at what others are to change, and nobody tells of.
+class Looks {
+ public:
+  explicit Looks(base::Deadline deadline) : deadline_(deadline) {}
+  bool pause() {
+    if (base::Clock::now() >= deadline_) return false;
+    std::this_thread::sleep_for(next_);
+    next_ = std::min(next_ * 3 / 2, std::chrono::microseconds(5000));
+    return true;
+  }
+
+ private:
+  base::Deadline deadline_;
+  std::chrono::microseconds next_{200};
+};
+
+std::unexpected<Error> error(ErrorCode code, std::string fact, std::string remedy = "", int system_code = 0) {
+  return std::unexpected(Error{
+      .code = code, .fact = std::move(fact), .remedy = std::move(remedy), .peer = kNoPeer, .system_code = system_code});
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_';
+  });
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Result<base::Descriptor> dial_socket(const std::string& address, base::Deadline deadline) {
+  if (!address.starts_with('/')) {
+    const auto there = net::resolve(address);
+    if (!there) return std::unexpected(there.error());
+    auto socket = net::begin_connect(*there);
+    if (!socket) return socket;
+    net::wait_for(socket->number(), POLLOUT, deadline);
+    if (const int code = net::connect_error(socket->number()); code != 0)
+      return error(ErrorCode::store_failed, "nobody listens there", "", code);
+    return socket;
+  }
+  const auto parsed = parse_address("unix:" + address);
+  if (!parsed) return std::unexpected(parsed.error());
+  base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.open() ||
+      ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0)
+    return error(ErrorCode::store_failed, "nobody listens there", "", errno);
+  return socket;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Memcached>> Memcached::open(Place place, Deadline deadline) {
+  if (!is_name(place.job))
+    return error(ErrorCode::bad_option,
+                 "a job that meets in a memcached cannot be called '" + place.job.substr(0, 80) + "'",
+                 "expected up to 64 letters, digits, dots, dashes and underscores");
+  std::unique_ptr<Memcached> board(new Memcached(std::move(place)));
+  if (auto made = board->connect(deadline); !made) return std::unexpected(std::move(made.error()));
+  if (auto met = board->meet(deadline); !met) return std::unexpected(std::move(met.error()));
+  return board;
+}
+
+Result<void> Memcached::connect(Deadline deadline) {
+  auto socket = dial_socket(place_.address, deadline);
+  if (!socket) {
+    socket.error().fact = "memcached at " + place_.address + ": " + socket.error().fact;
+    if (socket.error().code == ErrorCode::unreachable) socket.error().code = ErrorCode::store_failed;
+    return std::unexpected(std::move(socket.error()));
+  }
+  socket_ = std::move(*socket);
+  talk_ = TextLine(socket_.number(), "memcached at " + place_.address);
+  return {};
+}
+
+// Everybody leaves a number that nobody can have left before, rank 0 answers with all of them and one of its own, which is the job's from
+// then on: who finds its own number there knows that it is not an older job's.
+Result<void> Memcached::meet(Deadline deadline) {
+  const std::string own = new_job_id();
+  return place_.rank == 0 ? lead(own, deadline) : follow(own, deadline);
+}
+
+Result<void> Memcached::lead(const std::string& own, Deadline deadline) {
+  std::vector<std::string> keys;
+  for (std::uint32_t rank = 1; rank < place_.size; ++rank) keys.push_back(key_of("here." + std::to_string(rank)));
+  const std::string found_themselves = "mg " + key_of("come." + own) + " v";
+  std::string said;
+  for (Looks looks(deadline); looks.pause();) {
+    const auto here = fetch(keys, deadline);
+    if (!here) return std::unexpected(here.error());
+    std::string all = own;
+    for (const auto& one : *here) all += one.value_or(std::string(kNonce, '-'));
+    if (all != said || std::exchange(was_lost_, false))
+      if (auto put = set(key_of("time"), all, deadline); !put) return put;
+    said = all;
+    const auto come = while_lost([&] { return number_after(found_themselves, deadline); }, deadline);
+    if (!come) return std::unexpected(come.error());
+    if (*come + 1 < place_.size) continue;
+    time_ = own;
+    return {};
+  }
+  return error(ErrorCode::timed_out, "not every rank came to memcached at " + place_.address + " in time");
+}
+
+Result<void> Memcached::follow(const std::string& own, Deadline deadline) {
+  const std::string key = key_of("here." + std::to_string(place_.rank));
+  if (auto put = set(key, own, deadline); !put) return put;
+  for (Looks looks(deadline); looks.pause();) {
+    auto told = fetch({key_of("time")}, deadline);
+    if (!told) return std::unexpected(told.error());
+    if (std::exchange(was_lost_, false)) // what it held may be gone
+      if (auto put = set(key, own, deadline); !put) return put;
+    const std::string all = told->front().value_or("");
+    if (all.size() != kNonce * place_.size || all.substr(kNonce * place_.rank, kNonce) != own) continue;
+    const std::string time = all.substr(0, kNonce);
+    auto counted = number_after("ma " + key_of("come." + time) + " N" + std::string(kExpiry) + " J1 D1 v", deadline);
+    if (!counted) return std::unexpected(std::move(counted.error()));
+    time_ = time;
+    return {};
+  }
+  return error(ErrorCode::timed_out, "rank 0 did not come to memcached at " + place_.address + " in time");
+}
+
+std::string Memcached::key_of(std::string_view name) const {
+  return place_.job + ":" + (time_.empty() ? "" : time_ + ":") + std::string(name);
+}
+
+std::string Memcached::sign(const std::string& key, std::string_view value) const {
+  return place_.secret.sign(key + "\n" + std::string(value));
+}
+
+std::size_t Memcached::longest() const {
+  return 2 * kLargestNote + 16;
+}
+Result<void> Memcached::put_text(const std::string& key, const std::string& text, Deadline deadline) {
+  return set(key_of(key), text, deadline);
+}
+Result<std::optional<std::string>> Memcached::get_text(const std::string& key, Deadline deadline) {
+  auto values = fetch({key_of(key)}, deadline);
+  if (!values) return std::unexpected(std::move(values.error()));
+  return std::move(values->front());
+}
+
+template <typename Ask>
+auto Memcached::while_lost(Ask&& ask, Deadline deadline) -> decltype(ask()) {
+  while (true) {
+    auto answer = ask();
+    if (answer || talk_.usable() || answer.error().code == ErrorCode::timed_out) return answer;
+    was_lost_ = true;
+    for (Looks looks(deadline); !connect(deadline);)
+      if (!looks.pause()) return answer;
+  }
+}
+
+Result<void> Memcached::set(const std::string& key, const std::string& value, Deadline deadline) {
+  const std::string signed_value = sign(key, value) + value;
+  const auto ask = [&]() -> Result<void> {
+    if (auto said = talk_.say("set " + key + " 0 " + std::string(kExpiry) + " " + std::to_string(signed_value.size()) +
+                                  "\r\n" + signed_value + "\r\n",
+                              deadline);
+        !said)
+      return said;
+    const auto answer = talk_.line(kEnd, deadline);
+    if (!answer) return std::unexpected(answer.error());
+    if (*answer != "STORED") return refused(*answer);
+    return {};
+  };
+  return while_lost(ask, deadline);
+}
+
+Result<Memcached::Values> Memcached::fetch(const std::vector<std::string>& keys, Deadline deadline) {
+  const auto ask = [&]() -> Result<Values> {
+    Values values(keys.size());
+    if (keys.empty()) return values;
+    std::string request = "get";
+    for (const std::string& key : keys) request += " " + key;
+    if (auto said = talk_.say(request + "\r\n", deadline); !said) return std::unexpected(std::move(said.error()));
+    while (true) { // "VALUE key flags bytes", the value; "END"
+      const auto head = talk_.line(kEnd, deadline);
+      if (!head) return std::unexpected(head.error());
+      if (*head == "END") return values;
+      const std::size_t key_end = head->find(' ', 6);
+      const auto bytes = number_in(std::string_view(*head).substr(head->rfind(' ') + 1));
+      if (!head->starts_with("VALUE ") || key_end == std::string::npos || !bytes || *bytes > kLongestBlock)
+        return refused(*head);
+      auto value = talk_.block(*bytes + kEnd.size(), deadline);
+      if (!value) return std::unexpected(value.error());
+      value->resize(*bytes);
+      const auto key = std::ranges::find(keys, head->substr(6, key_end - 6));
+      const std::size_t signature = sign("", "").size();
+      if (key == keys.end() || value->size() < signature) continue;
+      const std::string_view content = std::string_view(*value).substr(signature);
+      if (sign(*key, content) != value->substr(0, signature))
+        return error(ErrorCode::store_failed,
+                     "'" + *key + "' at memcached " + place_.address + " is not signed with this job's secret",
+                     "give each job a name of its own (HEDDLE_JOB), and all its processes the same HEDDLE_SECRET");
+      values[static_cast<std::size_t>(key - keys.begin())] = content;
+    }
+  };
+  return while_lost(ask, deadline);
+}
+
+// A number that a meta command gives back; 0 where there is none.
+Result<std::uint64_t> Memcached::number_after(const std::string& command, Deadline deadline) {
+  if (auto said = talk_.say(command + "\r\n", deadline); !said) return std::unexpected(std::move(said.error()));
+  const auto head = talk_.line(kEnd, deadline);
+  if (!head) return std::unexpected(head.error());
+  if (*head == "EN" || *head == "NF") return 0;
+  const auto bytes =
+      head->starts_with("VA ") ? number_in(std::string_view(*head).substr(3, head->find(' ', 3) - 3)) : std::nullopt;
+  if (!bytes || *bytes > 20) return refused(*head);
+  auto value = talk_.block(*bytes + kEnd.size(), deadline);
+  if (!value) return std::unexpected(value.error());
+  value->resize(*bytes);
+  const auto number = number_in(*value);
+  return number ? Result<std::uint64_t>(*number) : refused(*value);
+}
+
+// Who has added its one does not do so again, whatever becomes of the server: it might count twice.
+Result<void> Memcached::fence(Deadline deadline) {
+  const std::string key = key_of("fence." + std::to_string(++fences_));
+  auto come = number_after("ma " + key + " N" + std::string(kExpiry) + " J1 D1 v", deadline);
+  for (Looks looks(deadline); come && *come < place_.size;) {
+    if (!looks.pause())
+      return error(ErrorCode::timed_out,
+                   "not every rank reached the fence at memcached " + place_.address + " in time");
+    come = while_lost([&] { return number_after("mg " + key + " v", deadline); }, deadline);
+  }
+  if (!come) return std::unexpected(std::move(come.error()));
+  return {};
+}
+
+std::unexpected<Error> Memcached::refused(const std::string& answer) {
+  const bool full = answer.starts_with("SERVER_ERROR");
+  return error(ErrorCode::store_failed, "memcached at " + place_.address + " answers '" + answer.substr(0, 80) + "'",
+               full ? "give it more memory (-m)" : "is that a memcached of at least version 1.6?");
+}
+
+} // namespace heddle::store
