@@ -9,6 +9,7 @@
 #include "host_options.hpp"
 #include "launch/agent.hpp"
 #include "launch/launcher.hpp"
+#include "launch/slurm.hpp"
 #include "subcommands.hpp"
 
 namespace heddle::tool {
@@ -25,11 +26,24 @@ struct RunArguments {
 const std::map<std::string, launch::Binding> kBindings{
     {"automatic", launch::Binding::automatic}, {"always", launch::Binding::always}, {"never", launch::Binding::never}};
 
+// Inside an allocation of Slurm, and not in one of its steps: its nodes are the hosts, reached by steps of it.
+void take_allocation(HostArguments& arguments) {
+  const base::Environment environment = base::Environment::of_process();
+  if (launch::SlurmStep::of(environment)) return;
+  const auto nodes = launch::slurm_allocation(environment);
+  if (!nodes) return;
+  arguments.hosts.emplace();
+  for (const launch::Host& node : *nodes)
+    *arguments.hosts += (arguments.hosts->empty() ? "" : ",") + node.name + ":" + std::to_string(node.processes);
+  if (arguments.shell == "ssh") arguments.shell = "srun --overlap --quiet --mpi=none --nodes=1 --ntasks=1 --nodelist";
+}
+
 int run_workload(RunArguments& arguments, const std::vector<std::string>& command) {
   if (command.empty()) return bad_usage("run", "PROGRAM is required");
   arguments.job.command = command;
   arguments.job.bind = kBindings.at(arguments.bind);
   arguments.job.grace = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.grace_seconds * 1000));
+  if (!arguments.hosts.hosts && arguments.hosts.file.empty()) take_allocation(arguments.hosts);
   if (arguments.hosts.given()) {
     if (auto applied = apply_hosts(arguments.hosts, arguments.processes, arguments.job); !applied)
       return failed("run", applied.error());
@@ -82,6 +96,8 @@ void add_run(CLI::App& program, Invocation& invocation) {
       "A process has failed when it was killed, when it ended without leaving the job that it had joined, and when its "
       "exit\n"
       "status is not 0, even after it left; the others are told. One that is slow or stopped has not.\n\n"
+      "Inside an allocation of Slurm (salloc, sbatch) it runs on the allocation's nodes, unless --hosts says "
+      "others.\n\n"
       "Example: heddle run -n 4 -- ./my_program --steps 100\n"
       "         heddle run --hosts node1:4,node2:4 -- ./my_program");
   run->callback([arguments, &invocation] { invocation.exit_status = run_workload(*arguments, invocation.program); });
