@@ -1,0 +1,212 @@
+// A member of a job that any launcher has started.
+//   work SEED     random messages, all-to-alls and barriers with everybody; says "done RANK of SIZE on HOST"
+//   die RANK      that rank kills itself; the others say "told of RANK" when they are, and leave
+//   wait RANK     the same, but they wait for a message of that rank, with whom they have never talked
+//   abort RANK N  that rank ends the job with status N; the others would wait for an hour
+//   again         leaves and joins again, twice
+//   board         what every board must do (src/store/pinboard.hpp), on the launcher's own
+//   time          joins and leaves; rank 0 says how long that took, in microseconds
+#include "launch/meeting.hpp"
+#include "store/memcached.hpp"
+#include "store/pmix.hpp"
+#include "tests/job/member.hpp"
+
+#include "job/registry.hpp"
+
+#include <csignal>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+// What libpmix, and what it loads, never gives back is not ours.
+extern "C" {
+const char* __lsan_default_suppressions();
+const char* __lsan_default_suppressions() {
+  return "leak:libpmix\nleak:libevent\nleak:libhwloc\nleak:pmix_mca";
+}
+}
+
+namespace {
+
+using heddle::Context;
+using heddle::Event;
+using heddle::Rank;
+using heddle::Tag;
+using heddle::tests::demand;
+using heddle::tests::give_up;
+using heddle::tests::number;
+using heddle::tests::say;
+
+std::uint32_t own_rank(const Context& context) {
+  return static_cast<std::uint32_t>(context.rank());
+}
+
+Context join() {
+  return demand(Context::join(), "join");
+}
+
+// What rank `from` sends to `to` in a round: its size and bytes are the same at both.
+std::vector<std::uint32_t> message(std::uint64_t seed, std::uint32_t from, std::uint32_t to, std::uint32_t round) {
+  std::mt19937_64 dice(seed ^ (std::uint64_t{from} << 40) ^ (std::uint64_t{to} << 20) ^ round);
+  const std::size_t most = dice() % 16 == 0 ? 50'000 : 200;
+  std::vector<std::uint32_t> words(dice() % most + 1);
+  for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(dice());
+  return words;
+}
+
+void work(std::uint64_t seed) {
+  Context job = join();
+  const std::uint32_t self = own_rank(job);
+  const std::uint32_t size = job.size();
+  const std::uint32_t rounds = size > 16 ? 1 : 3;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    std::vector<std::vector<std::uint32_t>> out;
+    std::vector<std::vector<std::uint32_t>> in;
+    std::vector<heddle::Request> requests;
+    for (std::uint32_t peer = 0; peer < size; ++peer) {
+      in.emplace_back(message(seed, peer, self, round).size());
+      out.push_back(message(seed, self, peer, round));
+    }
+    for (std::uint32_t peer = 0; peer < size; ++peer) {
+      requests.push_back(demand(job.receive({.source = Rank{peer}, .tag = Tag{round}}, in[peer]), "receive"));
+      requests.push_back(demand(job.send(Rank{peer}, Tag{round}, out[peer]), "send"));
+    }
+    demand(job.wait_all(requests) == heddle::ErrorCode::ok, "a message is lost");
+    for (std::uint32_t peer = 0; peer < size; ++peer)
+      demand(in[peer] == message(seed, peer, self, round), "a message of rank " + std::to_string(peer) + " is wrong");
+    std::vector<std::uint32_t> to_all(size);
+    std::iota(to_all.begin(), to_all.end(), self * size);
+    std::vector<std::uint32_t> from_all(size);
+    demand(job.alltoall(to_all, from_all), "alltoall");
+    for (std::uint32_t peer = 0; peer < size; ++peer)
+      demand(from_all[peer] == peer * size + self, "a block of rank " + std::to_string(peer) + " is wrong");
+    demand(job.barrier(), "barrier");
+  }
+  say("done " + std::to_string(self) + " of " + std::to_string(size) + " on " +
+      std::string(demand(job.host_name(job.rank()), "host")));
+}
+
+void die(std::uint32_t victim, bool met) {
+  Context job = join();
+  if (met) static_cast<void>(job.barrier()); // whose end may come after the death of one that has passed it
+  if (own_rank(job) == victim) ::raise(SIGKILL);
+  std::uint32_t word = 0;
+  if (!met) {
+    const auto request = job.receive({.source = Rank{victim}}, word);
+    if (request) demand(job.wait(*request).code == heddle::ErrorCode::peer_failed, "a receive from the dead");
+  }
+  for (bool told = false; !told;) {
+    std::vector<Event> events(8);
+    events.resize(job.wait_events(events));
+    for (const Event& event : events)
+      told = told || (event.kind == Event::Kind::peer_failed && event.completion.peer == Rank{victim});
+  }
+  say("told of " + std::to_string(victim));
+}
+
+void abort_job(std::uint32_t who, int status) {
+  Context job = join();
+  demand(job.barrier(), "barrier");
+  if (own_rank(job) == who) job.abort(status);
+  std::vector<Event> events(8);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  while (std::chrono::steady_clock::now() < end) static_cast<void>(job.wait_events(events, std::chrono::seconds(1)));
+}
+
+void again() {
+  for (int i = 0; i < 3; ++i) {
+    Context job = join();
+    demand(job.barrier(), "barrier");
+    say("time " + std::to_string(i) + " as " + std::to_string(own_rank(job)));
+  }
+}
+
+void time_join() {
+  const std::uint64_t begin = heddle::tests::machine_ns();
+  std::uint32_t rank = 0;
+  {
+    Context job = join();
+    rank = own_rank(job);
+  }
+  if (rank == 0) say(std::to_string((heddle::tests::machine_ns() - begin) / 1000));
+}
+
+// --- the contract of boards ---
+
+heddle::base::Deadline in_time() {
+  return heddle::base::deadline_in(std::chrono::seconds(60));
+}
+
+std::unique_ptr<heddle::store::Pinboard> open_board() {
+  const auto environment = heddle::base::Environment::of_process();
+  const auto options = demand(heddle::base::resolve({}, environment, {}, heddle::job::sections()), "options");
+  const auto identity = demand(heddle::launch::detect(environment, options.settings), "launcher");
+  using heddle::launch::Meeting;
+  if (identity.meeting == Meeting::pmi) return demand(heddle::store::Pmi::open(identity.pmi, in_time()), "PMI");
+  if (identity.meeting == Meeting::pmix) return demand(heddle::store::Pmix::open(in_time()), "PMIx");
+  demand(identity.meeting == Meeting::memcached, "a board was expected");
+  return demand(heddle::store::Memcached::open({.address = identity.store.substr(heddle::store::kByMemcached.size()),
+                                                .job = identity.job,
+                                                .rank = identity.rank,
+                                                .size = identity.size,
+                                                .secret = identity.secret.value()},
+                                               in_time()),
+                "memcached");
+}
+
+heddle::store::Bytes note(std::uint32_t rank, std::size_t bytes, std::uint32_t edition) {
+  heddle::store::Bytes value(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) value[i] = static_cast<std::byte>(i * 7 + rank + edition * 31);
+  return value;
+}
+
+void board() {
+  const auto board = open_board();
+  const std::uint32_t self = board->rank();
+  demand(self < board->size(), "a rank inside the job");
+  const auto key = [](std::uint32_t rank, std::size_t bytes, std::uint32_t edition) {
+    return "k-" + std::to_string(rank) + "." + std::to_string(bytes) + "-" + std::to_string(edition);
+  };
+  // Every byte there is, nothing at all, and more than any launcher takes at once; twice.
+  const std::vector<std::size_t> sizes{0, 1, 447, 448, 900, heddle::store::kLargestNote};
+  for (std::uint32_t edition = 0; edition < 2; ++edition) {
+    for (const std::size_t bytes : sizes)
+      demand(board->put(key(self, bytes, edition), note(self, bytes, edition), in_time()), "put");
+    demand(board->fence(in_time()), "fence");
+    for (const std::uint32_t peer : {self, (self + 1) % board->size(), board->size() - 1})
+      for (const std::size_t bytes : sizes)
+        demand(demand(board->get(key(peer, bytes, edition), in_time()), "get") == note(peer, bytes, edition),
+               "the note " + key(peer, bytes, edition) + " is another");
+    demand(board->fence(in_time()), "fence");
+  }
+  const auto absent = board->get("nobody", in_time());
+  demand(!absent && absent.error().code == heddle::ErrorCode::bad_argument, "a note of nobody");
+  demand(!board->put("a key", {}, in_time()) && !board->put("", {}, in_time()), "a wrong key");
+  demand(!board->put("k", heddle::store::Bytes(heddle::store::kLargestNote + 1), in_time()), "a note too long");
+  const auto placement = board->placement(in_time());
+  board->leave(in_time());
+  say("board " + std::to_string(self) + " of " + std::to_string(board->size()) + ", node '" + placement.node + "' of " +
+      std::to_string(placement.nodes));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const auto argument = [&](int i) { return argc > i ? number(argv[i]) : 0; };
+  if (what == "work")
+    work(argument(2));
+  else if (what == "die" || what == "wait")
+    die(static_cast<std::uint32_t>(argument(2)), what == "die");
+  else if (what == "abort")
+    abort_job(static_cast<std::uint32_t>(argument(2)), static_cast<int>(argument(3)));
+  else if (what == "again")
+    again();
+  else if (what == "board")
+    board();
+  else if (what == "time")
+    time_join();
+  else
+    give_up("unknown argument '" + what + "'");
+}

@@ -1,0 +1,155 @@
+// A memcached as a board when things go wrong: real servers, which are ended, full, strangers' or not there.
+#include "store/memcached.hpp"
+#include "tests/launchers/launchers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+namespace heddle::tests {
+namespace {
+
+using store::Bytes;
+using store::Memcached;
+using By = MemcachedServer::By;
+
+base::Deadline soon(int seconds = 30) {
+  return base::deadline_in(std::chrono::seconds(seconds));
+}
+
+class MemcachedBoard : public testing::TestWithParam<By> {
+ protected:
+  void SetUp() override {
+    if (!missing({"memcached"}).empty()) GTEST_SKIP() << "memcached is not installed";
+  }
+  Memcached::Place place(const MemcachedServer& server, std::uint32_t rank, std::uint32_t size) const {
+    return {.address = server.address(), .job = "job", .rank = rank, .size = size, .secret = secret_};
+  }
+  // A thread for each rank, which opens the board and acts.
+  using Act = std::function<void(Memcached&)>;
+  static void all(const std::vector<Memcached::Place>& places, const Act& act) {
+    std::vector<std::jthread> threads;
+    for (const auto& place : places)
+      threads.emplace_back([&act, place] {
+        auto board = Memcached::open(place, soon());
+        ASSERT_TRUE(board) << board.error().message();
+        act(**board);
+      });
+  }
+  static void exchange(Memcached& board, std::uint32_t mark) {
+    const Bytes value(100, static_cast<std::byte>(board.rank() + mark));
+    ASSERT_TRUE(board.put("k" + std::to_string(board.rank()), value, soon()));
+    const auto met = board.fence(soon());
+    ASSERT_TRUE(met) << met.error().message();
+    for (std::uint32_t rank = 0; rank < board.size(); ++rank) {
+      const auto got = board.get("k" + std::to_string(rank), soon());
+      ASSERT_TRUE(got) << got.error().message();
+      EXPECT_EQ(*got, Bytes(100, static_cast<std::byte>(rank + mark)));
+    }
+    ASSERT_TRUE(board.fence(soon()));
+  }
+  const auth::Secret secret_ = auth::Secret::draw();
+};
+
+TEST_P(MemcachedBoard, IsNotMisledByAnOlderJobOfTheSameName) {
+  const MemcachedServer server(GetParam());
+  for (std::uint32_t time = 0; time < 3; ++time)
+    all({place(server, 0, 3), place(server, 1, 3), place(server, 2, 3)},
+        [&](Memcached& board) { exchange(board, 10 * time); });
+  // One that never became whole has left its marks, too.
+  const auto lonely = Memcached::open(place(server, 1, 3), soon(1));
+  ASSERT_FALSE(lonely);
+  EXPECT_EQ(lonely.error().code, ErrorCode::timed_out);
+  all({place(server, 0, 3), place(server, 1, 3), place(server, 2, 3)}, [&](Memcached& board) { exchange(board, 99); });
+}
+
+TEST_P(MemcachedBoard, ServesTwoJobsAtOnce) {
+  const MemcachedServer server(GetParam());
+  std::vector<Memcached::Place> places;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    places.push_back(place(server, rank, 3));
+    places.push_back(place(server, rank, 3));
+    places.back().job = "other";
+    places.back().secret = auth::Secret{{std::byte{7}}};
+  }
+  all(places, [&](Memcached& board) { exchange(board, 1); });
+}
+
+TEST_P(MemcachedBoard, ComesBackToAServerThatWasLost) {
+  MemcachedServer server(GetParam());
+  std::vector<std::jthread> threads;
+  for (std::uint32_t rank = 1; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      auto board = Memcached::open(place(server, rank, 3), soon());
+      ASSERT_TRUE(board) << board.error().message();
+      exchange(**board, 5);
+    });
+  // Both wait for rank 0 when their server goes, with all that they had left there.
+  auto early = Memcached::open(place(server, 0, 4), soon(1)); // of another size: it finds nobody, and is gone
+  EXPECT_FALSE(early);
+  server.stop();
+  server.start();
+  threads.emplace_back([&] {
+    auto board = Memcached::open(place(server, 0, 3), soon());
+    ASSERT_TRUE(board) << board.error().message();
+    exchange(**board, 5);
+  });
+}
+
+TEST_P(MemcachedBoard, SaysThatAServerIsLostAndDoesNotReturn) {
+  MemcachedServer server(GetParam());
+  auto board = Memcached::open(place(server, 0, 1), soon());
+  ASSERT_TRUE(board) << board.error().message();
+  server.stop();
+  const auto put = (*board)->put("k", {}, soon(1));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::store_failed);
+  const auto fence = (*board)->fence(soon(1));
+  EXPECT_FALSE(fence);
+}
+
+TEST_P(MemcachedBoard, SaysWhereNobodyListens) {
+  MemcachedServer server(GetParam());
+  server.stop();
+  const auto board = Memcached::open(place(server, 0, 2), soon());
+  ASSERT_FALSE(board);
+  EXPECT_EQ(board.error().code, ErrorCode::store_failed);
+  EXPECT_TRUE(board.error().fact.contains("memcached at " + server.address())) << board.error().fact;
+}
+
+TEST_P(MemcachedBoard, SaysThatAServerIsFull) {
+  const MemcachedServer server(GetParam(), {"-m", "4", "-M"});
+  auto board = Memcached::open(place(server, 0, 1), soon());
+  ASSERT_TRUE(board) << board.error().message();
+  const Bytes value(store::kLargestNote, std::byte{1});
+  Result<void> put;
+  for (int i = 0; put && i < 100'000; ++i) put = (*board)->put("k" + std::to_string(i), value, soon());
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::store_failed);
+  EXPECT_TRUE(put.error().fact.contains("SERVER_ERROR")) << put.error().fact;
+}
+
+TEST_P(MemcachedBoard, BelievesNothingThatIsNotSigned) {
+  const MemcachedServer server(GetParam());
+  Memcached::Place stranger = place(server, 0, 2);
+  stranger.secret = auth::Secret::draw();
+  std::string theirs;
+  std::jthread other([&] {
+    const auto board = Memcached::open(stranger, soon(5));
+    ASSERT_FALSE(board);
+    theirs = board.error().fact;
+  });
+  const auto board = Memcached::open(place(server, 1, 2), soon(5));
+  other.join();
+  ASSERT_FALSE(board);
+  // Whoever reads the other's word first; the other may then wait in vain.
+  EXPECT_TRUE((board.error().fact + theirs).contains("not signed with this job's secret"))
+      << board.error().fact << theirs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, MemcachedBoard, testing::Values(By::socket, By::tcp),
+                         [](const auto& of) { return of.param == By::socket ? "Socket" : "Tcp"; });
+
+} // namespace
+} // namespace heddle::tests
