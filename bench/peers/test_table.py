@@ -50,12 +50,18 @@ class Printing(unittest.TestCase):
         printed = json.loads(table.as_json([result_of(LATENCY, heddle=0.1, ucx=0.4)]))
         self.assertEqual(printed, {"rows": [{
             "what": "latency", "processes": 2, "bytes": 8, "unit": "us", "heddle": 0.1, "limit": None,
-            "peers": {"ucx": 0.4, "openmpi": None, "mpich": None, "libfabric": None}, "ratio": 0.25}]})
+            "peers": {"ucx": 0.4, "openmpi": None, "mpich": None, "libfabric": None}, "ratio": 0.25, "of_limit": None}]})
 
     def test_text_names_ratio_target_and_verdict(self):
         line = table.as_text([result_of(LATENCY, heddle=0.1, ucx=0.4)]).splitlines()[1]
         self.assertIn("0.250  <= 0.35  met", line)
         self.assertIn("0.400 \u00b15%", line)
+
+    def test_text_names_what_is_left_to_the_limit(self):
+        row = table.Row("latency", 8, "us", 0.35, of_limit=1.6)
+        line = table.as_text([result_of(row, heddle=0.1, ucx=0.4, limit=0.05)]).splitlines()[1]
+        self.assertTrue(line.endswith("met     2.000  <= 1.6  missed"), line)
+        self.assertIsNone(result_of(RATE, heddle=1e6, limit=2e6).of_limit())
 
     def test_text_shows_processes_and_no_size_where_there_is_none(self):
         lines = table.as_text([result_of(JOIN, heddle=10, mpich=20)]).splitlines()
