@@ -132,7 +132,6 @@ TEST_F(Layers, InjectedMessagesHaveLeftTheirMemoryAndKeepTheirOrder) {
   constexpr std::uint64_t kCount = 3000; // more than a ring holds, and than both sides take at once
   std::vector<std::byte> data(1500);
   std::uint64_t injected = 0;
-  std::uint64_t refused = 0;
   std::uint64_t received = 0;
   std::vector<std::byte> in(1500);
   while (received < kCount) {
@@ -143,7 +142,6 @@ TEST_F(Layers, InjectedMessagesHaveLeftTheirMemoryAndKeepTheirOrder) {
       std::ranges::fill(data, std::byte{0xee});
       if (!done) {
         ASSERT_EQ(done.error().code, ErrorCode::would_block) << done.error().message();
-        ++refused;
         break;
       }
       ++injected;

@@ -89,8 +89,12 @@ void print_verdicts(const Reproduction& all) {
   for (const ReportedFigure& figure : all.figures)
     if (verdict_of(figure) != Verdict::none) predicted.push_back(&figure);
   if (predicted.empty()) return;
-  std::ranges::stable_sort(predicted, std::greater{},
-                           [](const ReportedFigure* figure) { return std::abs(difference_of(*figure)); });
+  // Where two are as far off, the one that the table has first.
+  std::ranges::sort(predicted, [](const ReportedFigure* one, const ReportedFigure* other) {
+    const double far = std::abs(difference_of(*one));
+    const double as_far = std::abs(difference_of(*other));
+    return far != as_far ? far > as_far : one < other;
+  });
   const auto count = [&](Verdict verdict) {
     return std::ranges::count_if(predicted, [&](const ReportedFigure* each) { return verdict_of(*each) == verdict; });
   };
