@@ -80,9 +80,10 @@ void Boards::begin_meeting() {
 std::size_t Boards::meet() {
   std::size_t steps = meeting_->exchange->advance();
   if (!meeting_->exchange->over()) return steps;
-  const bool sound = meeting_->exchange->code() == ErrorCode::ok;
-  if (sound && !meeting_->votes) {
-    std::ranges::fill(meeting_->word, open_all() ? 1 : 0);
+  if (!meeting_->votes) {
+    // Also where somebody has left meanwhile: the others wait for this word.
+    std::ranges::fill(meeting_->word, meeting_->exchange->code() == ErrorCode::ok && open_all() ? 1 : 0);
+    std::ranges::fill(meeting_->words, 1); // one that has left, and said nothing, keeps nobody
     meeting_->exchange = std::make_unique<RingExchange>(
         engine_, Tag{kExchangeMark | kVotesMark}, grouping_,
         ConstBlockView(bytes_of(meeting_->word), sizeof(std::uint64_t)),
@@ -90,7 +91,7 @@ std::size_t Boards::meet() {
     meeting_->votes = true;
     return steps + 1 + meet();
   }
-  const bool all = sound && std::ranges::all_of(meeting_->words, [](std::uint64_t word) { return word == 1; });
+  const bool all = std::ranges::all_of(meeting_->words, [](std::uint64_t word) { return word == 1; });
   state_ = all ? State::ready : State::refused;
   meeting_.reset();
   return steps + 1;
@@ -172,7 +173,7 @@ void Boards::take(std::uint32_t rank) {
 }
 
 void Boards::parted(std::uint32_t rank) {
-  if (state_ != State::ready || !theirs_[rank].exists()) return;
+  if (theirs_.empty() || !theirs_[rank].exists()) return; // it may be open while the others still vote
   if (const auto at = std::ranges::find(missing_, rank); published_ && at != missing_.end()) {
     if (shape_.has(theirs_[rank].memory, number_, engine_.rank()))
       take(rank);

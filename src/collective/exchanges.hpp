@@ -59,7 +59,7 @@ class Exchanges {
   std::unique_ptr<ExchangePlan> plan_for(const Boards::Exchange& exchange);
   std::size_t advance_boards();
   std::size_t advance_all();
-  // A process has died: all exchanges end with peer_failed, those to come at once.
+  // When a process has died, all exchanges end with peer_failed, those to come at once.
   void peer_gone(std::uint32_t rank, engine::End how);
 
   engine::Engine& engine_;

@@ -224,6 +224,34 @@ TEST_F(Boards, EndWithWhatBecameOfAProcessThatNeverCame) {
   for (const std::uint32_t rank : {0U, 1U}) EXPECT_EQ(outcome(rank, requests[rank]), ErrorCode::peer_left);
 }
 
+TEST_F(Boards, OneThatLeavesAtAnyMomentIsNotLookedAtAnyMore) {
+  for (std::uint64_t moment = 0; moment < 120; moment += kSlowdown) {
+    SCOPED_TRACE(moment);
+    populate(3);
+    const std::vector<std::byte> out(24, std::byte{9});
+    std::deque<std::vector<std::byte>> in;
+    std::vector<Request> requests;
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+      requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(24), {}));
+    Dice dice(moment);
+    for (std::uint64_t i = 0; i < moment; ++i) progress(static_cast<std::uint32_t>(dice.below(3)));
+    for (const std::uint32_t rank : {0U, 1U}) at(rank).engine->peer_left(2);
+    processes_[2].exchanges.reset();
+    processes_[2].engine.reset();
+    processes_[2].shm.reset();
+    settle();
+    for (const std::uint32_t rank : {0U, 1U}) {
+      const auto code = outcome(rank, requests[rank]);
+      ASSERT_TRUE(code) << "rank " << rank << " still waits:\n" << at(rank).engine->waiting_for();
+      if (*code == ErrorCode::ok) {
+        EXPECT_EQ(in[rank], out);
+      } else {
+        EXPECT_EQ(*code, ErrorCode::peer_left);
+      }
+    }
+  }
+}
+
 TEST_F(Boards, ADeathAtAnyMomentEndsWhatIsUnderWayAndAllToCome) {
   for (std::uint64_t moment = 0; moment < 60; moment += kSlowdown) {
     SCOPED_TRACE(moment);
