@@ -57,7 +57,7 @@ void attach(Input& input) {
   ir::Address address = (*own)->address();
   for (std::uint32_t changes = input.below(4); changes > 0; --changes) {
     const std::uint64_t word = input.word();
-    const std::size_t at = sizeof(std::int32_t) * (1 + input.below(9)); // all but the process
+    const std::size_t at = sizeof(std::int32_t) * (1 + input.below(5)); // all but the process
     std::memcpy(address.data() + at, &word, sizeof(std::int32_t));
   }
   if (const auto attached = (*own)->attach(ir::Peer{1}, address); !attached) demand_message(attached.error());

@@ -5,9 +5,11 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/refusal.hpp"
 #include "store/address.hpp"
@@ -16,6 +18,7 @@ namespace heddle::store {
 namespace {
 
 constexpr ClientId kListener = 0;
+constexpr ClientId kTimer = 1;
 constexpr std::size_t kSpareConnections = 64; // beyond one per rank: refused hellos on their way out
 constexpr std::size_t kReadAtOnce = 64 << 10;
 constexpr int kReadsOfFormerSelf =
@@ -38,6 +41,7 @@ Result<std::unique_ptr<Server>> Server::start(Config config) {
 Server::Server(Config config, base::Descriptor poller)
     : log_(std::move(config.log)),
       poller_(std::move(poller)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(kReadAtOnce)),
       generations_(config.size, std::move(config.job)),
       ends_with_connection_(config.ends_with_connection) {}
 
@@ -58,11 +62,14 @@ Result<void> Server::listen(const Config& config) {
   const auto parsed = parse_address(address_);
   if (!parsed) return std::unexpected(parsed.error());
   listener_ = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_.open()) return std::unexpected(server_failure("cannot create the store's socket", errno));
+  timer_ = base::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!listener_.open() || !timer_.open())
+    return std::unexpected(server_failure("cannot create the store's socket", errno));
   if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
       ::listen(listener_.number(), SOMAXCONN) != 0)
     return std::unexpected(server_failure("the store cannot listen on " + address_, errno));
   watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
+  watch(kTimer, timer_.number(), false, EPOLL_CTL_ADD);
   return {};
 }
 
@@ -86,7 +93,8 @@ void Server::serve() {
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     const ClientId id = event.data.u64; // a copy: the structure is packed, and nothing may refer into it
-    if (id == kListener) {
+    if (id == kListener || id == kTimer) {
+      if (id == kTimer) go_on_accepting();
       accept_all();
       continue;
     }
@@ -113,8 +121,7 @@ void Server::accept_all() {
     base::Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.open()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-        pause_accepting("out of descriptors");
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) pause_accepting();
       return;
     }
     if (!same_user(socket.number())) {
@@ -135,18 +142,24 @@ void Server::add(base::Descriptor socket) {
   connections_[id].socket = std::move(socket);
 }
 
-void Server::pause_accepting(const char* why) {
-  log_.error(std::string("store: cannot accept further processes for now: ") + why + " (raise ulimit -n)");
+void Server::pause_accepting() {
+  log_.error("store: cannot accept further processes for now: out of descriptors (raise ulimit -n)");
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
   accepting_ = false;
+  const itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
+  ::timerfd_settime(timer_.number(), 0, &once, nullptr);
+}
+
+void Server::go_on_accepting() {
+  const itimerspec never{};
+  ::timerfd_settime(timer_.number(), 0, &never, nullptr); // nor is it readable any more
+  if (!std::exchange(accepting_, true)) watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
 }
 
 bool Server::read_from(ClientId id, Connection& connection) {
-  const std::size_t before = connection.inbox.size();
-  connection.inbox.resize(before + kReadAtOnce);
-  const ssize_t count = ::recv(connection.socket.number(), connection.inbox.data() + before, kReadAtOnce, 0);
+  const ssize_t count = ::recv(connection.socket.number(), buffer_.get(), kReadAtOnce, 0);
   const int problem = count < 0 ? errno : 0;
-  connection.inbox.resize(before + (count > 0 ? static_cast<std::size_t>(count) : 0));
+  if (count > 0) connection.inbox.insert(connection.inbox.end(), buffer_.get(), buffer_.get() + count);
   if (count > 0) {
     take_frames(id, connection);
     return doomed_.empty() || doomed_.back() != id;
@@ -272,10 +285,7 @@ void Server::bury() {
       generations_.declare(*rank, Presence::failed, answers);
       deliver(answers);
     }
-    if (!accepting_) {
-      watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
-      accepting_ = true;
-    }
+    if (!accepting_) go_on_accepting();
   }
 }
 

@@ -86,7 +86,9 @@ class Server {
   Result<void> listen(const Config& config);
   void add(base::Descriptor socket);
   void accept_all();
-  void pause_accepting(const char* why);
+  // For a second: the system would tell of the same connection again and again.
+  void pause_accepting();
+  void go_on_accepting();
   // One read. False where nothing was there, now or ever.
   bool read_from(ClientId id, Connection& connection);
   void take_frames(ClientId id, Connection& connection);
@@ -101,12 +103,14 @@ class Server {
   base::Log log_;
   std::string address_;
   base::Descriptor listener_;        // of a unix socket
+  base::Descriptor timer_;           // ends its pauses
   std::unique_ptr<auth::Door> door_; // of TCP
   base::Descriptor poller_;
+  std::unique_ptr<std::byte[]> buffer_; // that is read into
   Generations generations_;
   std::unordered_map<ClientId, Connection> connections_;
   std::vector<ClientId> doomed_; // to be closed when no reference into connections_ is held
-  ClientId next_id_ = 1;         // 0 is the listener
+  ClientId next_id_ = 2;         // 0 is the listener, 1 its timer
   bool accepting_ = true;
   bool ends_with_connection_;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -305,6 +306,23 @@ TEST_P(ServerTest, HearsAGoodbyeBeforeTheHelloThatFollowedIt) {
   ASSERT_GT(count, 0);
   EXPECT_EQ(cut_frame(std::span(answer).first(static_cast<std::size_t>(count)), answer.size()).frame.kind, Kind::done);
   EXPECT_EQ(server_->presence(0), Presence::joined);
+}
+
+// Nobody is connected whose end could bring a descriptor back.
+TEST_P(ServerTest, AcceptsAgainSomeTimeAfterDescriptorsWereUsedUp) {
+  if (by_tcp()) GTEST_SKIP() << "a door pauses by itself: door_test.cpp";
+  start(1);
+  TearDown();                            // served by hand
+  const base::Descriptor caller = raw(); // the system keeps it until it is accepted
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  server_->serve();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(server_->connections(), 0U);
+  ASSERT_TRUE(server_->wait(soon())) << "the pause ends";
+  EXPECT_EQ(server_->connections(), 1U);
 }
 
 TEST_P(ServerTest, RefusesSizesOutOfBoundsBeforeSending) {
