@@ -3,6 +3,7 @@
 #include "api/state.hpp"
 #include "auth/secret.hpp"
 #include "job/contact_name.hpp"
+#include "job/network_choice.hpp"
 #include "job/node.hpp"
 #include "job/registry.hpp"
 #include "options_file/options_file.hpp"
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Context::State>> Context::State::open(const Options& opti
                                                  .settings = &resolved->settings,
                                                  .log = base::Log(resolved->settings.log_level, 0)});
   if (!networks) return std::unexpected(std::move(networks.error()));
-  std::erase_if(*networks, [](const auto& network) { return !network->capabilities().open_world; });
+  std::erase_if(*networks, [](const auto& network) { return network->facets().naming == nullptr; });
   if (networks->empty())
     return std::unexpected(Error{.code = ErrorCode::unsupported,
                                  .fact = "none of the networks in option translators supports an open world",
@@ -41,15 +42,12 @@ Result<std::unique_ptr<Context::State>> Context::State::open(const Options& opti
   return enter_and_meet(std::move(entrance));
 }
 
-// By the network that reaches farthest: they are in order of preference, the nearest first.
 Result<Name> Context::State::name() const {
   if (!is_open())
     return std::unexpected(Error{.code = ErrorCode::unsupported,
                                  .fact = "a process of a job has a rank, and no name",
                                  .remedy = "use Context::open where processes are to find each other by name"});
-  const ir::Translator& network = *networks_.back();
-  return job::ContactName{.uid = uid_, .translator = std::string(network.name()), .address = network.address()}
-      .encode();
+  return job::name_of(networks_, uid_);
 }
 
 Result<Rank> Context::State::add_peer(const Name& name) {
@@ -58,15 +56,9 @@ Result<Rank> Context::State::add_peer(const Name& name) {
                                  .fact = "a job has the processes that its launcher started",
                                  .remedy = "use Context::open where processes are to come and go"});
   const auto contact = job::ContactName::decode(name);
-  const auto found = std::ranges::find(networks_, contact.translator, &ir::Translator::name);
-  if (found == networks_.end())
-    return std::unexpected(
-        Error{.code = ErrorCode::unreachable,
-              .fact = "the peer is found by " + contact.translator + ", which this context does not use",
-              .remedy = "allow it in option translators"});
-  if (auto reached = (*found)->reaches(contact.address); !reached) return std::unexpected(std::move(reached.error()));
-  const auto port = static_cast<std::uint8_t>(1 + (found - networks_.begin()));
-  const auto rank = engine_->add_peer(contact.uid, {.address = contact.address, .port = port});
+  const auto chosen = job::choose_network(networks_, uid_, contact);
+  if (!chosen) return std::unexpected(chosen.error());
+  const auto rank = engine_->add_peer(contact.uid, *chosen);
   if (!rank) return std::unexpected(rank.error());
   return Rank{*rank};
 }

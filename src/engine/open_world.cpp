@@ -81,6 +81,10 @@ Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
   }
   ++peers_;
   may_be_heard_of(contact);
+  state_.say(LogLevel::info, [&] {
+    return "rank " + std::to_string(rank) + " is reached by " +
+           std::string(connections_[rank]->queue().translator().name());
+  });
   return rank;
 }
 

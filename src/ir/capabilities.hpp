@@ -14,7 +14,6 @@ struct Capabilities {
   bool atomics_on_any_memory = false;  // also on memory that allocate() or allocate_area() did not give
   bool reads_any_memory = false;       // expose() works on memory that allocate() did not give
   bool processor_copies = false; // puts and gets are done by the submitting processor: two at once are twice as fast
-  bool open_world = false;       // processes may find each other on it by their addresses alone
   std::uint32_t engines = 1;     // commands that can be under way at once
   std::uint64_t inline_bytes =
       0; // unsignalled puts up to this size are taken at submit, memory free again; a put's head always is

@@ -17,10 +17,6 @@
 
 namespace heddle::ir {
 
-// How a peer is found on the network: published at join, opaque to everybody but translators of the same name.
-// 40 bytes hold a GID, LID, queue pair number, key and address; a peer not connected to costs little more.
-using Address = std::array<std::byte, 40>;
-
 class Translator {
  public:
   Translator() = default;

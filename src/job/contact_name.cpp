@@ -10,13 +10,12 @@ namespace heddle {
 
 namespace {
 
-// uid, address, version, translator, check: in this order.
-constexpr std::size_t kAddressAt = sizeof(std::uint64_t);
-constexpr std::size_t kVersionAt = kAddressAt + sizeof(ir::Address);
-constexpr std::size_t kTranslatorAt = kVersionAt + 1;
+// uid, version, networks, check: in this order. Of each network its letter, the length of its short address, and that address; zeros
+// fill up.
+constexpr std::size_t kVersionAt = sizeof(std::uint64_t);
+constexpr std::size_t kNetworksAt = kVersionAt + 1;
 constexpr std::size_t kCheckAt = Name::kBytes - sizeof(std::uint32_t);
-static_assert(kTranslatorAt + job::ContactName::kLongestTranslator == kCheckAt);
-constexpr std::byte kVersion{1};
+constexpr std::byte kVersion{2};
 
 using Bytes = std::array<std::byte, Name::kBytes>;
 
@@ -82,25 +81,47 @@ std::string Name::text() const {
 
 namespace job {
 
-Name ContactName::encode() const {
+Result<Name> ContactName::encode() const {
   Bytes bytes{};
   std::memcpy(bytes.data(), &uid, sizeof uid);
-  std::memcpy(bytes.data() + kAddressAt, address.data(), address.size());
   bytes[kVersionAt] = kVersion;
-  std::memcpy(bytes.data() + kTranslatorAt, translator.data(), std::min(translator.size(), kLongestTranslator));
+  std::size_t at = kNetworksAt;
+  for (const Entry& entry : networks) {
+    const auto address = entry.address.used();
+    if (at + 2 + address.size() > kCheckAt)
+      return std::unexpected(Error{.code = ErrorCode::unsupported,
+                                   .fact = "a name has no room for the addresses of all networks",
+                                   .remedy = "name fewer in option translators"});
+    bytes[at] = static_cast<std::byte>(entry.letter);
+    bytes[at + 1] = static_cast<std::byte>(address.size());
+    std::ranges::copy(address, bytes.begin() + static_cast<std::ptrdiff_t>(at + 2));
+    at += 2 + address.size();
+  }
   const std::uint32_t check = check_of(bytes);
   std::memcpy(bytes.data() + kCheckAt, &check, sizeof check);
-  return *Name::from_bytes(bytes);
+  return Name::from_bytes(bytes);
 }
 
 ContactName ContactName::decode(const Name& name) {
   ContactName contact;
   const std::byte* bytes = name.bytes().data();
   std::memcpy(&contact.uid, bytes, sizeof contact.uid);
-  std::memcpy(contact.address.data(), bytes + kAddressAt, contact.address.size());
-  const auto* translator = reinterpret_cast<const char*>(bytes + kTranslatorAt);
-  contact.translator.assign(translator, std::find(translator, translator + kLongestTranslator, '\0'));
+  std::size_t at = kNetworksAt;
+  while (at + 2 <= kCheckAt && bytes[at] != std::byte{0}) {
+    Entry entry{.letter = static_cast<char>(bytes[at])};
+    const auto size = std::to_integer<std::size_t>(bytes[at + 1]);
+    if (size > entry.address.bytes.size() || at + 2 + size > kCheckAt) break;
+    entry.address.size = static_cast<std::uint8_t>(size);
+    std::memcpy(entry.address.bytes.data(), bytes + at + 2, size);
+    if (contact.find(entry.letter) == nullptr) contact.networks.push_back(entry);
+    at += 2 + size;
+  }
   return contact;
+}
+
+const ContactName::Entry* ContactName::find(char letter) const {
+  const auto found = std::ranges::find(networks, letter, &Entry::letter);
+  return found == networks.end() ? nullptr : &*found;
 }
 
 std::uint64_t draw_uid() {

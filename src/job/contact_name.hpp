@@ -1,4 +1,4 @@
-// What stands in a heddle::Name: who the process is, and where it is found on one network. The rest follows on contact.
+// What stands in a heddle::Name: who the process is, and where it is found on each network that it uses. The rest follows on contact.
 #pragma once
 
 #include "ir/translator.hpp"
@@ -6,19 +6,25 @@
 #include <heddle/name.hpp>
 
 #include <cstdint>
-#include <string>
+#include <vector>
 
 namespace heddle::job {
 
 struct ContactName {
-  static constexpr std::size_t kLongestTranslator = 11;
+  struct Entry {
+    char letter = 0; // ir::Naming::letter of the network; not 0
+    ir::ShortAddress address{};
+  };
 
   std::uint64_t uid = 0;
-  std::string translator; // at most kLongestTranslator
-  ir::Address address{};
+  std::vector<Entry> networks; // in the order that the process prefers
 
-  [[nodiscard]] Name encode() const;
+  // unsupported where they have not all room.
+  [[nodiscard]] Result<Name> encode() const;
+  // Names come from anybody: what is not sound in one is left out.
   static ContactName decode(const Name& name);
+
+  [[nodiscard]] const Entry* find(char letter) const;
 };
 
 // As no other process has: drawn by the system.

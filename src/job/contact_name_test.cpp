@@ -8,19 +8,54 @@ namespace {
 
 using testing::HasSubstr;
 
-Name some_name() {
-  ContactName contact{.uid = 0x0123'4567'89ab'cdefULL, .translator = "shm", .address = {}};
-  for (std::size_t i = 0; i < contact.address.size(); ++i) contact.address[i] = static_cast<std::byte>(i * 5 + 1);
-  return contact.encode();
+ContactName::Entry entry_of(char letter, std::uint8_t bytes) {
+  ContactName::Entry entry{.letter = letter, .address = {.size = bytes}};
+  for (std::size_t i = 0; i < bytes; ++i) entry.address.bytes[i] = static_cast<std::byte>(i * 5 + 1);
+  return entry;
 }
 
-TEST(Name, HoldsWhoAndWhere) {
+ContactName some_contact() {
+  return {.uid = 0x0123'4567'89ab'cdefULL, .networks = {entry_of('a', 24), entry_of('b', 22)}};
+}
+
+Name some_name() {
+  return *some_contact().encode();
+}
+
+TEST(Name, HoldsWhoAndWhereOnEachNetwork) {
   const ContactName read = ContactName::decode(some_name());
   EXPECT_EQ(read.uid, 0x0123'4567'89ab'cdefULL);
-  EXPECT_EQ(read.translator, "shm");
-  EXPECT_EQ(read.address[39], std::byte{196});
-  EXPECT_EQ(ContactName::decode(ContactName{.uid = 1, .translator = "elevenchars", .address = {}}.encode()).translator,
-            "elevenchars");
+  ASSERT_EQ(read.networks.size(), 2U);
+  EXPECT_EQ(read.networks[0].letter, 'a') << "in their order";
+  EXPECT_EQ(read.networks[0].address.size, 24U);
+  EXPECT_EQ(read.networks[0].address.bytes[23], std::byte{116});
+  ASSERT_NE(read.find('b'), nullptr);
+  EXPECT_EQ(read.find('b')->address.used().size(), 22U);
+  EXPECT_EQ(read.find('b')->address.bytes[21], std::byte{106});
+  EXPECT_EQ(read.find('c'), nullptr);
+}
+
+TEST(Name, RefusesMoreNetworksThanItHasRoomFor) {
+  ContactName contact = some_contact();
+  contact.networks.push_back(entry_of('c', 0));
+  const auto name = contact.encode();
+  ASSERT_FALSE(name);
+  EXPECT_EQ(name.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(name.error().message(), HasSubstr("no room for the addresses of all networks"));
+}
+
+// Whoever knows how can give a name any bytes, and a check that fits.
+TEST(Name, LeavesOutWhatIsNotSound) {
+  ContactName contact{.uid = 1, .networks = {entry_of('a', 10), entry_of('a', 4)}};
+  EXPECT_EQ(ContactName::decode(*contact.encode()).networks.size(), 1U) << "one of a kind";
+  EXPECT_EQ(ContactName::decode(*contact.encode()).find('a')->address.size, 10U);
+  contact.networks = {entry_of(0, 3), entry_of('a', 4)};
+  EXPECT_TRUE(ContactName::decode(*contact.encode()).networks.empty()) << "zero ends them";
+  // Inside the first address stands what looks like a second entry, which is longer than the name.
+  contact.networks = {entry_of('a', 1), entry_of('b', 0)};
+  contact.networks[1].address.size = 24;
+  contact.networks[1].address.bytes = {};
+  EXPECT_EQ(ContactName::decode(*contact.encode()).networks.size(), 2U);
 }
 
 TEST(Name, TravelsAsBytesAndAsText) {

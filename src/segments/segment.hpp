@@ -25,10 +25,15 @@ struct alignas(64) SegmentHeader {
   std::atomic<std::uint64_t> areas; // offset of the table of areas (areas.hpp); 0: there is none yet
   std::uint64_t bootstrap;          // offset of what is allocated first
   std::uint64_t guests;             // offset of the guest book (guests.hpp); 0: a job's process has none
-  // On a line of its own, because every copy between private memories asks here first.
+  // On a line that is seldom written, because every copy between private memories asks here first.
   alignas(64) AccessGate gate; // closed: the owner has left
+  // In private memory of the owner's, for peers to try whether the kernel lets them read that.
+  struct Sample {
+    std::uint64_t address;
+    std::uint64_t value;
+  } sample;
 };
-inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0005ULL; // "Heddle", layout 5
+inline constexpr std::uint64_t kSegmentMark = 0x4865'6464'6c65'0006ULL; // "Heddle", layout 6
 
 // A mapping; unmaps itself.
 class Mapping {

@@ -129,12 +129,13 @@ class OpenMemory : public testing::Test {
     ADD_FAILURE() << "there is no end of allocations";
   }
   static void add(Scene& scene) {
+    scene.at_a = Rank{0};
     const auto name = scene.b.name();
     expect_sound(name);
     if (!name) return;
     const auto added = scene.a.add_peer(*name);
     expect_sound(added);
-    scene.at_a = added ? *added : Rank{0};
+    if (added) scene.at_a = *added;
   }
   static void add_for_sure(Scene& scene) {
     const auto added = scene.a.add_peer(*scene.b.name());

@@ -19,7 +19,7 @@ TEST(OpenProcesses, AreTakenForTheirSegmentNotForItsDescriptor) {
   ASSERT_TRUE(client);
   const auto segment_of = [](const Name& name) {
     segments::SegmentName segment; // with which an address of shared memory begins
-    std::memcpy(&segment, job::ContactName::decode(name).address.data(), sizeof segment);
+    std::memcpy(&segment, job::ContactName::decode(name).find('s')->address.bytes.data(), sizeof segment);
     return segment;
   };
   std::optional<Context> first = std::move(*Context::open());

@@ -44,7 +44,8 @@ class Member {
   Member(std::uint64_t number, std::uint64_t uid, const Options& options, Ledger& ledger)
       : number_(number),
         ledger_(ledger),
-        ring_bytes_(*options.ring_bytes),
+        shared_rings_(*options.ring_bytes *
+                      static_cast<std::uint64_t>(1 + std::ranges::count(*options.translators, ','))),
         context_(ContextAccess::make(std::move(*ContextAccess::State::open(options, uid)))) {
     ledger_.opened(number, uid);
     for (int i = 0; i < 4; ++i) post();
@@ -126,8 +127,8 @@ class Member {
     return 0;
   }
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  // What stays allocated once some peers have shared a ring.
-  [[nodiscard]] std::uint64_t shared_ring() const { return ring_bytes_; }
+  // What stays allocated once some peers have shared a ring, on each network.
+  [[nodiscard]] std::uint64_t shared_rings() const { return shared_rings_; }
 
  private:
   std::uint64_t who_is(std::uint32_t rank) {
@@ -183,7 +184,7 @@ class Member {
 
   std::uint64_t number_;
   Ledger& ledger_;
-  std::uint64_t ring_bytes_;
+  std::uint64_t shared_rings_;
   std::set<std::uint32_t> peers_;
   std::set<std::uint32_t> left_;
   std::set<std::uint32_t> removed_;

@@ -178,6 +178,38 @@ TEST(OpenWorld, RefusesNamesOfThoseWhoAreGone) {
   EXPECT_EQ(a.size(), 1U) << "nobody was numbered";
 }
 
+// Of several networks that both use, the one that its owner prefers whose id is lower: both sides take the same.
+TEST(OpenWorld, TakesOneOfSeveralNetworksForEachPeer) {
+  const auto by = [](Context& from, Context& to) { return from.why(*from.add_peer(*to.name()), 8)->translator; };
+  for (int round = 0; round < 8; ++round) { // ids are drawn
+    Context near = opened({.translators = "shm,tcp"});
+    Context also = opened({.translators = "shm,tcp"});
+    Context far = opened({.translators = "tcp"});
+    Context other = opened({.translators = "tcp,shm"});
+    EXPECT_EQ(by(near, also), "shm");
+    EXPECT_EQ(by(near, far), "tcp");
+    EXPECT_EQ(by(far, near), "tcp");
+    EXPECT_EQ(by(near, other), by(other, near));
+    EXPECT_EQ(pass(near, Rank{1}, also, 3000), *also.add_peer(*near.name()));
+    EXPECT_EQ(pass(near, Rank{2}, far, 3000), *far.add_peer(*near.name()));
+    EXPECT_EQ(pass(near, Rank{3}, other, 3000), *other.add_peer(*near.name()));
+    EXPECT_EQ(pass(other, *other.add_peer(*near.name()), near, 300'000), Rank{3});
+  }
+}
+
+TEST(OpenWorld, SaysWhichNetworksDoNotLeadToAPeer) {
+  Context near = opened({.translators = "shm"});
+  Context far = opened({.translators = "tcp"});
+  const auto added = near.add_peer(*far.name());
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::unreachable);
+  EXPECT_THAT(added.error().fact, HasSubstr("no network leads to it; it uses others than this process shm"));
+  ::setenv("HEDDLE_NODE", "elsewhere", 1);
+  Context elsewhere = opened({.translators = "shm"});
+  ::unsetenv("HEDDLE_NODE");
+  EXPECT_THAT(near.add_peer(*elsewhere.name()).error().fact, HasSubstr("; shm: it is on another machine"));
+}
+
 TEST(OpenWorld, RefusesItself) {
   Context a = opened();
   const auto added = a.add_peer(*a.name());

@@ -43,7 +43,7 @@ int push_and_stop(const Name& name) {
   const std::uint64_t word = 7;
   if (context->one_sided().push({*host, kStoppedIn, 0}, std::span(&word, 1)) != ErrorCode::ok) return 3;
   segments::SegmentName segment;
-  std::memcpy(&segment, job::ContactName::decode(name).address.data(), sizeof segment);
+  std::memcpy(&segment, job::ContactName::decode(name).find('s')->address.bytes.data(), sizeof segment);
   const auto mapping = segments::map_segment(segment);
   if (!mapping) return 4;
   std::atomic<std::uint64_t>* inside = inside_word(*mapping);

@@ -41,7 +41,33 @@ void OpenWorldContract::expect_told(Stranger& host, std::vector<Told> expected, 
 namespace {
 
 TEST_P(OpenWorldContract, IsWhatTheNetworkSaysThatItOffers) {
-  EXPECT_TRUE(open()->translator().capabilities().open_world);
+  EXPECT_NE(open()->translator().facets().naming, nullptr);
+}
+
+TEST_P(OpenWorldContract, AShortAddressAndTheUniqueIdMakeTheWholeOne) {
+  const auto host = open();
+  const auto guest = open();
+  ir::Naming& there = *host->translator().facets().naming;
+  ir::Naming& here = *guest->translator().facets().naming;
+  EXPECT_EQ(there.letter(), here.letter());
+  const ir::ShortAddress shortened = there.short_address();
+  const auto whole = here.whole_address(host->uid(), shortened.used());
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_EQ(*whole, host->translator().address());
+}
+
+TEST_P(OpenWorldContract, NoOtherLengthIsAShortAddress) {
+  const auto host = open();
+  ir::Naming& naming = *host->translator().facets().naming;
+  const ir::ShortAddress shortened = naming.short_address();
+  std::vector<std::byte> longer(shortened.used().begin(), shortened.used().end());
+  longer.push_back(std::byte{});
+  for (const auto wrong : {shortened.used().first(shortened.size - 1U), std::span<const std::byte>(longer),
+                           std::span<const std::byte>{}}) {
+    const auto whole = naming.whole_address(host->uid(), wrong);
+    ASSERT_FALSE(whole) << wrong.size() << " bytes";
+    EXPECT_EQ(whole.error().code, ErrorCode::unreachable);
+  }
 }
 
 TEST_P(OpenWorldContract, AStrangerIsReachedByItsAddressUnderAnyNumber) {

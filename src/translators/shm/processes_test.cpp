@@ -151,17 +151,18 @@ TEST_P(ShmProcesses, AKilledPeerIsLostAndLeavesNothing) {
 TEST(ShmLeaving, IsNoRefusalOfTheKernels) {
   const auto peer = std::move(*Shm::create({.rank = 1, .size = 2, .ring_memory = 1U << 20U}));
   if (!peer->capabilities().reads_any_memory) GTEST_SKIP() << "the kernel refuses it";
-  ir::Address address = peer->address();
-  address[sizeof(SegmentName) + 8] ^= std::byte{1}; // another number stands there by now
+  const ir::Address address = peer->address();
+  SegmentName name;
+  std::memcpy(&name, address.data(), sizeof name);
+  const auto segment = segments::map_segment(name);
+  segment->header().sample.value ^= 1U; // another number stands there by now
   for (const bool leaves : {false, true}) {
     std::string said;
     const auto self = std::move(*Shm::create(
         {.size = 2, .ring_memory = 1U << 20U, .log = base::Log(LogLevel::warning, kNoPeer, [&](std::string_view line) {
                                                 said += line;
                                               })}));
-    SegmentName name;
-    std::memcpy(&name, address.data(), sizeof name);
-    if (leaves) segments::close_gate(segments::map_segment(name)->header().gate);
+    if (leaves) segments::close_gate(segment->header().gate);
     ASSERT_TRUE(self->attach(ir::Peer{1}, address));
     EXPECT_EQ(said.empty(), leaves) << said;
   }

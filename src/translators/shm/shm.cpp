@@ -37,10 +37,15 @@ constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(100);
 struct Published {
   SegmentName segment;
   std::uint64_t node = 0;
-  std::uint64_t nonce_address = 0;
-  std::uint64_t nonce = 0;
 };
-static_assert(sizeof(Published) <= sizeof(ir::Address));
+static_assert(sizeof(Published) <= sizeof(ir::ShortAddress::bytes));
+
+template <typename Bytes>
+Published read_published(const Bytes& bytes) {
+  Published published;
+  std::memcpy(&published, bytes.data(), sizeof published);
+  return published;
+}
 
 // 0 when the process's memory can be read, otherwise the errno of the attempt.
 int try_read(std::int32_t process, std::uint64_t address, std::uint64_t expected) {
@@ -111,6 +116,7 @@ Shm::Shm(const Config& config, Segment segment)
     guests_.emplace(*reinterpret_cast<GuestBook*>(segment_.mapping().data() + segment_.mapping().header().guests));
   std::random_device random;
   nonce_ = std::make_unique<std::uint64_t>((static_cast<std::uint64_t>(random()) << 32U) | random());
+  segment_.mapping().header().sample = {.address = reinterpret_cast<std::uint64_t>(nonce_.get()), .value = *nonce_};
   // Where the kernel lets only parents read their children (Yama), this process agrees to be read by its peers.
   if (wish_ != CrossMemory::off) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   if (wish_ != CrossMemory::off)
@@ -122,7 +128,6 @@ Shm::Shm(const Config& config, Segment segment)
                    .atomics_with_processor = true,
                    .reads_any_memory = wish_ != CrossMemory::off && read_refusal_ == 0,
                    .processor_copies = true,
-                   .open_world = true,
                    .engines = 1,
                    .inline_bytes = std::numeric_limits<std::uint32_t>::max(),
                    .largest_transfer = std::numeric_limits<std::uint32_t>::max()};
@@ -161,21 +166,30 @@ std::string Shm::remark() const {
   return "cross-memory read works: tried at start on this process, and again on each peer when it is first talked to";
 }
 
-ir::Address Shm::address() const {
+ir::ShortAddress Shm::short_address() const {
   const Published published{
       .segment = {.process = ::getpid(), .descriptor = segment_.descriptor(), .inode = segment_.inode()},
-      .node = node_,
-      .nonce_address = reinterpret_cast<std::uint64_t>(nonce_.get()),
-      .nonce = *nonce_};
-  ir::Address address{};
-  std::memcpy(address.data(), &published, sizeof published);
+      .node = node_};
+  ir::ShortAddress address{.size = sizeof published};
+  std::memcpy(address.bytes.data(), &published, sizeof published);
   return address;
 }
 
+Result<ir::Address> Shm::whole_address(std::uint64_t, std::span<const std::byte> shortened) const {
+  if (shortened.size() != sizeof(Published))
+    return std::unexpected(
+        Error{.code = ErrorCode::unreachable, .fact = "its name has no address in shared memory that can be read"});
+  ir::Address address{};
+  std::ranges::copy(shortened, address.begin());
+  return address;
+}
+
+ir::Address Shm::address() const {
+  return *whole_address(uid_, short_address().used());
+}
+
 Result<void> Shm::reaches(const ir::Address& address) const {
-  Published published;
-  std::memcpy(&published, address.data(), sizeof published);
-  if (published.node == node_) return {};
+  if (read_published(address).node == node_) return {};
   return std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "it is on another machine"});
 }
 
@@ -259,8 +273,7 @@ Result<ir::RemotePlace> Shm::attach(ir::Peer peer, const ir::Address& address) {
 }
 
 Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Address& address) {
-  Published published;
-  std::memcpy(&published, address.data(), sizeof published);
+  const Published published = read_published(address);
   const auto turn_away = [&](Error error) -> std::unexpected<Error> {
     if (guests_) { // it may wait for an answer
       guests_->turn_away(published.segment.process, published.segment.inode);
@@ -283,8 +296,8 @@ Result<std::unique_ptr<Shm::Attached>> Shm::meet(ir::Peer peer, const ir::Addres
       return turn_away(std::move(signed_in.error()));
   }
   const segments::GatedAccess access(*made->gate); // while it lasts, the peer keeps what is read here
-  const int refusal =
-      capabilities_.reads_any_memory ? try_read(made->process, published.nonce_address, published.nonce) : 0;
+  const auto sample = made->mapping.header().sample;
+  const int refusal = capabilities_.reads_any_memory ? try_read(made->process, sample.address, sample.value) : 0;
   made->cross_memory = capabilities_.reads_any_memory && refusal == 0;
   // One that has left or died is no refusal: others tell of that.
   if (refusal != 0 && refusal != ESRCH && access.allowed() && !told_refusal_) {

@@ -22,7 +22,11 @@ namespace heddle::translators {
 using segments::AccessGate;
 using segments::GuestBook;
 
-class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemory, public ir::Sleeping {
+class Shm final : public ir::Translator,
+                  public ir::Areas,
+                  public ir::DirectMemory,
+                  public ir::Sleeping,
+                  public ir::Naming {
  public:
   struct Config {
     std::uint32_t rank = 0;
@@ -46,8 +50,14 @@ class Shm final : public ir::Translator, public ir::Areas, public ir::DirectMemo
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] std::string remark() const override;
-  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .direct_memory = this, .sleeping = this}; }
+  [[nodiscard]] ir::Facets facets() override {
+    return {.areas = this, .direct_memory = this, .sleeping = this, .naming = this};
+  }
   [[nodiscard]] ir::Address address() const override;
+  [[nodiscard]] char letter() const override { return 's'; }
+  [[nodiscard]] ir::ShortAddress short_address() const override;
+  [[nodiscard]] Result<ir::Address> whole_address(std::uint64_t uid,
+                                                  std::span<const std::byte> shortened) const override;
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   void deallocate(const ir::ExposedMemory& memory) override;

@@ -23,6 +23,21 @@ TEST(TcpPlace, IsTheSameAfterItsTravel) {
   EXPECT_EQ(again->endpoint.text(), "[2001:db8::3]:4000");
 }
 
+TEST(TcpPlace, IsTheSameAfterItsTravelInAName) {
+  for (const auto& [host, bytes] : {std::pair{"10.1.0.3", 10U}, std::pair{"2001:db8::3", 22U}}) {
+    Place place = place_of(host);
+    place.endpoint.port = 4000;
+    place.machine = 99;
+    place.bootstrap = bootstrap_of(place.id);
+    EXPECT_EQ(place.shorten().size, bytes);
+    const auto again = Place::lengthen(7, place.shorten().used());
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(again->pack(), place.pack()) << host;
+    EXPECT_FALSE(Place::lengthen(0, place.shorten().used())) << "nobody has this id";
+  }
+  EXPECT_FALSE(Place::lengthen(7, place_of("::1").shorten().used())) << "it has no port";
+}
+
 TEST(TcpPlace, IsNotReadFromOtherAddresses) {
   EXPECT_FALSE(Place::unpack({}));
   ir::Address other{};

@@ -104,7 +104,8 @@ ir::Resources Tcp::resources() const {
   return {.engines = capabilities_.engines,
           .receive_engines = capabilities_.engines,
           .engine_rate = slowest,
-          .startup_ns = kStartupNs};
+          .startup_ns = kStartupNs,
+          .balances_itself = true}; // by lane_for
 }
 
 } // namespace heddle::translators

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Tcp>> Tcp::create(const Setup& setup) {
   AreaKeys keys = AreaKeys::secret();
   tcp::Place self{.endpoint = {},
                   .id = setup.uid != 0 ? setup.uid : 1 + setup.rank,
-                  .bootstrap = ir::MemoryKey{keys.draw()},
+                  .bootstrap = setup.uid != 0 ? tcp::bootstrap_of(setup.uid) : ir::MemoryKey{keys.draw()},
                   .machine = static_cast<std::uint32_t>(setup.node)};
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   const auto cannot_wait = [] {
@@ -81,7 +81,6 @@ Tcp::Tcp(const Setup& setup, const tcp::Place& self, Doors doors, base::Descript
                     .atomics_with_processor = true,
                     .atomics_on_any_memory = true,
                     .reads_any_memory = true,
-                    .open_world = true,
                     .engines = static_cast<std::uint32_t>(doors.size()),
                     .inline_bytes = tcp::kLargestTransfer,
                     .largest_transfer = tcp::kLargestTransfer},
@@ -89,7 +88,8 @@ Tcp::Tcp(const Setup& setup, const tcp::Place& self, Doors doors, base::Descript
       next_key_(self.bootstrap),
       doors_(std::move(doors)),
       poller_(std::move(poller)),
-      buffer_(kBuffer) {}
+      memory_to_read_into_(std::make_unique_for_overwrite<std::byte[]>(kBuffer)),
+      buffer_(memory_to_read_into_.get(), kBuffer) {}
 
 Tcp::~Tcp() {
   // Those who have just connected hear of it, too.

@@ -23,7 +23,11 @@
 
 namespace heddle::translators {
 
-class Tcp final : public ir::Translator, public ir::Sleeping, public ir::Paths, private tcp::FrameTaker {
+class Tcp final : public ir::Translator,
+                  public ir::Sleeping,
+                  public ir::Paths,
+                  public ir::Naming,
+                  private tcp::FrameTaker {
  public:
   static constexpr std::string_view kName = "tcp";
   static constexpr std::string_view kReach = "processes that are reached by IP";
@@ -45,8 +49,18 @@ class Tcp final : public ir::Translator, public ir::Sleeping, public ir::Paths, 
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] std::string remark() const override;
-  [[nodiscard]] ir::Facets facets() override { return {.paths = doors_.size() > 1 ? this : nullptr, .sleeping = this}; }
+  [[nodiscard]] ir::Facets facets() override {
+    return {.paths = doors_.size() > 1 ? this : nullptr, .sleeping = this, .naming = this};
+  }
   [[nodiscard]] ir::Address address() const override { return self_.pack(); }
+  [[nodiscard]] char letter() const override { return 't'; }
+  [[nodiscard]] ir::ShortAddress short_address() const override { return self_.shorten(); }
+  [[nodiscard]] Result<ir::Address> whole_address(std::uint64_t uid,
+                                                  std::span<const std::byte> shortened) const override {
+    const auto place = tcp::Place::lengthen(uid, shortened);
+    if (!place) return std::unexpected(place.error());
+    return place->pack();
+  }
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return memory_.allocate(next_key(), bytes); }
   void deallocate(const ir::ExposedMemory& memory) override {
@@ -206,10 +220,11 @@ class Tcp final : public ir::Translator, public ir::Sleeping, public ir::Paths, 
   base::BackedVector<tcp::Wire*> to_flush_;
   tcp::Wire* hot_ = nullptr; // the only one that something comes from, as it seems: read without asking
   std::uint64_t hot_reads_ = 0;
-  std::uint32_t fruitful_reads_ = 0; // of them, since it was last watched
-  std::uint64_t no_hot_until_ = 0;   // that many polls: several bring something
-  tcp::Wire* reading_ = nullptr;     // whose frames are being taken
-  std::vector<std::byte> buffer_;
+  std::uint32_t fruitful_reads_ = 0;                 // of them, since it was last watched
+  std::uint64_t no_hot_until_ = 0;                   // that many polls: several bring something
+  tcp::Wire* reading_ = nullptr;                     // whose frames are being taken
+  std::unique_ptr<std::byte[]> memory_to_read_into_; // pages that are not needed are never touched
+  std::span<std::byte> buffer_;                      // all of it
   Clock::time_point next_look_{};
   base::BackedVector<tcp::Wire*> held_; // see Wire::held
   std::uint64_t polls_ = 0;
