@@ -49,7 +49,8 @@ struct Options {
   std::optional<std::string>
       topology;                     // the fabric that paths are planned on: a tree's name, or a file of ibnetdiscover
   std::optional<std::string> paths; // the method that plans them
-  std::optional<bool> announce;     // rank 0 prints one line at start: which translator serves whom, and why
+  std::optional<std::string> schedule; // whose engine is whose, where a network has several: planned or immediate
+  std::optional<bool> announce;        // rank 0 prints one line at start: which translator serves whom, and why
   std::vector<TranslatorOption> translator_options{}; // of two with one name the later counts
 };
 

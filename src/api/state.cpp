@@ -52,8 +52,11 @@ Result<void> Context::State::check_rank(Rank rank) const {
 Result<Protocol> Context::State::why(Rank to, std::uint64_t bytes) {
   if (auto known = check_rank(to); !known) return std::unexpected(std::move(known.error()));
   const auto rank = static_cast<std::uint32_t>(to);
-  return job::explain(engine_->expected_protocol(rank, bytes), bytes, options_.settings,
-                      queues_[engine_->contact(rank).port]->translator().name());
+  Protocol protocol = job::explain(engine_->expected_protocol(rank, bytes), bytes, options_.settings,
+                                   queues_[engine_->contact(rank).port]->translator().name());
+  if (const std::uint32_t engines = engine_->planned_engines(rank); engines > 1)
+    protocol.reason += "; engines: " + std::to_string(engines) + ", given in turn (schedule planned)";
+  return protocol;
 }
 
 } // namespace heddle

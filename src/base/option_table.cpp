@@ -178,6 +178,8 @@ constexpr std::array kTable{
                                            "fabric that paths between nodes are planned on"),
     choice<&O::paths, &S::paths, kPathMethods>("paths", "conventional, node, pair or colouring",
                                                "method that plans the paths, where topology is given"),
+    choice<&O::schedule, &S::schedule, kSchedules>("schedule", "planned or immediate",
+                                                   "how messages are spread over the engines of a network"),
     word<&O::announce, &S::announce>("announce", kTruth, "rank 0 prints at start which translator serves whom"),
 };
 

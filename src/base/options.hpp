@@ -37,6 +37,7 @@ struct Settings {
   LogLevel log_level = LogLevel::warning;
   std::string topology;
   std::string paths = "colouring"; // the only method without hot spots whatever the set of nodes
+  std::string schedule = "planned";
   bool announce = false;
 
   friend bool operator==(const Settings&, const Settings&) = default;
@@ -44,6 +45,10 @@ struct Settings {
 
 // What option `paths` may name, in the order of routing::Method.
 inline constexpr std::array<std::string_view, 4> kPathMethods{"conventional", "node", "pair", "colouring"};
+
+// What option `schedule` may name.
+inline constexpr std::string_view kPlanned = "planned";
+inline constexpr std::array<std::string_view, 2> kSchedules{kPlanned, "immediate"};
 
 // One option as `heddle info` shows it. The views point to static text.
 struct ResolvedOption {

@@ -30,7 +30,7 @@ void PlanMessages::begin(Message& message) {
 }
 
 bool PlanMessages::room() const {
-  return under_way_.empty() || (under_way_.size() < room_.messages && bytes_under_way_ < room_.bytes);
+  return under_way_.size() < room_.least || (under_way_.size() < room_.messages && bytes_under_way_ < room_.bytes);
 }
 
 std::size_t PlanMessages::settle() {

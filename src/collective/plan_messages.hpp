@@ -16,6 +16,7 @@ class PlanMessages {
   struct Room {
     std::size_t messages = 32;
     std::uint64_t bytes = 128 << 10;
+    std::size_t least = 1; // messages under way below which there is always room
   };
   PlanMessages(engine::Engine& engine, Tag tag, Room room) : engine_(engine), tag_(tag), room_(room) {
     under_way_.reserve(std::min<std::size_t>(room.messages, 2 * engine.size()) + 2);

@@ -7,15 +7,22 @@ namespace heddle::collective {
 
 namespace {
 
-PlanMessages::Room room_for(const Grouping& grouping) {
+// Where messages are spread over several engines, a step for each of them: one alone would leave the others idle.
+PlanMessages::Room room_for(const engine::Engine& engine, const Grouping& grouping) {
   constexpr PlanMessages::Room kInsideAMachine{.messages = 1024, .bytes = ~std::uint64_t{0}};
-  return grouping.nodes() == 1 ? kInsideAMachine : PlanMessages::Room{};
+  if (grouping.nodes() == 1) return kInsideAMachine;
+  PlanMessages::Room room;
+  const std::uint32_t far = grouping.partners(engine.rank(), grouping.widest()).to; // on the next node
+  const std::uint32_t engines = far == kNobody ? 1 : engine.planned_engines(far);
+  room.bytes *= engines;
+  if (engines > 1) room.least = std::size_t{2} * engines; // a step sends and receives
+  return room;
 }
 
 } // namespace
 
 RingExchange::RingExchange(engine::Engine& engine, Tag tag, const Grouping& grouping, ConstBlockView out, BlockView in)
-    : ExchangePlan(engine, tag, room_for(grouping)),
+    : ExchangePlan(engine, tag, room_for(engine, grouping)),
       engine_(engine),
       grouping_(grouping),
       rank_(engine.rank()),

@@ -28,6 +28,7 @@ Connection* Engine::connection_to(std::uint32_t rank) {
   if (area) {
     made.attached = true;
     made.peer_area = *area;
+    made.queue().attached(ir::Peer{rank});
   } else {
     state_.recorder.record("attach failed", rank, static_cast<std::uint64_t>(area.error().system_code));
     unreachable_.emplace(rank, std::move(area.error()));

@@ -41,6 +41,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::uint32_t rank, std::uint32_t
   std::unique_ptr<Engine> engine(new Engine(rank, size, limits, recorder));
   engine->state_.rings.share_between(queues.size());
   for (ScheduleQueue* queue : queues) {
+    if (limits.plans_engines) queue->plan_engines();
     const bool by_reading = grants_by_read(*queue);
     auto memory = queue->translator().allocate(sizeof(BootstrapArea) + (by_reading ? size * kDirectoryEntryBytes : 0));
     if (!memory) return std::unexpected(memory.error());

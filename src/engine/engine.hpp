@@ -95,6 +95,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   }
   // For prepared commands: the queue to a peer, and whether the peer can still be reached.
   [[nodiscard]] ScheduleQueue& queue_to(std::uint32_t rank) const { return *ports_[contacts_[rank].port]->queue; }
+  // Of the network to that peer, where it has several and they are planned; otherwise 1.
+  [[nodiscard]] std::uint32_t planned_engines(std::uint32_t rank) const {
+    return std::max(queue_to(rank).sending().engines(), 1U);
+  }
   [[nodiscard]] bool has_failed(std::uint32_t rank) const {
     return connections_[rank] != nullptr && connections_[rank]->failed();
   }

@@ -26,6 +26,7 @@ struct Limits {
   std::uint64_t unsolicited_memory = std::uint64_t{1} << 30U;
   std::uint64_t chunk_bytes = 0;
   bool assist = false;
+  bool plans_engines = false; // of networks that have several
 };
 
 class EngineState {

@@ -75,16 +75,18 @@ struct alignas(64) Operation {
   ConstLayout source; // send: the caller's memory
 
   // Rendezvous.
-  OperationName partner = 0;   // the peer's name for its side of it
-  ir::RemotePlace place;       // where the message can be read; where this process exposed it (send)
-  std::uint64_t wanted = 0;    // bytes that will be moved
-  std::uint64_t claimed = 0;   // bytes that a command has been posted for
-  std::uint64_t moved = 0;     // bytes that are in place
-  std::uint64_t in_flight = 0; // commands whose event is not here
-  std::uint64_t chunk = 0;     // of a shared copy, bytes per claim
-  std::int32_t cell = -1;      // of a shared copy
-  bool read_refused = false;   // a read of it was refused; no further one is posted
-  std::byte* buffer = nullptr; // unsolicited receive, injected send: memory of the library
+  OperationName partner = 0;    // the peer's name for its side of it
+  ir::RemotePlace place;        // where the message can be read; where this process exposed it (send)
+  std::uint64_t wanted = 0;     // bytes that will be moved
+  std::uint64_t claimed = 0;    // bytes that a command has been posted for
+  std::uint64_t moved = 0;      // bytes that are in place
+  std::uint64_t in_flight = 0;  // commands whose event is not here
+  std::uint64_t chunk = 0;      // of a shared copy, bytes per claim
+  std::int32_t cell = -1;       // of a shared copy
+  bool read_refused = false;    // a read of it was refused; no further one is posted
+  std::uint8_t engine = 0;      // of this interface that its first chunk takes, while it is exposed or read
+  std::uint8_t peer_engine = 0; // and of the sender's, as that has chosen it
+  std::byte* buffer = nullptr;  // unsolicited receive, injected send: memory of the library
   std::uint64_t buffer_bytes = 0;
   bool injected = false; // a send of a copy of its message, in `buffer`
 

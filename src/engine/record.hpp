@@ -113,7 +113,8 @@ struct RequestToSend {
   std::uint64_t bytes = 0;
   std::uint64_t key = 0; // where the message can be read, when `readable`
   std::uint64_t offset = 0;
-  std::uint64_t readable = 0;
+  std::uint32_t readable = 0;
+  std::uint32_t engine = ir::kAnyEngine; // of the sender's interface, by which it would have it read
 };
 struct Finish { // one word more would make the record half a line longer, on every network
   OperationName sender = 0;

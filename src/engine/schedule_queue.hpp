@@ -1,8 +1,10 @@
-// The schedule queue: every command of the engine passes here on its way to a translator.
-// This one is `immediate`: a command goes down as soon as it comes, and back-pressure goes straight up.
+// The schedule queue: every command of the engine passes here on its way to a translator. A command goes down as soon as it comes, and
+// back-pressure goes straight up. Where the network has several engines and is told to plan, the queue says which of them is whose:
+// small messages to a peer keep one, so that they stay in order; large messages get theirs in turn (engine_turns.hpp).
 #pragma once
 
 #include "base/reserve.hpp"
+#include "engine/engine_turns.hpp"
 #include "ir/translator.hpp"
 
 #include <cstddef>
@@ -15,6 +17,14 @@ class ScheduleQueue {
  public:
   explicit ScheduleQueue(ir::Translator& translator)
       : translator_(translator), facets_(translator.facets()), capabilities_(translator.capabilities()) {}
+
+  // From now on engines are planned, if the network has several and leaves the choice to whoever submits.
+  void plan_engines();
+  // The peer has just been attached: what names no engine takes the one that it is given, at both ends.
+  void attached(ir::Peer peer);
+  // Engines by which large messages leave this process, and by which they arrive.
+  [[nodiscard]] EngineTurns& sending() { return sending_; }
+  [[nodiscard]] EngineTurns& receiving() { return receiving_; }
 
   // Passes the command on if the translator takes it now; otherwise false, and nothing has happened.
   // For puts whose memory is the caller's to reuse, so that nobody holds them.
@@ -82,6 +92,9 @@ class ScheduleQueue {
   std::size_t outstanding_ = 0;
   std::size_t held_count_ = 0; // of held_: asked on the hot path
   base::BackedDeque<ir::Command> held_;
+  EngineTurns sending_;
+  EngineTurns receiving_;
+  EngineTurns peers_;
 };
 
 } // namespace heddle::engine

@@ -18,6 +18,10 @@
 
 namespace heddle::ir {
 
+// How a peer is found on the network: published at join, opaque to everybody but translators of the same name.
+// 40 bytes hold a GID, LID, queue pair number, key and address; a peer not connected to costs little more.
+using Address = std::array<std::byte, 40>;
+
 // Memory that peers can reach.
 struct ExposedMemory {
   std::span<std::byte> memory;
@@ -101,6 +105,8 @@ class Paths {
   [[nodiscard]] virtual std::uint64_t location() const = 0;
   // Commands to the peer, with which no connection is made yet, take this path unless they name another.
   virtual void choose_path(Peer peer, std::uint32_t path) = 0;
+  // The same for the engine at both ends; of a peer that has just been attached, so that nothing is under way by another.
+  virtual void choose_engine(Peer, std::uint8_t) {}
 };
 
 // Networks that know when something arrives. Without, a sleeper naps.
@@ -121,6 +127,26 @@ class Sleeping {
   [[nodiscard]] virtual Result<int> descriptor() = 0;
 };
 
+// How a process is found on the network by who knows its unique id already.
+struct ShortAddress {
+  std::array<std::byte, 24> bytes{};
+  std::uint8_t size = 0;
+
+  [[nodiscard]] std::span<const std::byte> used() const { return std::span(bytes).first(size); }
+};
+
+// Networks on which processes may find each other by name alone (open worlds). A name has little room: it holds short addresses.
+class Naming {
+ public:
+  virtual ~Naming() = default;
+  // By which names tell networks apart; the same in every version, and no other network's.
+  [[nodiscard]] virtual char letter() const = 0;
+  [[nodiscard]] virtual ShortAddress short_address() const = 0;
+  // What the process of that id has as its address. `shortened` comes from anybody. unreachable where it is no short address.
+  [[nodiscard]] virtual Result<Address> whole_address(std::uint64_t uid,
+                                                      std::span<const std::byte> shortened) const = 0;
+};
+
 // Null: this network has none.
 struct Facets {
   Endpoints* endpoints = nullptr;
@@ -129,6 +155,7 @@ struct Facets {
   Groups* groups = nullptr;
   Paths* paths = nullptr;
   Sleeping* sleeping = nullptr;
+  Naming* naming = nullptr;
 };
 
 } // namespace heddle::ir

@@ -13,6 +13,7 @@ struct Resources {
   double node_rate = 0;              // of all engines of a node together
   double startup_ns = 0;             // that an engine spends on a put before its first byte moves
   double queue_ns = 0;               // that the processor needs to turn from one engine's queue to another's
+  bool balances_itself = false;      // commands that name no engine are given to the one with least to do
 };
 
 // One direction of a cable on a put's way. The number names it everywhere in the fabric.

@@ -144,7 +144,8 @@ engine::Limits limits_of(const base::Settings& settings) {
           .ring_memory = settings.ring_memory,
           .unsolicited_memory = settings.unsolicited_memory,
           .chunk_bytes = settings.chunk_bytes,
-          .assist = settings.assist};
+          .assist = settings.assist,
+          .plans_engines = settings.schedule == base::kPlanned};
 }
 
 Protocol explain(const engine::ExpectedProtocol& expected, std::uint64_t bytes, const base::Settings& settings,

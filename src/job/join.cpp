@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <string>
 
 namespace heddle::job {
@@ -46,15 +47,28 @@ std::vector<std::uint64_t> locations_of(const Member& self, const std::vector<Ca
   return locations;
 }
 
-Result<void> choose_paths(const Member& self, std::span<const engine::Contact> contacts,
-                          std::span<const std::uint64_t> numbers) {
-  if (self.settings.topology.empty()) return {};
+// Of networks that do not know where they are, the nodes' names say it. Empty: neither does.
+Result<std::vector<routing::Location>> places_of(const Member& self, std::span<const std::string> nodes,
+                                                 std::span<const std::uint64_t> numbers) {
   std::vector<routing::Location> locations;
   for (const std::uint64_t number : numbers) locations.push_back(routing::Location::of_number(number));
-  if (!std::ranges::all_of(locations, &routing::Location::known)) {
-    self.log.warning("option topology has no effect: not every process is on a network with paths to choose from");
-    return {};
-  }
+  if (std::ranges::all_of(locations, &routing::Location::known)) return locations;
+  auto named = locate_by_name(self.settings.topology, nodes);
+  if (named || named.error().code != ErrorCode::unreachable) return named;
+  self.log.warning("option topology has no effect: not every process is on a network that knows its place, and " +
+                   named.error().fact);
+  return std::vector<routing::Location>{};
+}
+
+// Chooses the paths to all peers, where option topology is given; `numbers` says then where each is on it.
+Result<void> choose_paths(const Member& self, std::span<const engine::Contact> contacts,
+                          std::span<const std::string> nodes, std::vector<std::uint64_t>& numbers) {
+  if (self.settings.topology.empty()) return {};
+  const auto places = places_of(self, nodes, numbers);
+  if (!places) return std::unexpected(places.error());
+  if (places->empty()) return {};
+  const std::span<const routing::Location> locations = *places;
+  for (std::size_t rank = 0; rank < locations.size(); ++rank) numbers[rank] = locations[rank].number();
   const auto paths = PathPlan::plan(self.settings.topology, self.settings.paths, locations);
   if (!paths) return std::unexpected(paths.error());
   for (std::uint32_t rank = 0; rank < contacts.size(); ++rank) {
@@ -63,6 +77,15 @@ Result<void> choose_paths(const Member& self, std::span<const engine::Contact> c
       network->choose_path(ir::Peer{rank}, (*paths)->offset(self.store.rank(), rank));
   }
   return {};
+}
+
+// "n3 n1 n2"
+std::string in_order(std::span<const std::string> hosts, std::span<const std::uint64_t> order) {
+  std::map<std::uint64_t, std::string> names;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) names.try_emplace(order[rank], hosts[rank]);
+  std::string text;
+  for (const auto& [place, name] : names) text += (text.empty() ? "" : " ") + name;
+  return text;
 }
 
 double processes_on_each(const std::vector<Card>& cards, std::uint64_t node) {
@@ -105,11 +128,14 @@ Result<Roster> meet(const Member& self, base::Deadline deadline) {
     if (!contact) return std::unexpected(contact.error());
     roster.contacts[rank] = *contact;
   }
-  const auto locations = locations_of(self, *cards, roster.contacts);
-  if (auto chosen = choose_paths(self, roster.contacts, locations); !chosen) return std::unexpected(chosen.error());
+  auto locations = locations_of(self, *cards, roster.contacts);
+  if (auto chosen = choose_paths(self, roster.contacts, hosts, locations); !chosen)
+    return std::unexpected(chosen.error());
   std::vector<std::uint64_t> order;
   for (const std::uint64_t location : locations) order.push_back(location & 0xffff'ffffU);
   roster.grouping = std::make_shared<collective::Grouping>(collective::number_nodes(nodes, order));
+  if (!self.settings.topology.empty() && self.log.enabled(LogLevel::info))
+    self.log.info("nodes in the order of the fabric: " + in_order(hosts, order));
   roster.hosts = std::make_shared<Hosts>(nodes, hosts);
   roster.on_each = processes_on_each(*cards, self.node);
   roster.costs = roster.grouping->nodes() == 1 ? collective::Costs::inside_a_machine(roster.on_each)

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string_view>
+#include <unordered_map>
 
 namespace heddle::job {
 
@@ -47,7 +49,35 @@ Result<std::vector<routing::HostIndex>> find_hosts(const routing::Subnet& subnet
   return hosts;
 }
 
+std::string_view short_name(std::string_view name) {
+  return name.substr(0, name.find_first_of(". \t"));
+}
+
 } // namespace
+
+Result<std::vector<routing::Location>> locate_by_name(const std::string& topology, std::span<const std::string> nodes) {
+  const auto text = routing::parse_subnet(topology);
+  if (!text) return std::unexpected(of_option("topology", text.error()));
+  const auto subnet = routing::open_subnet(*text);
+  if (!subnet) return std::unexpected(of_option("topology", subnet.error()));
+  std::unordered_map<std::string_view, routing::HostIndex>
+      by_name; // the first of a name: a node may have several ports
+  for (routing::HostIndex host = 0; host < subnet->fabric.hosts.size(); ++host)
+    if (subnet->fabric.hosts[host].present) by_name.try_emplace(subnet->fabric.hosts[host].name, host);
+  for (routing::HostIndex host = 0; host < subnet->fabric.hosts.size(); ++host)
+    if (subnet->fabric.hosts[host].present) by_name.try_emplace(short_name(subnet->fabric.hosts[host].name), host);
+  std::vector<routing::Location> locations;
+  for (const std::string& node : nodes) {
+    auto found = by_name.find(node);
+    if (found == by_name.end()) found = by_name.find(short_name(node));
+    if (found == by_name.end())
+      return std::unexpected(Error{.code = ErrorCode::unreachable,
+                                   .fact = "rank " + std::to_string(locations.size()) + " is on node '" + node +
+                                           "', and no host of " + topology + " is called so"});
+    locations.push_back({.base_lid = subnet->lids.lid(found->second, 0), .lmc = subnet->lids.lmc});
+  }
+  return locations;
+}
 
 Result<std::shared_ptr<const PathPlan>> PathPlan::plan(const std::string& topology, const std::string& method,
                                                        std::span<const routing::Location> locations) {

@@ -14,6 +14,11 @@
 
 namespace heddle::job {
 
+// Where on the topology nodes of these names are, for networks that do not know it: a host of the topology is meant by its whole name, by the first
+// word of it, or by what stands before its first dot (ibnetdiscover tells of "n17 mlx5_0", launchers of n17 or n17.cluster). Error
+// bad_option: the topology cannot be read; unreachable names the first rank whose node is none of its hosts.
+Result<std::vector<routing::Location>> locate_by_name(const std::string& topology, std::span<const std::string> nodes);
+
 class PathPlan {
  public:
   // `topology` is a subnet as routing/subnet_text.hpp describes it; hosts have the LIDs that `heddle route tables` gives them. Error

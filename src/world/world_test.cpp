@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,61 @@ TEST_P(EveryFabric, CarriesMessagesOfAllSizesInARing) {
     ASSERT_TRUE(outcome) << outcome.error().message();
     EXPECT_EQ(outcome->errors, std::vector<std::string>{}) << bytes;
     EXPECT_GT(outcome->time.count(), 0);
+  }
+}
+
+// The whole way that a schedule makes a job take; 0 where something went wrong.
+std::int64_t time_with(const char* schedule, const char* fabric, const Program& program) {
+  auto world = World::create({.fabric = fabric, .peers = 12, .options = {.schedule = schedule}});
+  if (!world) return 0;
+  const auto outcome = world->run(program);
+  return outcome && outcome->errors.empty() ? outcome->time.count() : 0;
+}
+
+TEST(SeveralEngines, AreSharedByLargeMessages) {
+  const auto ring = [](Peer& peer) { return exchange(peer, 1'000'000); };
+  const std::int64_t planned = time_with("planned", "tofu:1x1x1", ring);
+  EXPECT_GT(planned, 0);
+  EXPECT_LT(planned * 10, time_with("immediate", "tofu:1x1x1", ring) * 9);
+  // Of one engine there is nothing to plan.
+  EXPECT_EQ(time_with("planned", "infiniband:3-ary-2-tree", ring),
+            time_with("immediate", "infiniband:3-ary-2-tree", ring));
+}
+
+TEST(SeveralEngines, AreSharedByTheStepsOfAnAllToAll) {
+  constexpr std::size_t kBlock = 100'000;
+  const auto all_to_all = [](Peer& peer) -> Task {
+    const std::uint32_t own = std::to_underlying(peer.rank());
+    const auto out = pattern(kBlock * peer.size(), own);
+    std::vector<std::byte> in(out.size());
+    for (int round = 0; round < 4; ++round) { // the first makes the connections, one after the other
+      const auto started = peer.context().start_alltoall(out, in);
+      if (!started || (co_await peer.wait(*started)).code != ErrorCode::ok) throw std::runtime_error("failed");
+    }
+    for (std::uint32_t from = 0; from < peer.size(); ++from) {
+      const auto theirs = pattern(kBlock * peer.size(), from);
+      if (std::memcmp(in.data() + from * kBlock, theirs.data() + own * kBlock, kBlock) != 0)
+        throw std::runtime_error("wrong data");
+    }
+  };
+  const std::int64_t planned = time_with("planned", "tofu:1x1x1", all_to_all);
+  EXPECT_GT(planned, 0);
+  EXPECT_LT(planned * 10, time_with("immediate", "tofu:1x1x1", all_to_all) * 9);
+}
+
+TEST(SeveralEngines, AreNamedByWhy) {
+  for (const char* schedule : {"planned", "immediate"}) {
+    auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2, .options = {.schedule = schedule}});
+    ASSERT_TRUE(world);
+    const bool planned = std::string_view(schedule) == "planned";
+    const auto outcome = world->run([planned](Peer& peer) -> Task {
+      const auto why = peer.context().why(Rank{1 - std::to_underlying(peer.rank())}, 1'000'000);
+      const bool named = why && why->reason.find("engines: 4") != std::string::npos;
+      if (named != planned) throw std::runtime_error("why says otherwise");
+      co_return;
+    });
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->errors, std::vector<std::string>{}) << schedule;
   }
 }
 

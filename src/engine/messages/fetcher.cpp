@@ -4,6 +4,7 @@
 #include "engine/messages/machines.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::engine {
 
@@ -34,19 +35,40 @@ void Fetcher::start(Operation& receive) {
   receive.read_refused = false;
   // The number of a chunk has 32 bits in the cookie: enough for 2^32 chunks of any size.
   receive.chunk = std::min(engine_.limits.chunk_bytes, receive.connection->queue().capabilities().largest_transfer);
+  receive.engine = receive.connection->queue().receiving().take();
   reads_.push_back(receive);
 }
 
+void Fetcher::remove(Operation& receive) {
+  give_back_engine(receive);
+  reads_.remove(receive);
+}
+
+// Where the peer is removed this comes first, as long as it is known by which network it was reached; the last read ends later.
+void Fetcher::give_back_engine(Operation& receive) {
+  if (receive.engine == ir::kAnyEngine) return;
+  receive.connection->queue().receiving().give_back(std::exchange(receive.engine, ir::kAnyEngine));
+}
+
+// In the order of their beginning; where several engines are at work, a chunk of each in turn, so that none of these waits.
 std::size_t Fetcher::progress() {
   std::size_t posted = 0;
-  for (Operation* receive = reads_.front(); receive != nullptr;) {
-    Operation* next = receive->next;
-    const std::size_t most = receive->connection->queue().capabilities().processor_copies ? 1 : kReadsUnderWay;
-    while (under_way_ < most && post_next(*receive)) ++posted;
-    if (under_way_ >= most) break;
-    receive = next;
+  for (std::size_t before = posted;; before = posted) {
+    bool in_turn = false;
+    for (Operation* receive = reads_.front(); receive != nullptr;) {
+      Operation* next = receive->next;
+      ScheduleQueue& queue = receive->connection->queue();
+      const std::size_t most = queue.capabilities().processor_copies ? 1 : kReadsUnderWay;
+      in_turn = in_turn || queue.receiving().several();
+      while (under_way_ < most && post_next(*receive)) {
+        ++posted;
+        if (queue.receiving().several()) break;
+      }
+      if (under_way_ >= most) return posted;
+      receive = next;
+    }
+    if (!in_turn || posted == before) return posted;
   }
-  return posted;
 }
 
 bool Fetcher::post_next(Operation& receive) {
@@ -58,8 +80,8 @@ bool Fetcher::post_next(Operation& receive) {
     if (none_left && !advance(receive, ReceiveInput::none_left)) receive.read_refused = true; // nothing more is read
     return false;
   }
-  // The first read goes alone: it shows whether this peer's memory can be read at all.
-  if (receive.moved == 0 && receive.in_flight > 0) return false;
+  // The first read goes alone: it shows whether this peer's memory can be read at all. Other engines need not wait for that.
+  if (receive.moved == 0 && receive.in_flight > 0 && !receive.connection->queue().receiving().several()) return false;
   receive.claimed = (chunk_number + 1) * receive.chunk;
   post_chunk(receive, chunk_number);
   return true;
@@ -75,6 +97,9 @@ void Fetcher::post_chunk(Operation& receive, std::uint64_t chunk_number) {
   command.remote = receive.place.at(offset);
   command.local = receive.target.data() + offset;
   command.bytes = std::min(receive.chunk, receive.wanted - offset);
+  const EngineTurns& engines = receive.connection->queue().receiving();
+  command.send_engine = engines.engine_of(receive.engine, chunk_number);
+  command.receive_engine = engines.engine_of(receive.peer_engine, chunk_number);
   ++receive.in_flight;
   ++under_way_;
   receive.connection->queue().post(command);
@@ -153,7 +178,7 @@ bool Fetcher::assist_done(Connection& connection, const AssistDone& done) {
 void Fetcher::check_all_here(Operation& receive) {
   if (receive.moved < receive.wanted || receive.in_flight > 0) return;
   if (!advance(receive, ReceiveInput::all_here)) return fail(receive);
-  reads_.remove(receive);
+  remove(receive);
   leave_cell(receive);
   finish(receive);
 }
@@ -185,7 +210,7 @@ void Fetcher::refused(Operation& receive) {
     return;
   }
   if (!advance(receive, ReceiveInput::read_refused)) return fail(receive);
-  reads_.remove(receive);
+  remove(receive);
   record_writer_.write_control(
       *receive.connection, RecordKind::clear_to_send,
       ClearToSend{.sender = receive.partner, .receiver = receive.name, .bytes = receive.wanted});
@@ -193,8 +218,9 @@ void Fetcher::refused(Operation& receive) {
 
 void Fetcher::fail(Operation& receive) {
   leave_cell(receive);
+  give_back_engine(receive);
   if (receive.in_flight > 0) return;
-  reads_.remove(receive);
+  remove(receive);
   receive.completion.bytes = 0;
   // Of a peer that is still connected: the system refuses to read what it gave, and the connection lives.
   engine_.complete(receive, receive.connection->failed() ? receive.connection->fate : ErrorCode::system_failed);

@@ -29,6 +29,9 @@ class Fetcher {
   void finish(Operation& receive);
 
  private:
+  // It is read no more.
+  void remove(Operation& receive);
+  static void give_back_engine(Operation& receive);
   bool post_next(Operation& receive);
   void post_chunk(Operation& receive, std::uint64_t chunk_number);
   void ask_for_help(Operation& receive);

@@ -171,6 +171,7 @@ void Receiver::fetch(Operation& receive, Connection& connection, const Label& la
   receive.connection = &connection;
   receive.partner = request.sender;
   receive.place = {.key = ir::MemoryKey{request.key}, .offset = request.offset};
+  receive.peer_engine = static_cast<std::uint8_t>(std::min<std::uint32_t>(request.engine, ir::kAnyEngine));
   receive.wanted = std::min(request.bytes, receive.target.bytes());
   receive.moved = 0;
   receive.in_flight = 0;

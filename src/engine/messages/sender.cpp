@@ -113,13 +113,15 @@ bool Sender::write_request_to_send(Operation& send) {
     if (auto place = connection.queue().translator().expose({data, send.source.bytes()})) {
       send.place = *place;
       send.exposed = true;
+      send.engine = connection.queue().sending().take();
     }
   }
   const RequestToSend request{.sender = send.name,
                               .bytes = send.source.bytes(),
                               .key = static_cast<std::uint64_t>(send.place.key),
                               .offset = send.place.offset,
-                              .readable = send.exposed ? 1U : 0U};
+                              .readable = send.exposed ? 1U : 0U,
+                              .engine = send.exposed ? send.engine : ir::kAnyEngine};
   const bool unsolicited = send.kind == OperationKind::unsolicited_send;
   const bool written = record_writer_.write(
       connection, {.kind = unsolicited ? RecordKind::request_to_send_unsolicited : RecordKind::request_to_send,
@@ -144,7 +146,10 @@ void Sender::finished(Connection& connection, const Finish& record) {
 }
 
 void Sender::end(Operation& send, ErrorCode code) {
-  if (send.exposed) send.connection->queue().translator().withdraw(send.place);
+  if (send.exposed) {
+    send.connection->queue().translator().withdraw(send.place);
+    send.connection->queue().sending().give_back(send.engine);
+  }
   send.exposed = false;
   if (send.injected) engine_.release_injected(send);
   engine_.complete(send, code);

@@ -20,7 +20,8 @@ constexpr ir::Capabilities kTofu = {.announces_writes = true,
 
 } // namespace
 
-Tofu::Tofu(Interconnect& interconnect, ir::Peer self) : Simulated(interconnect, self, kTofu) {}
+Tofu::Tofu(Interconnect& interconnect, ir::Peer self)
+    : Simulated(interconnect, self, kTofu), chosen_(interconnect.size(), ir::kAnyEngine) {}
 
 ir::MemoryKey Tofu::key_for(std::uint64_t serial) const {
   return ir::MemoryKey{serial == 1 ? kBootstrapTag : serial << 8U};
@@ -32,7 +33,9 @@ Result<ir::MemoryKey> Tofu::learn(ir::Peer, const ir::Address&) {
 
 Steering Tofu::way_to(ir::Peer peer, const ir::Command& command, bool answer) const {
   // Where the command leaves it open, all between two peers take the same engines: so they stay in order.
-  const auto engine = [this](std::uint8_t named, ir::Peer of) {
+  const std::uint8_t chosen = chosen_[static_cast<std::uint32_t>(peer)];
+  const auto engine = [&](std::uint8_t named, ir::Peer of) {
+    if (named == ir::kAnyEngine) named = chosen;
     return static_cast<std::uint16_t>(
         named != ir::kAnyEngine ? named : static_cast<std::uint32_t>(of) % capabilities().engines);
   };

@@ -12,11 +12,17 @@ class Tofu final : public Simulated {
 
   [[nodiscard]] std::string_view name() const override { return "simulated/tofu"; }
   [[nodiscard]] ir::Address address() const override { return {}; }
+  void choose_engine(ir::Peer peer, std::uint8_t engine) override {
+    chosen_[static_cast<std::uint32_t>(peer)] = engine;
+  }
 
  protected:
   [[nodiscard]] ir::MemoryKey key_for(std::uint64_t serial) const override;
   Result<ir::MemoryKey> learn(ir::Peer peer, const ir::Address& address) override;
   [[nodiscard]] Steering way_to(ir::Peer peer, const ir::Command& command, bool answer) const override;
+
+ private:
+  std::vector<std::uint8_t> chosen_; // by rank; kAnyEngine: nobody has
 };
 
 } // namespace heddle::translators::simulated
