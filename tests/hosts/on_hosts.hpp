@@ -1,7 +1,7 @@
 // What the tests of jobs on several machines share: each runs in both forms, and leaves no process on any machine.
 #pragma once
 
-#include "tests/hosts/machines.hpp"
+#include "tests/namespaces/machines.hpp"
 
 #include <gtest/gtest.h>
 

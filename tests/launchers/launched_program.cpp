@@ -3,6 +3,8 @@
 //   die RANK      that rank kills itself; the others say "told of RANK" when they are, and leave
 //   wait RANK     the same, but they wait for a message of that rank, with whom they have never talked
 //   abort RANK N  that rank ends the job with status N; the others would wait for an hour
+//   hold FILE     says "ready RANK", and waits for FILE, which has the ranks that are to have failed by then, one after the other: waits until
+//                 it is told of each, talks with all others and says so in FILE.RANK, too, since the launcher may lose its output
 //   again         leaves and joins again, twice
 //   board         what every board must do (src/store/pinboard.hpp), on the launcher's own
 //   time          joins and leaves; rank 0 says how long that took, in microseconds
@@ -14,9 +16,12 @@
 #include "job/registry.hpp"
 
 #include <csignal>
+#include <fstream>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <set>
 #include <vector>
 
 // What libpmix, and what it loads, never gives back is not ours.
@@ -103,6 +108,45 @@ void die(std::uint32_t victim, bool met) {
       told = told || (event.kind == Event::Kind::peer_failed && event.completion.peer == Rank{victim});
   }
   say("told of " + std::to_string(victim));
+}
+
+// The ranks in a file; nothing as long as there is none.
+std::optional<std::set<std::uint32_t>> ranks_in(const std::string& file) {
+  std::ifstream text(file);
+  if (!text) return std::nullopt;
+  std::set<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; text >> rank;) ranks.insert(rank);
+  return ranks;
+}
+
+void hold(const std::string& file) {
+  Context job = join();
+  demand(job.barrier(), "barrier");
+  const std::uint32_t self = own_rank(job);
+  say("ready " + std::to_string(self));
+  std::set<std::uint32_t> failed;
+  std::optional<std::set<std::uint32_t>> expected;
+  while (!expected || failed.size() < expected->size()) {
+    std::vector<Event> events(8);
+    events.resize(job.wait_events(events, std::chrono::milliseconds(20)));
+    for (const Event& event : events)
+      if (event.kind == Event::Kind::peer_failed) failed.insert(static_cast<std::uint32_t>(event.completion.peer));
+    if (!expected) expected = ranks_in(file);
+  }
+  demand(failed == *expected, "told of the deaths of others");
+  std::vector<std::uint32_t> in(job.size());
+  std::vector<heddle::Request> requests;
+  for (std::uint32_t peer = 0; peer < job.size(); ++peer) {
+    if (failed.contains(peer)) continue;
+    requests.push_back(demand(job.receive({.source = Rank{peer}, .tag = Tag{1}}, in[peer]), "receive"));
+    requests.push_back(demand(job.send(Rank{peer}, Tag{1}, self), "send"));
+  }
+  demand(job.wait_all(requests) == heddle::ErrorCode::ok, "a message between those who live is lost");
+  for (std::uint32_t peer = 0; peer < job.size(); ++peer)
+    demand(failed.contains(peer) || in[peer] == peer, "a message is wrong");
+  const std::string text = "held " + std::to_string(self) + " without " + std::to_string(failed.size());
+  std::ofstream(file + "." + std::to_string(self)) << text << std::endl;
+  say(text);
 }
 
 void abort_job(std::uint32_t who, int status) {
@@ -201,6 +245,8 @@ int main(int argc, char** argv) {
     die(static_cast<std::uint32_t>(argument(2)), what == "die");
   else if (what == "abort")
     abort_job(static_cast<std::uint32_t>(argument(2)), static_cast<int>(argument(3)));
+  else if (what == "hold")
+    hold(argc > 2 ? argv[2] : "");
   else if (what == "again")
     again();
   else if (what == "board")

@@ -1,5 +1,6 @@
 #include "tests/launchers/launchers.hpp"
 
+#include "base/rank_list.hpp"
 #include "net/sockets.hpp"
 #include "store/address.hpp"
 
@@ -98,13 +99,20 @@ void MemcachedServer::start() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2)); // it tells nobody
 }
 
-SlurmCluster::SlurmCluster() {
+SlurmCluster::SlurmCluster(const Machines* machines) {
   const std::string script = std::string(HEDDLE_TEST_SOURCES) + "/slurm_cluster";
   // Another test may take the ports first.
   for (int i = 0; i < 5 && said_ != "ready"; ++i) {
-    cluster_ =
-        std::make_unique<Command>(std::vector<std::string>{find_program("setpriv"), "--pdeathsig", "TERM", "/bin/bash",
-                                                           script, folder_.path(), std::to_string(free_ports(4)), "3"});
+    std::vector<std::string> command{find_program("setpriv"),
+                                     "--pdeathsig",
+                                     "TERM",
+                                     "/bin/bash",
+                                     script,
+                                     folder_.path(),
+                                     std::to_string(free_ports(4)),
+                                     "3"};
+    if (machines != nullptr) command.push_back(machines->enter_program());
+    cluster_ = std::make_unique<Command>(command);
     said_ = cluster_->line();
   }
 }
@@ -122,6 +130,23 @@ Command::Variables SlurmCluster::variables() const {
 bool SlurmCluster::ready(std::string& why) const {
   why = said_;
   return said_ == "ready";
+}
+
+std::string wrong_networks(const std::string& output, const std::vector<std::string>& node_of) {
+  for (std::uint32_t rank = 0; rank < node_of.size(); ++rank) {
+    std::vector<std::uint32_t> near;
+    std::vector<std::uint32_t> far;
+    for (std::uint32_t other = 0; other < node_of.size(); ++other)
+      if (other != rank) (node_of[other] == node_of[rank] ? near : far).push_back(other);
+    const auto said = [&](const char* network, const std::vector<std::uint32_t>& peers) {
+      if (peers.empty()) return std::string();
+      std::string line = "heddle[" + std::to_string(rank) + "]: info: " + network + " serves rank" +
+                         (peers.size() == 1 ? " " : "s ") + base::print_ranks(peers) + " (";
+      return output.find(line) == std::string::npos ? "nobody says '" + line + "'" : "";
+    };
+    if (std::string wrong = said("shm", near) + said("tcp", far); !wrong.empty()) return wrong;
+  }
+  return "";
 }
 
 int free_ports(int count) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/command/command.hpp"
+#include "tests/namespaces/machines.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -9,6 +10,21 @@
 #include <vector>
 
 namespace heddle::tests {
+
+using Words = std::vector<std::string>;
+
+inline Words operator|(Words one, const Words& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+inline const std::string kLaunchedProgram = std::string(HEDDLE_TEST_PROGRAMS) + "/launched_program";
+
+inline std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
 
 // A folder of its own, gone with the object, and open to the users that servers may run as.
 class Folder {
@@ -47,10 +63,10 @@ class MemcachedServer {
   std::unique_ptr<Command> server_;
 };
 
-// A Slurm cluster on this machine, of three nodes.
+// A Slurm cluster of three nodes, all on this machine or each on one of those.
 class SlurmCluster {
  public:
-  SlurmCluster();
+  explicit SlurmCluster(const Machines* machines = nullptr);
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
   ~SlurmCluster();
@@ -64,6 +80,10 @@ class SlurmCluster {
   std::unique_ptr<Command> cluster_;
   std::string said_;
 };
+
+// Says which of the networks shm and tcp each process was served by, for whom: as its own log of level info tells it, and as its node makes
+// it to be. Empty: so it is; otherwise what is not.
+std::string wrong_networks(const std::string& output, const std::vector<std::string>& node_of);
 
 // Ports of this machine that nobody listens at, one after the other; the first.
 int free_ports(int count);

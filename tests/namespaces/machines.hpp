@@ -52,6 +52,12 @@ class Machines {
   // --- of separate ones; machines are numbered from 1, 0 is the launcher's ---
   // A command there.
   [[nodiscard]] std::vector<std::string> at(std::uint32_t machine, const std::vector<std::string>& command) const;
+  // The same as a program: `enter NUMBER COMMAND...`.
+  [[nodiscard]] std::filesystem::path enter_program() const { return folder_ / "enter"; }
+  // A remote shell for other people's launchers, which give it options, the machine's name and a line for its shell.
+  [[nodiscard]] std::filesystem::path remote_shell() const { return folder_ / "rsh"; }
+  // Processes there that have this name, as this process sees them.
+  [[nodiscard]] std::vector<pid_t> processes(std::uint32_t machine, const std::string& name) const;
   // Runs the script there, as root; false where it fails.
   bool in(std::uint32_t machine, const std::string& script) const;
   // Every process there is killed.
@@ -78,6 +84,7 @@ class Machines {
   bool plug_in(std::string& why) const;
   void set_cable(std::uint32_t machine, std::uint32_t network, const std::string& state) const;
   [[nodiscard]] std::string enter(std::uint32_t machine) const; // the words of nsenter
+  void write_shells() const;
 
   Form form_;
   std::uint32_t count_;

@@ -1,4 +1,4 @@
-#include "tests/hosts/machines.hpp"
+#include "tests/namespaces/machines.hpp"
 
 #include "base/clock.hpp"
 
@@ -168,16 +168,28 @@ bool Machines::plug_in(std::string& why) const {
   }
   const std::string said = outcome_of(script);
   if (said.empty())
-    // A remote shell: it keeps the words apart, and the folder is the agent's to choose.
-    write_script(folder_ / "shell", [this] {
-      std::string cases = "host=$1; shift; case $host in\n";
-      for (std::uint32_t i = 1; i <= count_; ++i)
-        cases += "m" + std::to_string(i) + ") exec " + kForgets + enter(i) + "\"$@\";;\n";
-      return cases + "*) echo \"no host is called $host\" >&2; exit 255;;\nesac";
-    }());
+    write_shells();
   else
     why = "the system connects no machines of namespaces: " + said;
   return said.empty();
+}
+
+// "shell" is ours: it keeps the words apart, and the folder is the agent's to choose.
+void Machines::write_shells() const {
+  const std::string nobody = "*) echo \"no host is called $host\" >&2; exit 255;;\nesac";
+  std::string words = "host=$1; shift; case $host in\n";
+  std::string line = "while [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1; shift; case $host in\n";
+  std::string plain = "host=$1; shift; case $host in\n";
+  for (std::uint32_t i = 0; i <= count_; ++i) {
+    const std::string number = std::to_string(i);
+    plain += number + ") exec " + enter(i) + "\"$@\";;\n";
+    if (i == 0) continue;
+    words += "m" + number + ") exec " + kForgets + enter(i) + "\"$@\";;\n";
+    line += "m" + number + ") exec " + kForgets + enter(i) + "/bin/sh -c \"$*\" </dev/null;;\n";
+  }
+  write_script(folder_ / "shell", words + nobody);
+  write_script(remote_shell(), line + nobody);
+  write_script(enter_program(), plain + nobody);
 }
 
 std::string Machines::enter(std::uint32_t machine) const {
@@ -233,6 +245,22 @@ Command::Variables Machines::variables(const Command::Variables& more) const {
 
 bool Machines::in(std::uint32_t machine, const std::string& script) const {
   return outcome_of("exec " + enter(machine) + "/bin/sh -ec '" + script + "'").empty();
+}
+
+std::vector<pid_t> Machines::processes(std::uint32_t machine, const std::string& name) const {
+  const auto space_of = [](const std::string& process) {
+    std::error_code gone;
+    return fs::read_symlink("/proc/" + process + "/ns/pid", gone);
+  };
+  const fs::path space = space_of(std::to_string(machines_[machine].first));
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string process = entry.path().filename().string();
+    if (process.find_first_not_of("0123456789") == std::string::npos && space_of(process) == space &&
+        text_of(entry.path() / "comm") == name.substr(0, 15) + "\n")
+      found.push_back(std::atoi(process.c_str()));
+  }
+  return found;
 }
 
 void Machines::kill(std::uint32_t machine) const {
