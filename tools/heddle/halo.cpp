@@ -1,5 +1,6 @@
 #include "halo.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace heddle::tool {
@@ -59,23 +60,47 @@ Result<std::vector<HaloPut>> scale_les3(std::uint32_t k, std::string_view direct
   return puts;
 }
 
-schedule::Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate) {
+namespace {
+
+// What orders equals in bottom-left: the report's directions first, in its order.
+std::uint32_t number_of(Step step) {
+  for (std::uint32_t i = 0; i < kDirections; ++i)
+    if (kNames[i].step == step) return i;
+  return static_cast<std::uint32_t>(kDirections) +
+         static_cast<std::uint32_t>(9 * (step.layer + 1) + 3 * (step.row + 1) + step.column + 1);
+}
+
+std::vector<std::uint32_t> links_of(Step step) {
+  std::vector<std::uint32_t> links;
+  if (step.column != 0) links.push_back(step.column > 0 ? 0 : 1);
+  if (step.row != 0) links.push_back(step.row < 0 ? 2 : 3);
+  if (step.layer != 0) links.push_back(step.layer > 0 ? 4 : 5);
+  return links;
+}
+
+} // namespace
+
+schedule::Problem grid_problem(std::span<const StepPut> puts, const ir::Resources& resources, double link_rate) {
+  const bool planar = std::ranges::all_of(puts, [](const StepPut& put) { return put.step.layer == 0; });
   schedule::Problem problem{.resources = resources,
-                            .link_rates = std::vector<double>(4, link_rate),
+                            .link_rates = std::vector<double>(planar ? 4 : 6, link_rate),
                             .stands_for_all = true,
                             .in_order = true};
-  for (const HaloPut& put : puts) {
-    const Step step = step_of(put.direction);
-    std::vector<std::uint32_t> links;
-    if (step.column != 0) links.push_back(step.column > 0 ? 0 : 1);
-    if (step.row != 0) links.push_back(step.row < 0 ? 2 : 3);
+  for (const StepPut& put : puts) {
+    const std::vector<std::uint32_t> links = links_of(put.step);
     problem.add({.bytes = put.bytes,
-                 .peer = static_cast<std::uint32_t>(put.direction),
-                 .direction = static_cast<std::uint32_t>(put.direction),
-                 .diagonal = is_diagonal(put.direction)},
+                 .peer = number_of(put.step),
+                 .direction = number_of(put.step),
+                 .diagonal = links.size() > 1},
                 std::span<const std::uint32_t>(links));
   }
   return problem;
+}
+
+schedule::Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate) {
+  std::vector<StepPut> steps;
+  for (const HaloPut& put : puts) steps.push_back({step_of(put.direction), put.bytes});
+  return grid_problem(steps, resources, link_rate);
 }
 
 } // namespace heddle::tool

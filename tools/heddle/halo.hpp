@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +17,12 @@ namespace heddle::tool {
 enum class Direction : std::uint8_t { east, west, north, south, north_west, south_east, north_east, south_west };
 inline constexpr std::size_t kDirections = 8;
 std::string_view to_string(Direction direction);
-// Steps along the columns (east is 1) and the rows (south is 1) of the grid.
+// Steps along the columns (east is 1), the rows (south is 1) and the layers (up is 1) of the grid, each -1, 0 or 1.
 struct Step {
   int column = 0;
   int row = 0;
+  int layer = 0;
+  bool operator==(const Step&) const = default;
 };
 Step step_of(Direction direction);
 [[nodiscard]] constexpr bool is_diagonal(Direction direction) {
@@ -37,8 +40,15 @@ struct HaloPut {
 // the other, as in the report. Error: another name.
 Result<std::vector<HaloPut>> scale_les3(std::uint32_t k, std::string_view directions);
 
+struct StepPut {
+  Step step;
+  std::uint64_t bytes = 0;
+};
 // The problem of any process, when all run the same and straight neighbours are one hop apart: four links stand for all, since a
-// process's diagonal takes another's straight link while that one's takes its own. `link_rate` in bytes per nanosecond.
+// process's diagonal takes another's straight link while that one's takes its own; six where puts go up or down, too. `link_rate` in
+// bytes per nanosecond.
+schedule::Problem grid_problem(std::span<const StepPut> puts, const ir::Resources& resources, double link_rate);
+inline constexpr std::array<std::string_view, 6> kGridLinks{"east", "west", "north", "south", "up", "down"};
 schedule::Problem halo_problem(const std::vector<HaloPut>& puts, const ir::Resources& resources, double link_rate);
 
 } // namespace heddle::tool

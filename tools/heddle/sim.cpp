@@ -1,5 +1,6 @@
 // heddle sim: a workload of the library on a simulated fabric, in virtual time.
 #include "base/nearest.hpp"
+#include "base/options.hpp"
 #include "base/size_text.hpp"
 #include "base/text_file.hpp"
 #include "route.hpp"
@@ -37,6 +38,7 @@ struct SimArguments {
   std::uint32_t per_node = 1;
   std::string nodes;
   std::string paths;
+  std::string schedule{base::kPlanned};
   std::string model = "packets";
   std::uint32_t rounds = 10;
   std::uint64_t seed = 1;
@@ -119,6 +121,7 @@ Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
     setup.nodes = std::move(*nodes);
   }
   if (!arguments.paths.empty()) setup.options.paths = arguments.paths;
+  setup.options.schedule = arguments.schedule;
   if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
@@ -221,6 +224,9 @@ void add_sim(CLI::App& program, Invocation& invocation) {
   sim->add_option("--per-node", arguments->per_node, "Processes on each node")->capture_default_str();
   sim->add_option("--nodes", arguments->nodes, "Nodes of the fabric to run on, such as 0-5,9; default: all")
       ->type_name("LIST");
+  sim->add_option("--schedule", arguments->schedule, "How messages are spread over the engines of a network (tofu)")
+      ->check(CLI::IsMember(std::vector<std::string>{base::kSchedules.begin(), base::kSchedules.end()}))
+      ->capture_default_str();
   sim->add_option("--paths", arguments->paths,
                   "Plan paths for the job: conventional, node, pair or colouring (infiniband)")
       ->type_name("METHOD");

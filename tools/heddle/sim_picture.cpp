@@ -12,9 +12,8 @@ namespace heddle::tool {
 namespace timeline {
 namespace {
 
-constexpr double kLeft = 190;
 constexpr double kTop = 52;
-constexpr double kWidth = 640;
+constexpr double kRight = 40;
 constexpr std::size_t kMostRows = 96;
 constexpr std::size_t kManyRows = 24; // from here on they are low
 constexpr double kJoin = 1;           // bars of one pair that are no further apart become one, in points
@@ -68,11 +67,23 @@ const char* colour_of(const std::string& what) {
   return kPalette[sender % kPalette.size()];
 }
 
-std::string scale(double end_us, double height) {
+// Room for the names, and for time beside them.
+struct Columns {
+  double left = 0;
+  double width = 0;
+};
+Columns columns_of(const Tracks& tracks, double font) {
+  double widest = 0;
+  for (const auto& [place, track] : tracks) widest = std::max(widest, text_width(track.name, font));
+  const double left = std::min(16 + widest + 8, kPictureWidth / 2);
+  return {left, kPictureWidth - left - kRight};
+}
+
+std::string scale(double end_us, double height, const Columns& columns) {
   constexpr int kMarks = 5;
   std::string svg;
   for (int i = 0; i <= kMarks; ++i) {
-    const double x = kLeft + kWidth * i / kMarks;
+    const double x = columns.left + columns.width * i / kMarks;
     svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>\n", x, kTop - 4,
                        height);
     svg += svg_text(x, height + 16, "middle", fmt::format("{:.1f}{}", end_us * i / kMarks, i == kMarks ? " us" : ""));
@@ -92,20 +103,22 @@ Result<std::string> draw(const std::string& trace, std::string_view title) {
   double end_us = 1e-6;
   for (const auto& [place, track] : tracks)
     for (const Bar& bar : track.bars) end_us = std::max(end_us, bar.end);
-  const double points_per_us = kWidth / end_us;
   const double row = tracks.size() < kManyRows ? 18 : 11;
+  const double font = row < 18 ? 8 : kFont;
+  const Columns columns = columns_of(tracks, font);
+  const double points_per_us = columns.width / end_us;
   const double height = kTop + row * static_cast<double>(tracks.size());
-  std::string svg = svg_begin(kLeft + kWidth + 40, height + 28, title) + scale(end_us, height);
+  std::string svg = svg_begin(kPictureWidth, height + 28, title) + scale(end_us, height, columns);
   double y = kTop;
   for (const auto& [place, track] : tracks) {
-    svg += fmt::format("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"end\" font-size=\"{:.0f}\">{}</text>\n", kLeft - 8,
-                       y + row - 3, row - 4, svg_escaped(track.name));
+    svg += svg_text(columns.left - 8, y + row - (row - font) / 2 - 1, "end",
+                    fitted(track.name, columns.left - 24, font), font);
     // One path for each colour: a bar costs a quarter of what it would cost as an element of its own.
     std::map<std::string, std::string> paths;
     for (const Bar& bar : joined(track.bars, points_per_us)) {
       const double width = std::max((bar.end - bar.start) * points_per_us, 0.4);
       paths[colour_of(bar.what)] += fmt::format("M{0:.1f} {1:.0f}h{2:.1f}v{3:.0f}h-{2:.1f}z",
-                                                kLeft + bar.start * points_per_us, y + 1, width, row - 2);
+                                                columns.left + bar.start * points_per_us, y + 1, width, row - 2);
     }
     for (const auto& [colour, path] : paths) svg += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", colour, path);
     y += row;

@@ -1,34 +1,46 @@
-// What all pictures of the program have in common: the frame of an SVG file, text that may hold anything, colours that
-// colour-blind readers tell apart.
+// What all pictures of the program have in common: the frame of an SVG file, text that may hold anything and whose width is
+// known beforehand, colours and dashes that colour-blind readers and grey printers tell apart.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace heddle::tool {
 
-inline constexpr std::array kPalette{"#4477aa", "#ee6677", "#228833", "#ccbb44",
-                                     "#66ccee", "#aa3377", "#ee8866", "#bbbbbb"};
+inline constexpr double kPictureWidth = 900; // what a page or a screen shows without scaling
+inline constexpr double kFont = 12;
 
-inline std::string svg_escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return result;
-}
+// Marks of an axis from zero: round steps, five to ten of them up to `largest`.
+struct Axis {
+  double step = 1;
+  double end = 1; // the last mark: at or beyond the largest
+};
+Axis axis_for(double largest);
+// What stands beside a mark.
+std::string mark_text(double value);
 
-inline std::string svg_begin(double width, double height, std::string_view title) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-      "<text x=\"16\" y=\"24\" font-size=\"15\">{2}</text>\n",
-      width, height, svg_escaped(title));
-}
+// No two alike, also in lightness; the last is the lightest that can be seen on white.
+inline constexpr std::array kPalette{"#1f4e8c", "#e1574c", "#1b7837", "#c99700", "#7b3294",
+                                     "#00a0b0", "#8c510a", "#e377c2", "#555555", "#9aa7b1"};
+// Lines that are alike in grey differ in these. As many as colours.
+inline constexpr std::array kDashes{"none", "8 4",  "2 3",         "10 3 2 3", "5 2",
+                                    "1 2",  "12 4", "6 2 1 2 1 2", "3 1",      "14 2 2 2"};
+static_assert(kDashes.size() == kPalette.size());
+// Of the palette, and beyond it as many more as are asked for.
+std::string colour_of(std::size_t number);
 
-inline std::string svg_text(double x, double y, const char* anchor, std::string_view text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, svg_escaped(text));
-}
+// What of this text is wider than any usual sans-serif font makes it, in points.
+double text_width(std::string_view text, double size = kFont);
+// As much of it as fits, with dots at its end where not all does.
+std::string fitted(std::string_view text, double width, double size = kFont);
+
+std::string svg_escaped(std::string_view text);
+// Frame, white ground and title.
+std::string svg_begin(double width, double height, std::string_view title);
+std::string svg_text(double x, double y, const char* anchor, std::string_view text, double size = kFont);
+// Upwards, its middle at that place.
+std::string svg_text_upwards(double x, double y, std::string_view text, double size = kFont);
 
 } // namespace heddle::tool

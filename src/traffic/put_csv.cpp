@@ -1,0 +1,90 @@
+// CSV: a line of names, then a line for each put. Blank lines and those that begin with # do not count; lines may end in CR LF.
+#include "traffic/put_file.hpp"
+
+#include <algorithm>
+
+namespace heddle::traffic {
+namespace {
+
+// One value, up to a comma or the end of the line; without blanks around it, and without quotes where it has them.
+Result<Cell> read_cell(Cursor& cursor) {
+  cursor.skip_any_of(" \t\r");
+  Cell cell{.name = {}, .text = {}, .place = cursor.place()};
+  const bool in_quotes = cursor.take('"');
+  while (!cursor.at_end() && cursor.peek() != '\n' && (in_quotes ? cursor.peek() != '"' : cursor.peek() != ',')) {
+    if (cursor.peek() == '\0') return std::unexpected(wrong_at(cursor.place(), "a zero byte: expected text"));
+    cell.text += cursor.next();
+  }
+  if (in_quotes) {
+    if (!cursor.take('"')) return std::unexpected(wrong_at(cell.place, "a quote is opened and not closed in its line"));
+    cursor.skip_any_of(" \t\r");
+    if (!cursor.at_end() && cursor.peek() != ',' && cursor.peek() != '\n')
+      return std::unexpected(wrong_at(cursor.place(), "expected a comma after the quote"));
+    return cell;
+  }
+  const std::size_t end = cell.text.find_last_not_of(" \t\r");
+  cell.text.resize(end == std::string::npos ? 0 : end + 1);
+  return cell;
+}
+
+Result<std::vector<Cell>> read_line(Cursor& cursor) {
+  std::vector<Cell> cells;
+  do {
+    auto cell = read_cell(cursor);
+    if (!cell) return std::unexpected(std::move(cell.error()));
+    cells.push_back(std::move(*cell));
+  } while (cursor.take(','));
+  cursor.take('\n');
+  return cells;
+}
+
+// Moves to the next line that counts; false where there is none.
+bool find_line(Cursor& cursor) {
+  while (!cursor.at_end()) {
+    Cursor ahead = cursor;
+    ahead.skip_any_of(" \t\r");
+    if (!ahead.at_end() && ahead.peek() != '\n' && ahead.peek() != '#') return true;
+    cursor.skip_line();
+  }
+  return false;
+}
+
+Result<void> check_names(const std::vector<Cell>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].text.find(';') != std::string::npos)
+      return std::unexpected(wrong_at(names[i].place, "columns are parted by semicolons: expected commas"));
+    if (auto known = check_name(names[i].text, names[i].place); !known) return known;
+    const auto before = names.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(names.begin(), before, [&](const Cell& name) { return name.text == names[i].text; }))
+      return std::unexpected(wrong_at(names[i].place, "two columns are called " + names[i].text));
+  }
+  return {};
+}
+
+} // namespace
+
+Result<std::vector<Put>> parse_csv(Cursor cursor) {
+  std::vector<Put> puts;
+  if (!find_line(cursor)) return puts;
+  const auto names = read_line(cursor);
+  if (!names) return std::unexpected(names.error());
+  if (auto good = check_names(*names); !good) return std::unexpected(std::move(good.error()));
+  while (find_line(cursor)) {
+    auto cells = read_line(cursor);
+    if (!cells) return std::unexpected(std::move(cells.error()));
+    if (cells->size() != names->size())
+      return std::unexpected(wrong_at(cells->back().place, std::to_string(cells->size()) + " values for " +
+                                                               std::to_string(names->size()) + " columns"));
+    Put put{.place = cells->front().place};
+    for (std::size_t i = 0; i < cells->size(); ++i) {
+      Cell& cell = (*cells)[i];
+      if (cell.text.empty()) continue;
+      cell.name = (*names)[i].text;
+      if (auto added = add_cell(put, cell); !added) return std::unexpected(std::move(added.error()));
+    }
+    if (auto added = add_put(puts, std::move(put)); !added) return std::unexpected(std::move(added.error()));
+  }
+  return puts;
+}
+
+} // namespace heddle::traffic
