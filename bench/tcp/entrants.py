@@ -9,7 +9,7 @@ import preparation
 import process
 from machines import Machines
 from process import Failed
-from verdicts import BETWEEN, LOOPBACK, SLOWED
+from rows import BETWEEN, LOOPBACK, SLOWED
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = {program: preparation.PACKAGES[program]

@@ -15,8 +15,9 @@ import verdicts  # noqa: E402
 from process import Failed  # noqa: E402
 from verdicts import PEERS, Figures, Row, Target  # noqa: E402
 
-LATENCY = Row("latency", 8, "us", ("heddle", "raw", "ucx", "openmpi"), (Target("raw", 1.1), Target(PEERS, 0.95)))
-RATE = Row("rate", 8, "1/s", ("heddle", "ucx", "openmpi"), (Target(PEERS, 2.0),))
+LATENCY = Row("latency", 8, "us", ("heddle", "raw", "ucx", "openmpi"), (Target("raw", 1.1), Target(PEERS, 0.95)),
+              "loopback", ("ucx", "openmpi"))
+RATE = Row("rate", 8, "1/s", ("heddle", "ucx", "openmpi"), (Target(PEERS, 2.0),), "loopback", ("ucx", "openmpi"))
 
 
 def figures_of(row, **columns):

@@ -1,76 +1,27 @@
 // heddle mpi: runs an MPI program over Heddle, by way of libfabric and libheddle-fi.so. It sets what Open MPI, or an MPICH built on libfabric, needs
-// in the environment, and afterwards looks whether the program did use Heddle.
-#include <fmt/core.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "auth/secret.hpp"
+// in the environment, and afterwards looks whether the program did use Heddle. --compare: in turns with the MPI's own transport (mpi_compare.hpp).
+#include "mpi_compare.hpp"
+#include "mpi_run.hpp"
+#include "progress.hpp"
+#include "route.hpp"
 #include "subcommands.hpp"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace heddle::tool {
 namespace {
 
-namespace fs = std::filesystem;
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
 struct MpiArguments {
   std::string via;
+  std::string svg;
+  unsigned rounds = 0;
   bool print_env = false;
+  bool json = false;
 };
-
-bool is_set(const char* name) {
-  return std::getenv(name) != nullptr;
-}
-
-// Beside the program where it was built or installed: bin/heddle and lib*/libfabric/libheddle-fi.so, also below a folder of the machine's
-// architecture.
-std::optional<std::string> find_provider() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path root = self.parent_path().parent_path();
-  for (const char* libraries : {"lib", "lib64"}) {
-    if (fs::exists(root / libraries / "libfabric" / "libheddle-fi.so", error))
-      return (root / libraries / "libfabric").string();
-    for (const auto& folder : fs::directory_iterator(root / libraries, error))
-      if (fs::exists(folder.path() / "libfabric" / "libheddle-fi.so", error))
-        return (folder.path() / "libfabric").string();
-  }
-  return std::nullopt;
-}
-
-// What an MPI needs; each variable is set for all MPIs, since each leaves alone what it does not know.
-Variables variables_for(const MpiArguments& arguments, const std::string& provider) {
-  Variables set{{"FI_PROVIDER_PATH", provider},
-                {"FI_PROVIDER", "heddle"},
-                {"OMPI_MCA_pml", "cm"},
-                {"OMPI_MCA_mtl", "ofi"},
-                {"OMPI_MCA_mtl_ofi_provider_include", "heddle"},
-                {"MPIR_CVAR_NOLOCAL", "1"}};
-  if (!arguments.via.empty())
-    set.emplace_back("HEDDLE_TRANSLATORS", arguments.via);
-  else if (!is_set("HEDDLE_TRANSLATORS"))
-    set.emplace_back("HEDDLE_TRANSLATORS", "shm");
-  if (!is_set("HEDDLE_SECRET")) set.emplace_back("HEDDLE_SECRET", auth::Secret::draw().text());
-  if (::geteuid() == 0) {
-    set.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
-    set.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  }
-  return set;
-}
 
 // Single quotes, for a shell.
 std::string quoted(const std::string& text) {
@@ -79,102 +30,24 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-// A file that every process of the program notes itself in when it opens an endpoint of Heddle's. Gone with the object.
-class Register {
- public:
-  Register() {
-    const char* folder = std::getenv("TMPDIR");
-    path_ = (fs::path(folder != nullptr ? folder : "/tmp") / "heddle-mpi-XXXXXX").string();
-    const int descriptor = ::mkstemp(path_.data());
-    made_ = descriptor >= 0;
-    if (made_) ::close(descriptor);
-  }
-  Register(const Register&) = delete;
-  Register& operator=(const Register&) = delete;
-  ~Register() {
-    if (made_) ::unlink(path_.c_str());
-  }
-  [[nodiscard]] bool made() const { return made_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] bool has_entries() const {
-    std::error_code error;
-    const auto bytes = fs::file_size(path_, error);
-    return !error && bytes > 0;
-  }
-
- private:
-  std::string path_;
-  bool made_ = false;
-};
-
-volatile pid_t running_command = 0;
-
-// The terminal's signals reach the command without help; those meant for this process are passed on, so that the command ends first.
-void heed_signals() {
-  struct sigaction passed_on{};
-  passed_on.sa_handler = [](int signal) {
-    if (running_command > 0) ::kill(running_command, signal);
-  };
-  for (const int signal : {SIGTERM, SIGHUP}) ::sigaction(signal, &passed_on, nullptr);
-  for (const int signal : {SIGINT, SIGQUIT}) ::signal(signal, SIG_IGN);
-}
-
-// Waits for the command. 128 + signal where it was killed, 127 where it could not be started.
-int run_command(const std::vector<std::string>& command, const Variables& variables) {
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) return 127;
-  if (child == 0) {
-    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> arguments;
-    arguments.reserve(command.size() + 1);
-    for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "heddle mpi: {} cannot be started: {}\n", command[0], std::strerror(errno));
-    std::fflush(stderr);
-    ::_exit(127);
-  }
-  running_command = child;
-  heed_signals();
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-// Environment variables of the other machines' processes: Open MPI passes only those on that it is told to.
-void pass_on(Variables& variables, const std::vector<std::string>& command) {
-  if (std::ranges::find(command, "-x") != command.end() || is_set("OMPI_MCA_mca_base_env_list")) return; // excludes it
-  std::string names;
-  for (const auto& [name, value] : variables)
-    if (!name.starts_with("OMPI_")) names += (names.empty() ? "" : ";") + name;
-  variables.emplace_back("OMPI_MCA_mca_base_env_list", names);
-}
-
 int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& command) {
   const auto provider = find_provider();
   if (!provider)
     return failed("mpi", {.code = ErrorCode::bad_argument,
                           .fact = "libheddle-fi.so is not beside this program (lib/libfabric)",
                           .remedy = "install libfabric-dev and build again"});
-  Variables variables = variables_for(arguments, *provider);
+  Variables variables = variables_for(arguments.via, *provider);
   if (arguments.print_env) {
     for (const auto& [name, value] : variables) fmt::print("export {}={}\n", name, quoted(value));
     return 0;
   }
   if (command.empty()) return bad_usage("mpi", "a command is required: -- mpiexec -n N PROGRAM");
   const Register used;
-  if (!used.made())
-    return failed("mpi", {.code = ErrorCode::system_failed,
-                          .fact = "no file can be made in the folder for temporary ones",
-                          .remedy = "set TMPDIR",
-                          .peer = kNoPeer,
-                          .system_code = errno});
+  if (!used.made()) return failed("mpi", no_register());
   variables.emplace_back("FI_HEDDLE_REGISTER", used.path());
   pass_on(variables, command);
-  const int status = run_command(command, variables);
-  if (used.has_entries()) return status;
+  const int status = run_command({.command = command, .variables = variables, .output = {}, .folder = {}});
+  if (!used.text().empty()) return status;
   fmt::print(stderr, "heddle mpi: no process here has used Heddle: {}\n",
              status == 0 ? "the program is no MPI program, or its MPI is not built on libfabric (ldd shows "
                            "libfabric.so; Debian's Open MPI is, "
@@ -183,24 +56,64 @@ int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& comma
   return status == 0 ? 1 : status;
 }
 
+int run_comparison(const MpiArguments& arguments, const std::vector<std::string>& command) {
+  if (arguments.print_env) return bad_usage("mpi", "--print-env starts nothing that could be compared");
+  if (command.empty()) return bad_usage("mpi", "a command is required: -- mpiexec -n N PROGRAM");
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+  Progress progress("heddle mpi");
+  const auto compared =
+      compare({.name = line, .command = command, .via = arguments.via, .folder = {}, .rounds = arguments.rounds},
+              [&](std::string_view what) { progress.at(what); });
+  progress.wipe();
+  if (!compared) return failed("mpi", compared.error());
+  if (!arguments.svg.empty()) {
+    Compared drawn = *compared;
+    drawn.name = fmt::format("{} processes", compared->own.front().processes);
+    if (auto written = write_whole_files({{arguments.svg, to_svg(line, {drawn})}}); !written)
+      return failed("mpi", written.error());
+  }
+  fmt::print("{}", arguments.json ? to_json(*compared).dump() + "\n" : to_text(*compared));
+  return 0;
+}
+
 } // namespace
 
 void add_mpi(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<MpiArguments>();
   CLI::App* mpi = program.add_subcommand(
       "mpi", "Run an MPI program over Heddle: heddle mpi [OPTIONS] -- mpiexec -n N PROGRAM [ARGS...]");
-  mpi->add_option("--via", arguments->via,
-                  "The network: shm on one machine, tcp between several (HEDDLE_TRANSLATORS, or else shm)")
+  mpi->add_option(
+         "--via", arguments->via,
+         "One network for all processes (else HEDDLE_TRANSLATORS, or else shm on one machine and tcp between them)")
       ->check(CLI::IsMember({"shm", "tcp"}).description(""))
       ->type_name("NAME");
   mpi->add_flag("--print-env", arguments->print_env, "Print what is set, for a script to eval; start nothing");
+  mpi->add_option(
+         "--compare", arguments->rounds,
+         "Run it so often in turns on the MPI's own transport and on Heddle, and print how long it ran and how "
+         "long it waited in MPI")
+      ->check(CLI::Range(1U, 1000U))
+      ->type_name("ROUNDS");
+  CLI::Option* svg = mpi->add_option("--svg", arguments->svg, "Of --compare: draw it into this file, too");
+  svg->type_name("FILE");
+  add_json_flag(*mpi, arguments->json);
   mpi->footer(
       "The MPI must be built on libfabric, as Debian's Open MPI is. The exit status is the command's; 1 where it ended "
       "well "
-      "without\nhaving used Heddle.\n"
+      "without\nhaving used Heddle. With --compare it is 0 where every run ended well and used the transport that it "
+      "was to use; "
+      "what\nthe program prints is not shown.\n"
       "Example: heddle mpi -- mpiexec.openmpi -n 4 ./my_mpi_program\n"
+      "         heddle mpi --compare 5 --svg times.svg -- mpiexec.openmpi -n 4 ./my_mpi_program\n"
       "         eval \"$(heddle mpi --print-env)\"");
-  mpi->callback([arguments, &invocation] { invocation.exit_status = run_mpi(*arguments, invocation.program); });
+  mpi->callback([arguments, &invocation] {
+    if (arguments->rounds == 0 && (arguments->json || !arguments->svg.empty()))
+      invocation.exit_status = bad_usage("mpi", "--json and --svg are of --compare ROUNDS");
+    else
+      invocation.exit_status = arguments->rounds > 0 ? run_comparison(*arguments, invocation.program)
+                                                     : run_mpi(*arguments, invocation.program);
+  });
 }
 
 } // namespace heddle::tool

@@ -1,4 +1,4 @@
-"""The rows with their targets, the ratios, and the two ways to print them. Measures nothing."""
+"""Rows with targets that are measured in turns: the ratios of each round, and the two ways to print them. Measures nothing."""
 
 import json
 import statistics
@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from table import number
 
 PEERS = "best peer"
-LOOPBACK = "loopback"
-BETWEEN = "between two machines of namespaces"
-SLOWED = "between two machines of namespaces, cables of 1 Gbit/s"
 
 
 @dataclass(frozen=True)
@@ -26,30 +23,17 @@ class Row:
     unit: str
     columns: tuple  # the first one is judged
     targets: tuple
-    where: str = LOOPBACK
+    where: str
+    peers: tuple = ()  # columns of which the best one is PEERS
+    served: str = ""  # by which translator, where the name is to say it
 
     @property
     def is_time(self):
-        return self.unit == "us"
+        return self.unit in ("us", "s")
 
     @property
     def best(self):
         return min if self.is_time else max
-
-
-OTHERS = ("ucx", "libfabric", "openmpi")
-ROWS = (
-    Row("latency", 8, "us", ("heddle", "raw", *OTHERS), (Target("raw", 1.10), Target(PEERS, 0.95))),
-    Row("rate", 8, "1/s", ("heddle", "ucx", "openmpi"), (Target(PEERS, 2.0),)),
-    Row("bandwidth", 64 << 10, "MB/s", ("heddle", "raw", "raw, reno", "ucx", "openmpi"), (Target(PEERS, 1.0),)),
-    Row("bandwidth", 1 << 20, "MB/s", ("heddle", "raw", "raw, reno", "ucx", "openmpi"),
-        (Target("raw", 1.0), Target("raw, reno", 1.0))),
-    Row("latency", 8, "us", ("heddle, told to sleep", "raw, sleeping"), (Target("raw, sleeping", 1.10),)),
-    Row("latency", 8, "us", ("heddle", "raw", "ucx", "libfabric"), (Target("raw", 1.10), Target(PEERS, 0.95)), BETWEEN),
-    Row("bandwidth", 1 << 20, "MB/s", ("heddle, two cables", "heddle, one cable"), (Target("heddle, one cable", 1.6),), SLOWED),
-    Row("bandwidth", 1 << 20, "MB/s", ("heddle, two cables", "heddle, one cable"), (), BETWEEN),
-    Row("latency", 8, "us", ("shm beside tcp", "shm"), (Target("shm", 1.03),)),
-)
 
 
 @dataclass
@@ -72,7 +56,7 @@ class Figures:
         return statistics.median(rounds.values()) if rounds else None
 
     def best_peer(self):
-        medians = {column: self.median(column) for column in self.row.columns if column in OTHERS}
+        medians = {column: self.median(column) for column in self.row.columns if column in self.row.peers}
         known = {column: median for column, median in medians.items() if median is not None}
         return self.row.best(known, key=known.get) if known else None
 
@@ -99,8 +83,8 @@ def size(count):
 
 
 def name(row):
-    served = "shm" if row.columns[0] == "shm beside tcp" else "tcp"
-    return f"{row.what} {size(row.bytes)}, {row.where}, served by {served}, {row.unit}"
+    parts = [f"{row.what} {size(row.bytes)}" if row.bytes else row.what, row.where]
+    return ", ".join([*parts, *([f"served by {row.served}"] if row.served else []), row.unit])
 
 
 def as_text(results):
