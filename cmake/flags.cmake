@@ -33,6 +33,9 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(heddle_flags INTERFACE -Wno-restrict) # GCC bug 105651: false alarm on "text" + std::string
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(heddle_flags INTERFACE -Wno-deprecated-declarations) # GCC's standard library uses what it deprecates
+endif()
 if(HEDDLE_SANITIZE)
   target_compile_options(heddle_flags INTERFACE -fsanitize=${HEDDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   if(HEDDLE_SANITIZE MATCHES undefined) # these three double the time to build; a null pointer ends the program anyway

@@ -6,12 +6,10 @@ set(HEDDLE_PRELUDE <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <de
                    <ranges> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/prelude.cpp CONTENT "")
 
-# What is precompiled no longer counts as a system header: GCC 12 has false alarms about std::string in it, and Clang sees that
-# this standard library uses what it deprecates.
+# What is precompiled no longer counts as a system header: GCC 12 has false alarms about std::string in it.
+set(HEDDLE_PRELUDE_WARNINGS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(HEDDLE_PRELUDE_WARNINGS -Wno-array-bounds -Wno-stringop-overflow)
-else()
-  set(HEDDLE_PRELUDE_WARNINGS -Wno-deprecated-declarations)
 endif()
 
 set(HEDDLE_ROOM_OPTIONS "")

@@ -1,7 +1,9 @@
 // What `heddle reproduce` is made of. Each report is a file reproduce_NAME.cpp with a list of parts, and a line in reproduce.cpp.
 #pragma once
 
+#include "chart.hpp"
 #include "heddle/error.hpp"
+#include "mpi_compare.hpp"
 #include "progress.hpp"
 #include "reproduce_parameters.hpp"
 
@@ -35,6 +37,7 @@ struct ReportedFigure {
   std::string unit;
   Kind kind = Kind::predicted;
   double tolerance = kTolerance;
+  bool is_change = false; // by so many percent: differences are points, since a part of a change says nothing
 };
 
 // What is to be said of a figure.
@@ -50,50 +53,73 @@ std::string_view known_miss(std::string_view id); // empty where none is known; 
 // Of ours to the report's, relatively; 0 where there is nothing to relate it to.
 double difference_of(const ReportedFigure& figure);
 
-struct Series {
-  std::string name;
-  std::vector<std::pair<double, double>> points;
-  bool reported = false; // the report's own values: points, not a line
-};
-
-// A line chart.
-struct Chart {
-  std::string file; // without folder and .svg
-  std::string title;
-  std::string x_name;
-  std::string y_name;
-  std::vector<Series> series;
+// A program that gave no figures.
+struct NotRun {
+  std::string id;
+  std::string why;
+  bool has_failed = false; // else it is not there
 };
 
 struct Reproduction {
   std::vector<ReportedFigure> figures;
   std::vector<Chart> charts;
+  std::vector<Compared> compared; // MPI programs
+  std::vector<NotRun> not_run;
 };
 
-std::string to_svg(const Chart& chart); // reproduce_chart.cpp
+// Options of `reproduce mpi`.
+struct MpiOptions {
+  unsigned rounds = 3;
+  unsigned processes = 2;
+  std::string size = "W"; // of our kernels
+  std::string programs;   // a folder of programs to run instead of the known ones
+};
 
 // What a part is run with.
 struct Run {
   Parameters parameters;
   std::uint32_t packets = 0; // sets of the fat-tree report to run in packets
   bool full_size = false;    // of those: with the report's messages and processes
+  MpiOptions mpi;
+  std::string only; // figures whose ids begin so
   Progress* progress = nullptr;
   void at(std::string_view what) const {
     if (progress != nullptr) progress->at(what);
   }
+  // Whether figures whose ids begin so are among those asked for.
+  [[nodiscard]] bool wants(std::string_view id) const;
 };
 
 // What can be run by itself: the figures whose ids begin with one of these.
 struct Part {
   std::vector<std::string_view> ids;
+  std::string_view title;
+  std::vector<std::string_view> models; // whose parameters it is told: names up to the dot
   Result<void> (*add)(Reproduction& all, const Run& run);
 };
+
+// A part that was run.
+struct Section {
+  Part part;
+  Reproduction made;
+};
+
+// Those with a verdict, the furthest from the report's first: what is to be believed, and what is not.
+std::vector<const ReportedFigure*> worst_first(const std::vector<Section>& sections);
+// "+1.2 %", "+1.2 pts" of what is a change in percent itself, or nothing.
+std::string printed_difference(const ReportedFigure& figure);
+
+std::string picture_of_programs(const Reproduction& made);
+
+// All of it as one page that needs nothing else; `command` makes the same figures, all of them. reproduce_page.cpp
+std::string reproduction_page(const std::vector<Section>& sections, const Run& run, std::string_view command);
 
 // The random sets of nodes of the fat-tree report.
 inline constexpr std::uint64_t kRandomSetsSeed = 1;
 inline constexpr std::uint32_t kRandomSetNodes = 16;
 
 std::vector<Part> fat_tree_parts();    // reproduce_fat_tree.cpp
+std::vector<Part> mpi_parts();         // reproduce_mpi.cpp
 std::vector<Part> portability_parts(); // reproduce_portability.cpp
 std::vector<Part> rhinet_parts();      // reproduce_rhinet.cpp
 std::vector<Part> scheduling_parts();  // reproduce_scheduling.cpp

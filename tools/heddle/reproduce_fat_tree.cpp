@@ -165,9 +165,12 @@ Result<void> add_nodes_in_a_row(Reproduction& all, const Run& run) {
 } // namespace
 
 std::vector<Part> fat_tree_parts() {
-  return {{{"fat-tree/random16"}, add_random},
-          {{"fat-tree/contiguous"}, add_nodes_in_a_row},
-          {{"fat-tree/packets"}, add_fat_tree_packets}};
+  return {{{"fat-tree/random16"}, "All-to-all on random sets of 16 of 30 nodes", {"fat-tree"}, add_random},
+          {{"fat-tree/contiguous"}, "All-to-all on nodes in a row", {"fat-tree"}, add_nodes_in_a_row},
+          {{"fat-tree/packets"},
+           "All-to-all on random sets, in packets",
+           {"fat-tree", "infiniband"},
+           add_fat_tree_packets}};
 }
 
 Result<Headline> fat_tree_headline(const Parameters& parameters) {

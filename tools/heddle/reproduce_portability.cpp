@@ -54,7 +54,7 @@ Result<void> add_lines(Reproduction& made, const Run&) {
 } // namespace
 
 std::vector<Part> portability_parts() {
-  return {{{"portability"}, add_lines}};
+  return {{{"portability"}, "Lines that a network needs", {}, add_lines}};
 }
 
 } // namespace heddle::tool

@@ -220,11 +220,13 @@ Result<void> add_all_curves(Reproduction& all, const Run& run) {
 } // namespace
 
 std::vector<Part> rhinet_parts() {
-  return {{{"rhinet/push64", "rhinet/overlap/saved"}, add_timeline},
+  return {{{"rhinet/push64", "rhinet/overlap/saved"}, "A push of 64 bytes, moment by moment", {"rhinet"}, add_timeline},
           {{"rhinet/as-built", "rhinet/overlap", "rhinet/read-multiple", "rhinet/25-mhz", "rhinet/all",
             "rhinet/all-link-133-mhz"},
+           "Latency and bandwidth of push, as built and with the report's remedies",
+           {"rhinet"},
            add_all_curves},
-          {{"rhinet/mcast"}, add_multicast}};
+          {{"rhinet/mcast"}, "One write to many, copied by the switches", {"rhinet"}, add_multicast}};
 }
 
 Result<Headline> rhinet_headline(const Parameters& parameters) {

@@ -150,7 +150,11 @@ Task original(Peer& peer, Halo& halo, Clock& clock) {
 
 Result<double> exchange_us(const std::vector<HaloPut>& puts, std::string_view method, const Parameters& parameters) {
   auto world = simulation::World::create(
-      {.fabric = parameters.fabric(kFabric), .peers = kRowCount * kColumnCount, .nodes = nodes_on_torus()});
+      {.fabric = parameters.fabric(kFabric),
+       .peers = kRowCount * kColumnCount,
+       .nodes = nodes_on_torus(),
+       .options = {.schedule =
+                       "immediate"}}); // nothing is planned but by the method, messages and barriers least of all
   if (!world) return std::unexpected(world.error());
   Clock clock;
   const auto outcome = world->run([&](Peer& peer) -> Task {
@@ -304,9 +308,12 @@ Result<void> add_barriers(Reproduction& all, const Run& run) {
 } // namespace
 
 std::vector<Part> scheduling_parts() {
-  return {{{"scheduling/barriers"}, add_barriers},      {{"scheduling/east-west"}, add_plotted<0>},
-          {{"scheduling/north-south"}, add_plotted<1>}, {{"scheduling/four"}, add_plotted<2>},
-          {{"scheduling/diagonal"}, add_plotted<3>},    {{"scheduling/eight"}, add_plotted<4>}};
+  return {{{"scheduling/barriers"}, "The two barriers around an exchange", {"tofu"}, add_barriers},
+          {{"scheduling/east-west"}, "Halo exchange with east and west", {"tofu"}, add_plotted<0>},
+          {{"scheduling/north-south"}, "Halo exchange with north and south", {"tofu"}, add_plotted<1>},
+          {{"scheduling/four"}, "Halo exchange in four directions", {"tofu"}, add_plotted<2>},
+          {{"scheduling/diagonal"}, "Halo exchange along the diagonals", {"tofu"}, add_plotted<3>},
+          {{"scheduling/eight"}, "Halo exchange in all eight directions", {"tofu"}, add_plotted<4>}};
 }
 
 Result<Headline> tofu_headline(const Parameters& parameters) {
