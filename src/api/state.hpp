@@ -128,6 +128,7 @@ class HEDDLE_HIDDEN Context::State final : private progress::PendingWork {
 
   // Whether everything that this process has to say has left it.
   [[nodiscard]] bool drained() const;
+  [[nodiscard]] bool networks_drained() const;
 
   // Whether any call of progress since forget_work has done something. For simulated processes, which have no watchdog.
   void forget_work() { lookout_->watchdog().forget(); }

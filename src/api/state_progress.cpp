@@ -35,9 +35,12 @@ std::size_t Context::State::progress_told(std::span<const std::uint32_t> writers
   return 0;
 }
 
+bool Context::State::networks_drained() const {
+  return std::ranges::all_of(networks_, [](const ir::Translator* network) { return network->drained(); });
+}
+
 bool Context::State::drained() const {
-  return !engine_->owes_control_records() && !engine_->holds_commands() &&
-         std::ranges::all_of(networks_, [](const ir::Translator* network) { return network->drained(); });
+  return !engine_->owes_control_records() && !engine_->holds_commands() && networks_drained();
 }
 
 void Context::State::say_last_words() {
@@ -45,8 +48,10 @@ void Context::State::say_last_words() {
   const std::uint64_t begin = base::steady_ns();
   while (!drained() || exchanges_->cut_short()) {
     const std::uint64_t now = base::steady_ns();
-    // In an open world peers may be contexts of this very thread, and what has not ended is abandoned.
-    if (is_open() && (!engine_->owes_control_records() || now - begin >= kSecond)) return;
+    // In an open world peers may be contexts of this very thread, and what has not ended is abandoned. What a network holds goes
+    // first, since its goodbye stands behind that.
+    const bool said = !engine_->owes_control_records() && networks_drained();
+    if (is_open() && (said || now - begin >= kSecond)) return;
     // A control record that a peer waits for is written however slow that peer is, unless it is gone, too.
     if (drained() && now - begin >= kSecond) return;
     if (now - begin >= kPatience) lookout_->news().watch_departures();

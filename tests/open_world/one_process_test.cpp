@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
+#include <future>
 #include <numeric>
 #include <vector>
 
@@ -165,6 +167,31 @@ TEST(OpenWorld, TellsOfOneThatClosesBeforeItHasAnswered) {
   std::optional<Completion> ended;
   EXPECT_TRUE(until([&] { return (ended = a.test(sent)).has_value(); }, a)) << a.waiting_for();
   EXPECT_EQ(ended->code, ErrorCode::peer_left);
+}
+
+// Its goodbye stands behind more than the socket takes.
+TEST(OpenWorld, LeavesInGoodOrderFromBehindAFullSocket) {
+  Context a = opened({.translators = "tcp"});
+  const auto memory = a.one_sided().allocate(AreaId{7}, 1 << 20);
+  ASSERT_TRUE(memory);
+  Context b = opened({.translators = "tcp"});
+  const Rank at_b = *b.add_peer(*a.name());
+  const Rank at_a = pass(b, at_b, a, 8);
+  const std::vector<std::byte> data(1 << 20, std::byte{9});
+  Tracker first;
+  b.one_sided().push({at_b, AreaId{7}, 0}, std::span(data).first(8), first);
+  ASSERT_TRUE(until([&] { return first.ended(); }, a, b));
+  Tracker pushed; // lives until b is gone
+  for (int i = 0; i < 32; ++i) b.one_sided().push({at_b, AreaId{7}, 0}, data, pushed);
+  ASSERT_FALSE(pushed.ended()) << "the socket holds all of it, which is not what this test is about";
+
+  const auto leaving =
+      std::async(std::launch::async, [gone = std::move(b)]() mutable { const Context last = std::move(gone); });
+  leaving.wait_for(std::chrono::milliseconds(100)); // long enough for one that does not wait to be gone
+  std::array<Event, 1> events;
+  EXPECT_TRUE(until([&] { return a.poll(events) > 0; }, a));
+  EXPECT_EQ(events[0].kind, Event::Kind::peer_left);
+  EXPECT_EQ(events[0].completion.peer, at_a);
 }
 
 TEST(OpenWorld, RefusesNamesOfThoseWhoAreGone) {
