@@ -11,6 +11,7 @@ from machines import Machines
 from process import Failed
 from rows import BETWEEN, LOOPBACK, SLOWED
 
+COMPUTE_US = 100  # far longer than anybody looks before it sleeps
 HERE = Path(__file__).resolve().parent
 PACKAGES = {program: preparation.PACKAGES[program]
             for program in ("g++", "ucx_perftest", "fi_pingpong", "mpicc.openmpi", "mpiexec.openmpi")}
@@ -32,6 +33,7 @@ class Heddle:
     environment: dict = field(default_factory=dict)
     where: str = LOOPBACK
     machines: Machines | None = None
+    compute_us: int = 0  # of both before they send, for latency
 
     def check(self, what):
         if not self.program.exists():
@@ -39,6 +41,8 @@ class Heddle:
 
     def measure(self, what, size):
         command = [self.program, "perf", what, "--via", self.via, "--bytes", size, "--json"]
+        if self.compute_us:
+            command += ["--compute", self.compute_us]
         text = process.output_of(self.machines.job(command) if self.machines else command, self.environment)
         figure = contenders.parse_result(text, what)
         served_by = json.loads(text[text.index("{"):]).get("via")
@@ -53,7 +57,7 @@ class Raw:
 
     program: Path | None
     column: str
-    variant: str  # spin or sleep
+    variant: str  # spin, sleep or sleep:US
     congestion: str = ""
     serves: tuple = ("latency", "bandwidth")
     where: str = LOOPBACK
@@ -95,10 +99,11 @@ def on_one_machine(programs, heddle):
     raw = programs.get("raw")
     return [
         Heddle(heddle),
-        Heddle(heddle, "heddle, told to sleep", environment={"HEDDLE_WAITING": "sleep", "HEDDLE_SPIN_US": "0"}),
+        Heddle(heddle, "heddle, told to sleep", environment={"HEDDLE_WAITING": "sleep", "HEDDLE_SPIN_US": "0"},
+               compute_us=COMPUTE_US),
         Raw(raw, "raw", "spin"),
         Raw(raw, "raw", "sleep", serves=("bandwidth",)),
-        Raw(raw, "raw, sleeping", "sleep"),
+        Raw(raw, "raw, sleeping", f"sleep:{COMPUTE_US}"),
         Raw(raw, "raw, reno", "spin", "reno"),
         Raw(raw, "raw, reno", "sleep", "reno"),
         contenders.Ucx("tcp", {"UCX_TLS": "tcp"}, messages=400_000, round_trips=60_000),

@@ -1,9 +1,10 @@
 // What two plain TCP sockets reach on loopback, with no library in between: the same method as `heddle perf`, two pinned processes,
 // one buffer each. Nothing is matched, and nobody but the other end is looked at.
 //
-//   raw spin|sleep latency|bandwidth BYTES [CONGESTION [ADDRESS NAMESPACE]]
+//   raw spin|sleep|sleep:US latency|bandwidth BYTES [CONGESTION [ADDRESS NAMESPACE]]
 //
-// spin: the sockets are asked again and again; sleep: the system wakes whoever waits. CONGESTION is the system's control of that name, such
+// spin: the sockets are asked again and again; sleep: the system wakes whoever waits; sleep:US: and both compute so long before they send in
+// round trips, which does not count, so that whoever waits does sleep. CONGESTION is the system's control of that name, such
 // as reno, instead of its default ("": that). With ADDRESS and NAMESPACE the first process listens at that address, and the second connects from that network
 // namespace (/proc/PID/ns/net) instead of on loopback.
 // Prints one JSON object in the form of `heddle perf ... --json`.
@@ -96,12 +97,19 @@ struct Side {
   bool first; // measures
   std::uint64_t bytes;
   std::byte* buffer;
+  std::uint64_t compute_us = 0;
 
+  void compute() const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(compute_us);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
   void round_trips(std::uint64_t count) const {
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (first) stream.send(buffer, bytes);
-      stream.receive(buffer, bytes);
-      if (!first) stream.send(buffer, bytes);
+      if (!first) stream.receive(buffer, bytes);
+      if (compute_us > 0) compute();
+      stream.send(buffer, bytes);
+      if (first) stream.receive(buffer, bytes);
     }
   }
   void windows(std::uint64_t count, std::uint64_t window) const {
@@ -147,7 +155,9 @@ double measure(const Side& side, bool latency) {
   if (latency)
     return median_of(
         side, kRoundTrips, [&](std::uint64_t count) { side.round_trips(count); },
-        [](std::uint64_t count, double seconds) { return seconds * 1e6 / 2 / static_cast<double>(count); });
+        [&](std::uint64_t count, double seconds) {
+          return seconds * 1e6 / 2 / static_cast<double>(count) - static_cast<double>(side.compute_us);
+        });
   const std::uint64_t window = side.bytes >= kShortWindowFrom ? 16 : 64;
   return median_of(
       side, std::max<std::uint64_t>(kVolume / (window * side.bytes), 1),
@@ -163,7 +173,7 @@ void enter_network(const char* path) {
 }
 
 int usage() {
-  std::fputs("raw: expected spin|sleep latency|bandwidth BYTES [CONGESTION [ADDRESS NAMESPACE]]\n", stderr);
+  std::fputs("raw: expected spin|sleep|sleep:US latency|bandwidth BYTES [CONGESTION [ADDRESS NAMESPACE]]\n", stderr);
   return 2;
 }
 
@@ -175,7 +185,10 @@ int main(int argc, char** argv) {
   const std::string_view what = argv[2];
   const std::uint64_t bytes = std::strtoull(argv[3], nullptr, 10);
   const bool latency = what == "latency";
-  if ((manner != "spin" && manner != "sleep") || (!latency && what != "bandwidth") || bytes == 0) return usage();
+  const bool computes = manner.starts_with("sleep:");
+  const std::uint64_t compute_us = computes ? std::strtoull(argv[1] + 6, nullptr, 10) : 0;
+  if (computes ? compute_us == 0 || !latency : manner != "spin" && manner != "sleep") return usage();
+  if ((!latency && what != "bandwidth") || bytes == 0) return usage();
   sockaddr_in place{};
   place.sin_family = AF_INET;
   place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -205,7 +218,8 @@ int main(int argc, char** argv) {
   const Side side{.stream = Stream(socket, manner == "spin", argc >= 5 ? argv[4] : ""),
                   .first = first,
                   .bytes = bytes,
-                  .buffer = written_pages(bytes)};
+                  .buffer = written_pages(bytes),
+                  .compute_us = compute_us};
   const double figure = measure(side, latency);
   if (!first) return 0;
   std::printf("{\"results\": [{\"bytes\": %llu, \"%s\": %.6g}]}\n", static_cast<unsigned long long>(bytes),

@@ -22,8 +22,9 @@ constexpr std::size_t kLargestWindow = 64;
 // One of the two processes that measure.
 class Pair {
  public:
-  Pair(Context& context, std::uint64_t bytes)
+  Pair(Context& context, std::uint64_t bytes, std::uint64_t compute_us = 0)
       : context_(context),
+        compute_ns_(compute_us * 1000),
         first_(context.rank() == Rank{0}),
         peer_(first_ ? Rank{1} : Rank{0}),
         bytes_(bytes),
@@ -60,7 +61,14 @@ class Pair {
   }
 
  private:
+  // Calls nothing of the library.
+  void compute() const {
+    const std::uint64_t end = base::steady_ns() + compute_ns_;
+    while (base::steady_ns() < end) {
+    }
+  }
   ErrorCode send() {
+    if (compute_ns_ > 0) compute();
     const auto request = context_.send(peer_, kTag, ConstLayout(buffer_.get(), bytes_));
     return request ? context_.wait(*request).code : request.error().code;
   }
@@ -70,6 +78,7 @@ class Pair {
   }
 
   Context& context_;
+  std::uint64_t compute_ns_;
   bool first_;
   Rank peer_;
   std::uint64_t bytes_;
@@ -86,7 +95,7 @@ ErrorCode time_each(Pair& pair, std::uint64_t count, std::vector<std::uint64_t>&
   return ErrorCode::ok;
 }
 
-// The time that 99 of 100 single messages take at most, in microseconds.
+// The time that 99 of 100 single messages take at most, in microseconds, computing included.
 double tail(std::vector<std::uint64_t>& times) {
   const auto place = times.begin() + static_cast<std::ptrdiff_t>(times.size() * 99 / 100);
   std::nth_element(times.begin(), place, times.end());
@@ -94,7 +103,8 @@ double tail(std::vector<std::uint64_t>& times) {
 }
 
 Result<Figure> measure_latency(Context& context, std::uint64_t bytes, const Effort& effort) {
-  Pair pair(context, bytes);
+  Pair pair(context, bytes, effort.compute_us);
+  const auto computed = static_cast<double>(effort.compute_us);
   const auto count = choose_count(context, 2, effort.round_trips, effort.seconds,
                                   [&pair](std::uint64_t trips) { return pair.round_trips(trips); });
   if (!count) return std::unexpected(count.error());
@@ -107,10 +117,10 @@ Result<Figure> measure_latency(Context& context, std::uint64_t bytes, const Effo
     const double seconds = seconds_since(start);
     if (code == ErrorCode::ok) code = time_each(pair, single, times);
     if (code != ErrorCode::ok) return std::unexpected(interrupted(code));
-    return seconds * 1e6 / static_cast<double>(*count) / 2;
+    return seconds * 1e6 / static_cast<double>(*count) / 2 - computed;
   });
   if (figure) {
-    figure->p99 = tail(times);
+    figure->p99 = tail(times) - computed;
     figure->operations = *count;
   }
   return figure;

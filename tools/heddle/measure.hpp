@@ -40,8 +40,9 @@ enum class Measure : std::uint8_t {
 struct Effort {
   int repetitions = 11;
   double seconds = 0.2;
-  std::uint64_t round_trips = 20'000;                              // of latency; barriers
-  std::uint64_t windows = 4'000;                                   // of rate and of random traffic
+  std::uint64_t round_trips = 20'000; // of latency; barriers
+  std::uint64_t compute_us = 0;       // of latency: how long both compute before they send, which does not count
+  std::uint64_t windows = 4'000;      // of rate and of random traffic
   std::uint64_t volume = std::uint64_t{256} << 20U;                // bytes of bandwidth and alltoall
   std::function<void(std::uint64_t bytes, int repetition)> tell{}; // before each repetition; may be empty
 };

@@ -143,7 +143,9 @@ int measure_in_own_job(PerfArguments& arguments, const std::string& sizes) {
                  "--bytes",
                  sizes,
                  "--repetitions",
-                 std::to_string(arguments.effort.repetitions)};
+                 std::to_string(arguments.effort.repetitions),
+                 "--compute",
+                 std::to_string(arguments.effort.compute_us)};
   if (arguments.json) job.command.emplace_back("--json");
   if (arguments.hosts.given())
     if (auto applied = apply_hosts(arguments.hosts, arguments.processes, job); !applied)
@@ -174,6 +176,8 @@ int run_perf(PerfArguments& arguments) {
       return bad_usage("perf",
                        fmt::format("--bytes: {} is more than the {} that a process can have in this machine's memory",
                                    base::print_size(bytes), base::print_size(most)));
+  if (arguments.effort.compute_us > 0 && what != Measure::latency)
+    return bad_usage("perf", fmt::format("--compute means nothing for {}: expected with latency", name));
   return std::getenv("HEDDLE_RANK") != nullptr ? measure_here(arguments, *sizes) : measure_in_own_job(arguments, text);
 }
 
@@ -199,6 +203,11 @@ void add_perf(CLI::App& program, Invocation& invocation) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str()
       ->type_name("COUNT");
+  perf->add_option("--compute", arguments->effort.compute_us,
+                   "latency: how long both sides compute before they send, which does not count")
+      ->check(CLI::Range(0U, 1'000'000U))
+      ->capture_default_str()
+      ->type_name("US");
   add_host_options(*perf, arguments->hosts);
   perf->add_flag("--json", arguments->json, "One JSON object instead of the table");
   perf->footer(
