@@ -1,7 +1,9 @@
 #include "net/sockets.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -154,6 +156,11 @@ std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces) {
                                          : ::readv(socket, pieces.data(), static_cast<int>(pieces.size()));
   if (got > 0) return got;
   return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+std::size_t unsent(int socket) {
+  int bytes = 0;
+  return ::ioctl(socket, SIOCOUTQNSD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 void hurry_if_local(int socket) {

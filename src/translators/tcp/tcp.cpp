@@ -5,6 +5,7 @@
 #include "net/sockets.hpp"
 #include "translators/register_entry.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -22,6 +23,10 @@ namespace {
 constexpr std::size_t kBuffer = 256 << 10;
 // What one peer may have waiting here: then commands to it are not taken.
 constexpr std::size_t kMostWaiting = 1 << 20;
+// How long it waits when it leaves for peers that do not read. In an open world they may be of this very thread.
+constexpr std::chrono::milliseconds kFarewell{1'000};
+constexpr std::chrono::milliseconds kFarewellOfJob{10'000};
+constexpr std::chrono::milliseconds kLongestPause{32};
 constexpr const char* kOpenUp = "give all processes one secret (HEDDLE_SECRET), and an interface in option tcp.network";
 
 std::uint32_t number_of(ir::Peer peer) {
@@ -105,19 +110,36 @@ Tcp::~Tcp() {
   }
   for (const auto& door : doors_) door->decline_all();
   for (auto& [id, wire] : wires_) for_each_lane(*wire, [this](Wire& lane) { say_goodbye(lane); });
+  // What has not left this machine is lost when the peer says something to a socket that is closed.
+  const auto limit = is_open_world() ? kFarewell : kFarewellOfJob;
+  auto pause = std::chrono::milliseconds(1);
+  for (std::chrono::milliseconds waited{0}; waited < limit && !has_said_all(); waited += pause) {
+    pause = std::min(2 * pause, kLongestPause);
+    ::poll(nullptr, 0, static_cast<int>(pause.count()));
+  }
 }
 
 void Tcp::say_goodbye(Wire& wire) {
   // Who has heard this process's hello takes it for connected, also where its answer has not come yet.
   if (wire.state == WireState::greeting) wire.state = WireState::open;
-  if (wire.state != WireState::open) return;
-  send_notice(wire, tcp::FrameKind::goodbye, 0);
-  pay_owed(wire);
-  wire.out.flush(wire.socket.number());
-  // Unread bytes would make the system reset the connection, and lose what it has not delivered.
-  iovec piece{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
-  for (int reads = 0; reads < 1024 && net::receive_some(wire.socket.number(), {&piece, 1}) > 0; ++reads) {
-  }
+  if (wire.state == WireState::open) send_notice(wire, tcp::FrameKind::goodbye, 0);
+}
+
+bool Tcp::has_said_all() {
+  bool all = true;
+  const auto finish = [&](Wire& wire) {
+    if (wire.state != WireState::open) return;
+    pay_owed(wire);
+    wire.out.flush(wire.socket.number());
+    // Unread bytes would make the system reset the connection, and lose what it has not delivered.
+    iovec piece{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
+    std::ptrdiff_t got = 1;
+    for (int reads = 0; reads < 1024 && got > 0; ++reads) got = net::receive_some(wire.socket.number(), {&piece, 1});
+    if (got < 0) wire.state = WireState::idle; // the peer hears nothing any more
+    all = all && (got < 0 || (wire.owed.empty() && wire.out.waiting() == 0 && net::unsent(wire.socket.number()) == 0));
+  };
+  for (auto& [id, wire] : wires_) for_each_lane(*wire, finish);
+  return all;
 }
 
 std::string Tcp::remark() const {

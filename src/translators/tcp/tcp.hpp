@@ -43,7 +43,7 @@ class Tcp final : public ir::Translator,
   };
   static Result<std::unique_ptr<Tcp>> create(const Setup& setup);
   static Result<std::unique_ptr<ir::Translator>> make(const TranslatorSetup& setup);
-  // Says goodbye to everybody.
+  // Says goodbye to everybody, and waits a while for those who take nothing.
   ~Tcp() override;
 
   [[nodiscard]] std::string_view name() const override { return kName; }
@@ -109,6 +109,8 @@ class Tcp final : public ir::Translator,
 
   // tcp.cpp
   void say_goodbye(tcp::Wire& wire);
+  // When it leaves. True: all of it is on its way, and nothing of the peers' is unread.
+  [[nodiscard]] bool has_said_all();
   [[nodiscard]] bool takes(const tcp::Wire& wire, const ir::Command& command) const;
   void complete(ir::Peer peer, std::uint64_t cookie, ir::Status status, std::uint64_t value);
 

@@ -9,7 +9,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
+#include <future>
 
 namespace heddle::translators {
 namespace {
@@ -29,6 +31,10 @@ class TcpJob {
     }
   }
   Tcp& operator[](std::size_t rank) { return *all_[rank]; }
+  // The process leaves, in a thread of its own.
+  std::future<void> leave(std::uint32_t rank) {
+    return std::async(std::launch::async, [gone = std::move(all_[rank])]() mutable { gone.reset(); });
+  }
 
   void connect(std::uint32_t from, std::uint32_t to, const ir::RemotePlace& place) {
     ASSERT_TRUE(all_[from]->attach(ir::Peer{to}, all_[to]->address()));
@@ -267,6 +273,33 @@ TEST(TcpGets, AreAnsweredAsThingsWereWhenTheAnswerBegan) {
   }));
   EXPECT_GT(refused, 0U);
   EXPECT_LT(refused, kGets);
+}
+
+// Its system has taken all, and the peer's has no room for it yet. Who closes a socket while the peer speaks loses that.
+TEST(TcpFarewell, LosesNothingThatThePeerHasNotRead) {
+  constexpr std::size_t kPieces = 4;
+  constexpr std::size_t kEach = tcp::kLargestTransfer;
+  TcpJob job(2);
+  const auto memory = job[1].allocate(kPieces * kEach);
+  const auto back = job[0].allocate(8);
+  ASSERT_TRUE(memory && back);
+  job.connect(0, 1, memory->place);
+  job.connect(1, 0, back->place);
+  const std::vector<std::byte> wanted = pattern(kEach, 3);
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    ir::Command put = contract::make_command(ir::Operation::put, 1, memory->place.at(i * kEach));
+    put.local = const_cast<std::byte*>(wanted.data());
+    put.bytes = kEach;
+    ASSERT_EQ(job[0].submit({&put, 1}), 1U);
+  }
+  const auto leaving = job.leave(0);
+  leaving.wait_for(std::chrono::milliseconds(100)); // long enough for one that does not wait to be gone
+  job.put(1, 0, back->place, 1);
+  std::array<ir::Event, 1> told;
+  ASSERT_TRUE(TcpJob::happens([&] { return job[1].poll(told) > 0; }));
+  EXPECT_EQ(told[0].kind, ir::EventKind::peer_left);
+  for (std::size_t i = 0; i < kPieces; ++i)
+    EXPECT_TRUE(std::ranges::equal(memory->memory.subspan(i * kEach, kEach), wanted)) << i;
 }
 
 // A peer that knows the secret sends commands, and takes none of the answers: what it makes this process keep has a bound.
