@@ -41,8 +41,6 @@ class Crew {
   virtual void serve() {}
   // When serve() is to be called at the latest.
   [[nodiscard]] virtual std::optional<base::Deadline> due() const { return std::nullopt; }
-  // All processes have ended: passes the last of their output on.
-  virtual void finish() {}
 };
 
 } // namespace heddle::launch

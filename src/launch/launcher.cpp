@@ -15,6 +15,7 @@
 #include "launch/descriptor_limit.hpp"
 #include "launch/job_variables.hpp"
 #include "launch/local_crew.hpp"
+#include "launch/output.hpp"
 #include "launch/remote_crew.hpp"
 #include "launch/signals.hpp"
 #include "launch/stalls.hpp"
@@ -34,8 +35,9 @@ std::optional<store::Server::Config::ByTcp> by_tcp(const JobDescription& job, co
 
 class Run {
  public:
-  Run(const JobDescription& job, const base::Log& log, store::Server& server, const Signals& signals, Crew& crew)
-      : job_(job), log_(log), server_(server), signals_(signals), crew_(crew), left_(job.processes) {}
+  Run(const JobDescription& job, const base::Log& log, store::Server& server, const Signals& signals, Crew& crew,
+      Output& output)
+      : job_(job), log_(log), server_(server), signals_(signals), crew_(crew), output_(output), left_(job.processes) {}
 
   // Until all processes have ended; the exit status.
   Result<int> watch();
@@ -45,6 +47,7 @@ class Run {
   // Whether it ended well in the eyes of the system, but as a member of the job without a goodbye.
   [[nodiscard]] bool ended_in_silence(std::uint32_t rank, const Ending& ending) const;
   void judge(const Ended& ended);
+  void signal_all(int number);
   // True where a child has ended.
   bool forward_signals();
   void abort_if_asked();
@@ -57,6 +60,7 @@ class Run {
   store::Server& server_;
   const Signals& signals_;
   Crew& crew_;
+  Output& output_;
   std::uint32_t left_; // how many still run
   int exit_status_ = 0;
   // After a death: when the rest gets the next push, and which. SIGTERM comes first, then SIGKILL.
@@ -67,20 +71,23 @@ class Run {
 
 Result<int> Run::watch() {
   while (left_ > 0) {
-    std::array<pollfd, 3> entries{{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
+    std::array<pollfd, 5> entries{{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
                                    {.fd = server_.descriptor(), .events = POLLIN, .revents = 0},
-                                   {.fd = crew_.descriptor(), .events = POLLIN, .revents = 0}}};
+                                   {.fd = crew_.descriptor(), .events = POLLIN, .revents = 0},
+                                   {.fd = output_.waits_for(1), .events = POLLOUT, .revents = 0},
+                                   {.fd = output_.waits_for(2), .events = POLLOUT, .revents = 0}}};
     ::poll(entries.data(), entries.size(), milliseconds_to_wait());
     server_.serve();
     abort_if_asked();
     const bool children = forward_signals();
+    output_.flush();
     crew_.serve();
     if (auto failure = crew_.failure()) return std::unexpected(std::move(*failure));
     collect_ended(children);
     press_on_if_due();
     report_stalls_if_due();
   }
-  crew_.finish();
+  output_.finish();
   return exit_status_;
 }
 
@@ -105,9 +112,14 @@ bool Run::forward_signals() {
   bool children = false;
   while (const auto number = signals_.next()) {
     children = children || *number == SIGCHLD;
-    if (*number != SIGCHLD && *number != SIGPIPE) crew_.signal_all(*number);
+    if (*number != SIGCHLD && *number != SIGPIPE) signal_all(*number);
   }
   return children;
+}
+
+void Run::signal_all(int number) {
+  if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL) output_.be_brief();
+  crew_.signal_all(number);
 }
 
 void Run::collect_ended(bool children) {
@@ -167,14 +179,14 @@ void Run::abort_if_asked() {
 
 void Run::press_on_if_due() {
   if (!push_at_ || base::Clock::now() < *push_at_) return;
-  crew_.signal_all(push_with_);
+  signal_all(push_with_);
   push_with_ = SIGKILL;
   push_at_ = base::deadline_in(std::min(job_.grace, kLongestWarning));
 }
 
 } // namespace
 
-Result<int> run(const JobDescription& job, const base::Log& log) {
+Result<int> run(const JobDescription& job) {
   if (job.command.empty() || job.processes == 0 || job.processes > kMostProcesses) {
     return std::unexpected(
         Error{.code = ErrorCode::bad_argument,
@@ -182,6 +194,9 @@ Result<int> run(const JobDescription& job, const base::Log& log) {
   }
   const Signals signals;
   if (signals.descriptor() < 0) return std::unexpected(system_error("cannot receive signals", errno));
+  Output output(job.label);
+  // Whoever takes none of its lines does not keep the launcher from ending the job.
+  const base::Log log(LogLevel::warning, kNoPeer, [&output](std::string_view line) { output.add_own(line); });
   make_room_for_descriptors(job.processes);
   const std::string job_id = store::new_job_id();
   const auth::Secret secret = auth::Secret::draw();
@@ -198,9 +213,9 @@ Result<int> run(const JobDescription& job, const base::Log& log) {
                                              .bind = job.bind,
                                              .signal_mask = signals.before()});
   else
-    crew = std::make_unique<RemoteCrew>(job, ours, secret, signals.before(), log);
+    crew = std::make_unique<RemoteCrew>(job, ours, secret, signals.before(), output, log);
   if (auto started = crew->start(); !started) return std::unexpected(std::move(started).error());
-  return Run(job, log, **server, signals, *crew).watch();
+  return Run(job, log, **server, signals, *crew, output).watch();
 }
 
 } // namespace heddle::launch

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/log.hpp"
 #include "heddle/error.hpp"
 #include "launch/hosts.hpp"
 #include "net/sockets.hpp"
@@ -45,7 +44,7 @@ inline constexpr std::uint32_t kMostProcesses = 65536;
 // signal where it was killed, 1 where it ended with status 0 without leaving the job, 0 when all succeeded. When this returns, no process and no socket of the job is left; and
 // none survives this process even if it is killed. Forwards SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2, which it blocks
 // in the calling thread for the time. An error means that the job was not started: bad_argument where the program cannot
-// be. For programs with one thread; the log gets one line per cause, not per process.
-Result<int> run(const JobDescription& job, const base::Log& log);
+// be. For programs with one thread. Standard error gets one line per cause, not per process.
+Result<int> run(const JobDescription& job);
 
 } // namespace heddle::launch

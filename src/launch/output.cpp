@@ -1,11 +1,6 @@
 #include "launch/output.hpp"
 
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 
 #include "net/frames.hpp"
 
@@ -14,9 +9,8 @@ namespace heddle::launch {
 namespace {
 
 constexpr std::size_t kLongestLine = 64 << 10; // of a longer one parts are written
-constexpr std::size_t kAtOnce = 4096;          // so much a pipe that is ready takes without waiting
+constexpr std::size_t kMostOfOwn = 4 << 20;    // waiting in all: then no line of the launcher's own is added
 constexpr std::chrono::milliseconds kBetweenTries{100};
-constexpr std::chrono::seconds kStuckFor{2}; // with who takes nothing, where the job is to end
 
 // By a signal that has not been taken yet: they are blocked while a job runs.
 bool is_asked_to_end() {
@@ -53,52 +47,27 @@ void Output::end(std::uint32_t rank) {
 
 void Output::put(std::uint32_t rank, std::uint8_t stream, std::string_view line) {
   Stream& to = streams_[stream - 1];
-  if (to.closed) return;
-  if (label_) to.text += "[" + std::to_string(rank) + "] ";
-  to.text += line;
+  if (label_) to.add("[" + std::to_string(rank) + "] ");
+  to.add(line);
+}
+
+void Output::add_own(std::string_view line) {
+  if (waiting() <= kMostOfOwn) streams_[1].add(line);
 }
 
 void Output::flush() {
   for (Stream& stream : streams_) {
-    write(stream, 0);
-    if (brief_) give_up_if_stuck(stream);
+    stream.write();
+    if (brief_) stream.give_up_if_stuck();
   }
 }
 
 void Output::finish() {
   for (Stream& stream : streams_)
-    while (!stream.text.empty()) {
-      write(stream, static_cast<int>(kBetweenTries.count()));
-      if (brief_ || is_asked_to_end()) give_up_if_stuck(stream);
+    while (stream.waiting() > 0) {
+      stream.write(static_cast<int>(kBetweenTries.count()));
+      if (brief_ || is_asked_to_end()) stream.give_up_if_stuck();
     }
-}
-
-void Output::give_up_if_stuck(Stream& stream) {
-  if (stream.text.empty() || base::Clock::now() - stream.stuck_since < kStuckFor) return;
-  stream.closed = true;
-  stream.text.clear();
-}
-
-// The descriptors are shared with others, who did not ask for them not to wait: so they are asked before each part.
-void Output::write(Stream& stream, int wait_ms) {
-  std::size_t written = 0;
-  while (written < stream.text.size() && !stream.closed) {
-    pollfd entry{.fd = stream.descriptor, .events = POLLOUT, .revents = 0};
-    const int ready = ::poll(&entry, 1, wait_ms);
-    if (ready == 0) break;
-    if (ready < 0) continue;
-    const ssize_t count =
-        ::write(stream.descriptor, stream.text.data() + written, std::min(kAtOnce, stream.text.size() - written));
-    if (count > 0)
-      written += static_cast<std::size_t>(count);
-    else if (count < 0 && errno == EAGAIN)
-      break;
-    else if (count < 0 && errno != EINTR)
-      stream.closed = true;
-  }
-  stream.text.erase(0, stream.closed ? stream.text.size() : written);
-  if (written > 0 || stream.text.empty() || stream.stuck_since == base::Deadline{})
-    stream.stuck_since = stream.text.empty() ? base::Deadline{} : base::Clock::now();
 }
 
 } // namespace heddle::launch

@@ -21,13 +21,13 @@ constexpr std::size_t kMostOutput = 1 << 20; // that is to be written: then agen
 } // namespace
 
 RemoteCrew::RemoteCrew(const JobDescription& job, Variables variables, const auth::Secret& secret,
-                       const sigset_t& signal_mask, const base::Log& log)
+                       const sigset_t& signal_mask, Output& output, const base::Log& log)
     : job_(job),
       variables_(std::move(variables)),
       secret_(secret),
       signal_mask_(signal_mask),
+      output_(output),
       log_(log),
-      output_(job.label),
       runs_(job.processes) {
   std::erase_if(variables_, [](const auto& each) { return each.first == auth::kSecretVariable; });
 }
@@ -93,8 +93,6 @@ void RemoteCrew::watch_all() {
   for (const Place& place : places_)
     if (place.link != nullptr) watch(place.link->descriptor(), reads, place.link->waiting() > 0);
   watch(STDIN_FILENO, reads_input_ && takes_input(), false);
-  watch(STDOUT_FILENO, false, output_.waits_for(1));
-  watch(STDERR_FILENO, false, output_.waits_for(2));
 }
 
 void RemoteCrew::admit() {
@@ -206,7 +204,6 @@ void RemoteCrew::signal_all(int number) {
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP;
   if (!all_ordered_ && ends)
     return fail({.code = ErrorCode::cancelled, .fact = "interrupted before the job had started"});
-  if (ends || number == SIGKILL) output_.be_brief();
   for (const Place& place : places_)
     if (place.link != nullptr)
       place.link->send(agent_frame(AgentKind::signal).u32(static_cast<std::uint32_t>(number)).finish());
@@ -235,10 +232,6 @@ void RemoteCrew::pass_on_input() {
 
 std::vector<Ended> RemoteCrew::take_ended(bool) {
   return std::exchange(ended_, {});
-}
-
-void RemoteCrew::finish() {
-  output_.finish();
 }
 
 } // namespace heddle::launch

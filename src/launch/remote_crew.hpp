@@ -21,7 +21,7 @@ class RemoteCrew final : public Crew {
  public:
   // All of these outlive it but the variables.
   RemoteCrew(const JobDescription& job, Variables variables, const auth::Secret& secret, const sigset_t& signal_mask,
-             const base::Log& log);
+             Output& output, const base::Log& log);
   ~RemoteCrew() override;
 
   // Begins to start an agent on each host. When all have reported, the processes are started.
@@ -33,7 +33,6 @@ class RemoteCrew final : public Crew {
   [[nodiscard]] int descriptor() const override { return poller_.number(); }
   void serve() override;
   [[nodiscard]] std::optional<base::Deadline> due() const override { return next_look_; }
-  void finish() override;
 
  private:
   static constexpr std::chrono::seconds kPatience{30}; // for all agents to report
@@ -75,12 +74,12 @@ class RemoteCrew final : public Crew {
   Variables variables_;
   const auth::Secret& secret_;
   const sigset_t& signal_mask_;
+  Output& output_;
   const base::Log& log_;
   std::unique_ptr<auth::Door> door_;
   base::Descriptor poller_;
   std::vector<Place> places_;
   std::list<Link> newcomers_; // agents that have not said which they are
-  Output output_;
   std::array<bool, 2> hushed_{};
   std::vector<bool> runs_; // by rank
   std::vector<Ended> ended_;

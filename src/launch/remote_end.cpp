@@ -74,7 +74,6 @@ void RemoteCrew::look_at_clock() {
 }
 
 RemoteCrew::~RemoteCrew() {
-  output_.finish();
   for (const Place& place : places_)
     if (place.link != nullptr) place.link->send(agent_frame(AgentKind::finish).finish());
   newcomers_.clear();

@@ -1,5 +1,6 @@
 // `heddle run` as users meet it: real processes, real signals.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <csignal>
@@ -157,6 +158,39 @@ TEST(Run, LeavesNothingThatProcessesStartedBehindWhenItIsKilledItself) {
   command.signal(SIGKILL);
   EXPECT_EQ(command.rest(), "");
   EXPECT_EQ(command.status(), 128 + SIGKILL);
+}
+
+// A job of two whose rank 1 fills what its output leads to, by a description of its own that does not wait, and fails. Returns when
+// rank 0 has ended, too.
+void fail_behind_a_full_pipe(Command& command) {
+  pid_t other = 0;
+  for (int i = 0; i < 2; ++i)
+    if (const std::string line = command.line(); line != "ready") other = std::atoi(line.c_str());
+  ASSERT_GT(other, 0);
+  command.signal(SIGUSR1);
+  while (::kill(other, 0) == 0) ::poll(nullptr, 0, 5); // nobody tells
+}
+
+std::vector<std::string> job_behind_a_full_pipe() {
+  return shell({"-n", "2", "--grace", "0"},
+               "if test $HEDDLE_RANK = 0; then trap '' USR1; echo $$; exec sleep 1000; fi; "
+               "trap 'for size in 4096 1; do dd if=/dev/zero of=/proc/$$/fd/1 oflag=nonblock bs=$size 2>/dev/null; done; "
+               "exit 4' USR1; echo ready; sleep 1000 & wait");
+}
+
+TEST(Run, EndsTheRestThoughNobodyTakesWhatItSays) {
+  Command command(job_behind_a_full_pipe());
+  fail_behind_a_full_pipe(command);
+  EXPECT_TRUE(command.rest().contains("heddle: error: rank 1 ended with status 4; the others are ended in 0 s\n"));
+  EXPECT_EQ(command.status(), 4);
+}
+
+TEST(Run, EndsByASignalThoughNobodyTakesWhatItSays) {
+  Command command(job_behind_a_full_pipe());
+  fail_behind_a_full_pipe(command);
+  command.signal(SIGTERM);
+  const int status = command.status(); // before anything more is read
+  EXPECT_TRUE(status == 4 || status == 128 + SIGTERM) << status;
 }
 
 TEST(Run, LeavesNoSocketBehind) {

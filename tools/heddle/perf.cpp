@@ -1,6 +1,5 @@
 // heddle perf: measures the library between processes, under `heddle run` or with processes of its own.
 #include "base/environment.hpp"
-#include "base/log.hpp"
 #include "base/size_text.hpp"
 #include "host_options.hpp"
 #include "job/inspection.hpp"
@@ -112,7 +111,7 @@ int measure_joins(PerfArguments& arguments, const launch::JobDescription& job) {
   int status = 0;
   auto figure = repeat(0, arguments.effort, [&]() -> Result<double> {
     const std::uint64_t start = base::steady_ns();
-    const auto ended = launch::run(job, base::Log());
+    const auto ended = launch::run(job);
     if (!ended) return std::unexpected(ended.error());
     status = std::max(status, *ended);
     return seconds_since(start) * 1e3;
@@ -151,7 +150,7 @@ int measure_in_own_job(PerfArguments& arguments, const std::string& sizes) {
     if (auto applied = apply_hosts(arguments.hosts, arguments.processes, job); !applied)
       return failed("perf", applied.error());
   if (measure_named(arguments.what).what == Measure::join) return measure_joins(arguments, job);
-  const auto status = launch::run(job, base::Log());
+  const auto status = launch::run(job);
   return status ? *status : failed("perf", status.error());
 }
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 
-#include "base/log.hpp"
 #include "host_options.hpp"
 #include "launch/agent.hpp"
 #include "launch/launcher.hpp"
@@ -52,7 +51,7 @@ int run_workload(RunArguments& arguments, const std::vector<std::string>& comman
   } else {
     arguments.job.processes = arguments.processes;
   }
-  const auto status = launch::run(arguments.job, base::Log());
+  const auto status = launch::run(arguments.job);
   if (status) return *status;
   fmt::print(stderr, "heddle run: {}\n", status.error().message());
   return kBadUsage;
