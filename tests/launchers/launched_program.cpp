@@ -6,12 +6,14 @@
 //   hold FILE     says "ready RANK", and waits for FILE, which has the ranks that are to have failed by then, one after the other: waits until
 //                 it is told of each, talks with all others and says so in FILE.RANK, too, since the launcher may lose its output
 //   again         leaves and joins again, twice
+//   words         joins, meets all, leaves; says by how many requests to the launcher
 //   board         what every board must do (src/store/pinboard.hpp), on the launcher's own
 //   time          joins and leaves; rank 0 says how long that took, in microseconds
 #include "launch/meeting.hpp"
 #include "store/memcached.hpp"
 #include "store/pmix.hpp"
 #include "tests/job/member.hpp"
+#include "tests/launchers/tap.hpp"
 
 #include "job/registry.hpp"
 
@@ -166,6 +168,12 @@ void again() {
   }
 }
 
+void words() {
+  heddle::tests::Tap tap;
+  demand(join().barrier(), "barrier");
+  say("words " + std::to_string(tap.requests()));
+}
+
 void time_join() {
   const std::uint64_t begin = heddle::tests::machine_ns();
   std::uint32_t rank = 0;
@@ -249,6 +257,8 @@ int main(int argc, char** argv) {
     hold(argc > 2 ? argv[2] : "");
   else if (what == "again")
     again();
+  else if (what == "words")
+    words();
   else if (what == "board")
     board();
   else if (what == "time")

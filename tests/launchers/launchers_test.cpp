@@ -26,6 +26,8 @@ struct Launcher {
   std::function<Words(const std::string& count)> command;
   Command::Variables variables{};
   Survivors survivors = Survivors::ended; // when one is killed
+  bool tells_first = false;               // before it ends them
+  int words = 0;                          // that each process says to it, where they can be counted
   bool has_board = true;
   bool ends_by_status = true;   // the status that a program ends the job with is the launcher's
   bool always_succeeds = false; // in its own eyes
@@ -56,7 +58,10 @@ Words by_hand(const std::string& count) {
 std::vector<Launcher> launchers() {
   const std::string secret = auth::Secret::draw().text();
   return {
-      {.name = "Hydra", .programs = {"mpiexec.hydra"}, .command = [](const auto& n) { return hydra({}, n); }},
+      {.name = "Hydra",
+       .programs = {"mpiexec.hydra"},
+       .command = [](const auto& n) { return hydra({}, n); },
+       .words = 6},
       {.name = "HydraPort",
        .programs = {"mpiexec.hydra"},
        .command = [](const auto& n) { return hydra({"-pmi-port"}, n); }},
@@ -64,6 +69,7 @@ std::vector<Launcher> launchers() {
        .programs = {"mpiexec.hydra"},
        .command = [](const auto& n) { return hydra({}, n); },
        .variables = {{"HEDDLE_STORE", "pmi2"}},
+       .words = 7,
        .ends_by_status = false},
       {.name =
            "HydraHosts", // pretended ones, with TCP between them; of those on another one than the dead, nobody is killed
@@ -91,11 +97,13 @@ std::vector<Launcher> launchers() {
        .slurm = true,
        .command = [](const auto& n) { return srun("pmi2", n); },
        .survivors = Survivors::told,
+       .words = 6,
        .ends_by_status = false},
       {.name = "SlurmPmix",
        .programs = {"srun"},
        .slurm = true,
        .command = [](const auto& n) { return srun("pmix", n); },
+       .tells_first = true,
        .ends_by_status = false},
       {.name = "MemcachedSocket",
        .programs = {"memcached"},
@@ -192,6 +200,23 @@ TEST_P(Launchers, TellOfADeathOrEndAll) {
         EXPECT_NE(status, 0) << said;
       }
     }
+  }
+}
+
+// Slurm gives them a second, which a busy machine may use up.
+TEST_P(Launchers, LetTheRestHearOfADeathBeforeTheyEndThem) {
+  if (!GetParam().tells_first) GTEST_SKIP() << "it ends them at once, or not at all";
+  std::string said;
+  for (int tries = 0; tries < 5 && count_of(said, "told of 2") < 2; ++tries) said = run(3, {"die", "2"}).rest();
+  EXPECT_EQ(count_of(said, "told of 2"), 2U) << said;
+}
+
+TEST_P(Launchers, HearFewWords) {
+  if (GetParam().words == 0) GTEST_SKIP() << "they cannot be counted";
+  for (const char* count : {"2", "9"}) {
+    Command command = run(std::atoi(count), {"words"});
+    const std::string said = command.rest();
+    EXPECT_EQ(count_of(said, "words " + std::to_string(GetParam().words) + "\n"), std::stoul(count)) << said;
   }
 }
 

@@ -92,6 +92,7 @@ std::vector<NodeLauncher> node_launchers() {
       {.name = "HydraKeep", // -disable-auto-cleanup: who is left lives, but for those on the machine of the dead
        .programs = {"mpiexec.hydra"},
        .command = [](M m, Each each) { return hydra(m, each, {"-disable-auto-cleanup"}); },
+       .lives_elsewhere = true,
        .node_daemon = "hydra_pmi_proxy"},
       {.name = "Mpirun",
        .programs = {"mpirun"},

@@ -21,6 +21,7 @@ struct NodeLauncher {
   std::function<Words(const Machines&, const std::vector<int>& on_each)> command;
   Command::Variables variables{};
   bool lives = false;          // who is left when one process is killed goes on
+  bool lives_elsewhere = false; // so, but on the machine of that process they may be ended
   bool forgets_to_end = false; // it waits for ever when all its processes have ended, one of them by a signal
   std::string node_daemon{};   // what it has on each machine
 };

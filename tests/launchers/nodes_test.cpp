@@ -95,6 +95,9 @@ TEST_P(OnNodes, DeathsAreToldOrAllEnd) {
       EXPECT_EQ(told(), 5U) << how << " " << victim << ": " << said;
     else
       EXPECT_NE(status, 0) << said;
+    if (GetParam().lives_elsewhere) {
+      EXPECT_GE(told(), 4U) << how << " " << victim << ": " << said;
+    }
   }
 }
 
