@@ -47,17 +47,19 @@ Pmi::Pmi(const Place& place, base::Descriptor own)
 Result<std::unique_ptr<Pmi>> Pmi::open(const Place& place, Deadline deadline) {
   base::Descriptor own;
   if (place.descriptor < 0) {
-    const auto there = net::resolve(place.port);
-    if (!there) return std::unexpected(there.error());
-    auto socket = net::begin_connect(*there);
-    if (!socket) return std::unexpected(std::move(socket.error()));
-    net::wait_for(socket->number(), POLLOUT, deadline);
-    if (const int code = net::connect_error(socket->number()); code != 0)
+    const auto unreached = [&](int code) {
       return std::unexpected(Error{.code = ErrorCode::store_failed,
                                    .fact = "the launcher is not reached at PMI_PORT=" + place.port,
-                                   .remedy = "",
+                                   .remedy = "expected HOST:PORT, where mpiexec.hydra -pmi-port listens",
                                    .peer = kNoPeer,
                                    .system_code = code});
+    };
+    const auto there = net::resolve(place.port);
+    if (!there) return unreached(there.error().system_code);
+    auto socket = net::begin_connect(*there);
+    if (!socket) return unreached(socket.error().system_code);
+    net::wait_for(socket->number(), POLLOUT, deadline);
+    if (const int code = net::connect_error(socket->number()); code != 0) return unreached(code);
     own = std::move(*socket);
   }
   std::unique_ptr<Pmi> board(new Pmi(place, std::move(own)));

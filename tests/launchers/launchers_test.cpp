@@ -231,6 +231,15 @@ TEST_P(Launchers, EndAllWhenOneAborts) {
   }
 }
 
+TEST(Pmi, SaysWhichLauncherIsNotReached) {
+  for (const char* port : {"127.0.0.1:1", "nowhere"}) {
+    Command process({kLaunchedProgram, "again"}, {{"PMI_PORT", port}, {"PMI_ID", "0"}});
+    const std::string said = process.rest();
+    EXPECT_TRUE(said.contains(std::string("the launcher is not reached at PMI_PORT=") + port + " (remedy: ")) << said;
+    EXPECT_EQ(process.status(), 1);
+  }
+}
+
 // What a launcher of Slurm's does inside a job of its own, and heddle run inside an allocation.
 TEST(Allocation, IsWhereHeddleRunAndOthersStartProcesses) {
   if (const std::string without = missing({"salloc", "srun", "slurmctld", "slurmd", "munged", "setpriv"});
