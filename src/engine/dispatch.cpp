@@ -17,7 +17,7 @@ void Engine::register_record_rows() {
   const auto set = [this](RecordKind kind, Begins begins, auto take) {
     handlers_.set(kind, record_row(receiver_, begins, take));
   };
-  set(RecordKind::eager, Begins::no, taken.operator()<&Receiver::any_whole>());
+  set(RecordKind::eager, Begins::no, taken.operator()<&Receiver::whole>());
   set(RecordKind::eager_synchronous, Begins::yes, taken.operator()<&Receiver::synchronous>());
   set(RecordKind::unsolicited, Begins::no, taken.operator()<&Receiver::unsolicited>());
   set(RecordKind::request_to_send, Begins::yes, taken.operator()<&Receiver::request_to_send>());

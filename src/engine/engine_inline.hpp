@@ -148,7 +148,8 @@ inline Operation& Engine::begin_send(OperationKind kind, Connection& connection,
 
 inline bool Engine::sends_whole(const Connection& connection, const SendArguments& arguments, const ConstLayout& data) {
   return data.shape() == ConstLayout::Shape::contiguous && arguments.mode == SendMode::standard &&
-         data.bytes() + (arguments.data.there ? kDataWordBytes : 0) <= connection.eager_limit &&
+         data.bytes() <= connection.eager_limit &&
+         (!arguments.data.there || data.bytes() + kDataWordBytes <= connection.largest_payload) &&
          connection.waiting.empty();
 }
 

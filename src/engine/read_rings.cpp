@@ -39,9 +39,14 @@ std::size_t Engine::read_ring(Connection& connection) {
         prefetch_content(record, lead.bytes);
       else if (done > 0)
         __builtin_prefetch(record + kReadAhead);
-      if (!receiver_.whole(connection, lead, load_tag(record), record + kRecordHeadBytes)) [[unlikely]] {
-        hold_back(connection);
-        break;
+      const Taken taken = receiver_.whole(connection, lead, load_tag(record), record + kRecordHeadBytes);
+      if (taken != Taken::yes) [[unlikely]] {
+        if (taken == Taken::later) {
+          hold_back(connection);
+          break;
+        }
+        lost(connection, "it sent a malformed record");
+        return done + 1;
       }
       connection.reader.advance(span);
       // After a single message the next is not looked for across a cache line: it is not there yet, and the look would

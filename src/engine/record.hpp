@@ -6,6 +6,7 @@
 
 #include <heddle/heddle.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -66,11 +67,12 @@ struct Lead {
             .has_data = ((word >> 47U) & 1U) != 0,
             .bytes = static_cast<std::uint32_t>(word)};
   }
-  // Whether the word leads the commonest record, a whole message of the program or of a collective: one comparison.
+  // Whether the word leads the commonest record, a whole message on any channel, with a data word or without: one comparison.
   static constexpr bool is_message(std::uint64_t word) {
-    constexpr std::uint64_t kChannelBit = static_cast<std::uint64_t>(Channel::collective)
-                                          << 8U; // the only one in which they differ
-    return ((word >> 32U) & ~kChannelBit) == Lead{.kind = RecordKind::eager, .channel = Channel::program}.pack() >> 32U;
+    constexpr std::uint64_t kFree =
+        Lead{.channel = Channel::second, .has_data = true}.pack() ^ kMark; // all bits in which they differ
+    static_assert(static_cast<std::uint64_t>(Channel::second) == kChannels - 1 && std::has_single_bit(kChannels));
+    return ((word & ~kFree) >> 32U) == Lead{.kind = RecordKind::eager, .channel = Channel::program}.pack() >> 32U;
   }
   // Whether the word can be a lead word at all.
   static constexpr bool plausible(std::uint64_t word) {

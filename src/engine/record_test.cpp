@@ -33,17 +33,19 @@ TEST(Record, ImplausibleLeadWordsAreSeen) {
 }
 
 // A plausible one, too: what is taken for a message is not looked at again.
-TEST(Record, OnlyWholeMessagesOfProgramsAndCollectivesAreTakenForSuch) {
+TEST(Record, OnlyWholeMessagesOfKnownChannelsAreTakenForSuch) {
   for (unsigned kind = 0; kind < 256; ++kind)
-    for (unsigned channel = 0; channel < 256; ++channel) {
-      const std::uint64_t word =
-          Lead{.kind = static_cast<RecordKind>(kind), .channel = static_cast<Channel>(channel), .bytes = 8}.pack();
-      const bool is =
-          static_cast<RecordKind>(kind) == RecordKind::eager &&
-          (static_cast<Channel>(channel) == Channel::program || static_cast<Channel>(channel) == Channel::collective);
-      ASSERT_EQ(Lead::is_message(word), is) << kind << " " << channel;
-      for (unsigned bit = 48; bit < 64; ++bit) ASSERT_FALSE(Lead::is_message(word ^ (std::uint64_t{1} << bit)));
-    }
+    for (unsigned channel = 0; channel < 128; ++channel)
+      for (const bool has_data : {false, true}) {
+        const std::uint64_t word = Lead{.kind = static_cast<RecordKind>(kind),
+                                        .channel = static_cast<Channel>(channel),
+                                        .has_data = has_data,
+                                        .bytes = 8}
+                                       .pack();
+        const bool is = static_cast<RecordKind>(kind) == RecordKind::eager && channel < kChannels;
+        ASSERT_EQ(Lead::is_message(word), is) << kind << " " << channel;
+        for (unsigned bit = 48; bit < 64; ++bit) ASSERT_FALSE(Lead::is_message(word ^ (std::uint64_t{1} << bit)));
+      }
 }
 
 TEST(Record, SpanReachesToTheTerminator) {

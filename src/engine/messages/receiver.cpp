@@ -8,21 +8,6 @@
 
 namespace heddle::engine {
 
-namespace {
-
-// Takes the data word off the front of what a whole message's record holds. False: it is too short to have one.
-bool take_word(Lead& lead, const std::byte*& content, DataWord& word) {
-  word.there = lead.has_data;
-  if (!lead.has_data) return true;
-  if (lead.bytes < kDataWordBytes) return false;
-  std::memcpy(&word.value, content, kDataWordBytes);
-  content += kDataWordBytes;
-  lead.bytes -= static_cast<std::uint32_t>(kDataWordBytes);
-  return true;
-}
-
-} // namespace
-
 bool Receiver::keep(Connection& connection, Lead lead, const Label& label, const RequestToSend& request,
                     const std::byte* data, std::uint64_t bytes) {
   const bool is_request = lead.kind == RecordKind::request_to_send;
@@ -51,20 +36,10 @@ bool Receiver::keep(Connection& connection, Lead lead, const Label& label, const
   return true;
 }
 
-Taken Receiver::any_whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
-  DataWord word;
-  if (!take_word(lead, content, word)) return Taken::malformed;
-  Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
-  if (receive == nullptr)
-    return keep(connection, lead, {.tag = tag, .word = word}, {}, content, lead.bytes) ? Taken::yes : Taken::later;
-  deliver(*receive, connection.rank, tag, content, lead.bytes, word);
-  return Taken::yes;
-}
-
 Taken Receiver::synchronous(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
   SynchronousHead head;
   DataWord word;
-  if (!take_word(lead, content, word)) return Taken::malformed;
+  if (lead.has_data && !take_word(lead, content, word)) return Taken::malformed;
   if (lead.bytes < sizeof head) return Taken::malformed;
   std::memcpy(&head, content, sizeof head);
   const std::byte* payload = content + sizeof head;

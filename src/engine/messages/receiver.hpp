@@ -9,6 +9,7 @@
 #include "engine/rings/record_writer.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace heddle::engine {
 
@@ -18,16 +19,16 @@ class Receiver {
       : engine_(engine), record_writer_(record_writer), fetcher_(fetcher) {}
 
   // A record of one of the kinds that concern receiving has arrived. `content` is what follows lead word and tag.
-  // Of a whole message without a data word: false means later.
-  bool whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+  Taken whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content) {
+    DataWord word;
+    if (lead.has_data && !take_word(lead, content, word)) [[unlikely]]
+      return Taken::malformed;
     Operation* receive = engine_.matching_of(lead.channel).take_receive(connection.rank, tag);
     if (receive == nullptr) [[unlikely]]
-      return keep(connection, lead, {.tag = tag}, {}, content, lead.bytes);
-    deliver(*receive, connection.rank, tag, content, lead.bytes);
-    return true;
+      return keep(connection, lead, {.tag = tag, .word = word}, {}, content, lead.bytes) ? Taken::yes : Taken::later;
+    deliver(*receive, connection.rank, tag, content, lead.bytes, word);
+    return Taken::yes;
   }
-  // The same of any: what comes less often.
-  Taken any_whole(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken synchronous(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken unsolicited(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
   Taken request_to_send(Connection& connection, Lead lead, std::uint64_t tag, const std::byte* content);
@@ -47,6 +48,15 @@ class Receiver {
   void peer_lost(Connection& connection);
 
  private:
+  // Takes the data word off the front of what a whole message's record holds. False: it is too short to have one.
+  static bool take_word(Lead& lead, const std::byte*& content, DataWord& word) {
+    if (lead.bytes < kDataWordBytes) return false;
+    word.there = true;
+    std::memcpy(&word.value, content, kDataWordBytes);
+    content += kDataWordBytes;
+    lead.bytes -= static_cast<std::uint32_t>(kDataWordBytes);
+    return true;
+  }
   // A message is copied into place: the receive has ended.
   void deliver(Operation& receive, std::uint32_t source, std::uint64_t tag, const std::byte* data, std::uint64_t bytes,
                DataWord word = {}) {

@@ -10,7 +10,7 @@
 namespace heddle::engine {
 
 MessageProtocol protocol_for(const Connection& connection, std::uint64_t bytes, bool contiguous, std::uint64_t body) {
-  if (body <= connection.eager_limit && bytes <= connection.eager_limit - body) return MessageProtocol::eager;
+  if (bytes <= connection.eager_limit && bytes + body <= connection.largest_payload) return MessageProtocol::eager;
   return contiguous && connection.queue().capabilities().reads_any_memory ? MessageProtocol::rendezvous_by_read
                                                                           : MessageProtocol::rendezvous_by_fragments;
 }
