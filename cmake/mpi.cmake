@@ -1,6 +1,6 @@
 # For MPI programs over Heddle, beside libheddle-fi.so: the library that times their calls (tools/mpi_times) and the kernels of `heddle reproduce mpi`
 # (tools/kernels), which are compiled by Open MPI's own compiler where there is one.
-if(NOT TARGET heddle_provider)
+if(NOT TARGET heddle_provider OR HEDDLE_SANITIZE)
   return() # cmake/provider.cmake says why
 endif()
 add_library(heddle_mpi_times MODULE ${PROJECT_SOURCE_DIR}/tools/mpi_times/mpi_times.cpp)

@@ -4,15 +4,17 @@ find_library(HEDDLE_LIBFABRIC fabric)
 if(NOT HEDDLE_LIBFABRIC_HEADERS OR NOT HEDDLE_LIBFABRIC)
   message(STATUS "heddle: libfabric provider off: install libfabric-dev")
   return()
-elseif(HEDDLE_SANITIZE OR HEDDLE_FUZZ)
-  message(STATUS "heddle: libfabric provider off: programs that load it have no sanitizers")
-  return()
 endif()
 message(STATUS "heddle: libfabric provider on")
+# One with sanitizers can be loaded only by programs that have them, too: its own tests. Nobody else is to find it.
+set(HEDDLE_PROVIDER_FOLDER ${PROJECT_BINARY_DIR}/lib/libfabric)
+if(HEDDLE_SANITIZE)
+  set(HEDDLE_PROVIDER_FOLDER ${PROJECT_BINARY_DIR}/lib/sanitized)
+endif()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/provider/*.cpp)
 add_library(heddle_provider MODULE ${sources})
 set_target_properties(heddle_provider PROPERTIES OUTPUT_NAME heddle-fi PREFIX lib
-                      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/libfabric
+                      LIBRARY_OUTPUT_DIRECTORY ${HEDDLE_PROVIDER_FOLDER}
                       INTERPROCEDURAL_OPTIMIZATION ${HEDDLE_IPO})
 target_include_directories(heddle_provider PRIVATE ${PROJECT_SOURCE_DIR}/src)
 list(TRANSFORM HEDDLE_ROOMS PREPEND heddle_ OUTPUT_VARIABLE rooms)

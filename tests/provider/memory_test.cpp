@@ -1,10 +1,11 @@
 // RMA and atomics through libfabric, and what fi_getinfo says of all.
 #include "tests/provider/side.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <functional>
 #include <numeric>
-#include <random>
+#include <span>
 
 namespace heddle::tests {
 namespace {
@@ -23,7 +24,7 @@ TEST_F(Provider, WritesAndReadsMemoryOfEverySize) {
     auto ended = entry_of(*here);
     EXPECT_EQ(ended.op_context, &out);
     EXPECT_EQ(ended.flags, FI_RMA | FI_WRITE);
-    EXPECT_EQ(std::memcmp(memory.data() + 1, out.data(), bytes), 0);
+    EXPECT_TRUE(std::ranges::equal(out, std::span(memory).subspan(1, bytes)));
     std::vector<std::uint8_t> in(bytes);
     demand(fi_read(here->ep, in.data(), bytes, nullptr, to_there, 1, 42, &in));
     ended = entry_of(*here);

@@ -306,7 +306,6 @@ TEST_F(Provider, RandomTrafficIsAsTheModelSays) {
     std::map<std::uint64_t, std::deque<std::size_t>> sent; // by tag: which content, in order
     std::map<std::uint64_t, std::deque<Posted*>> posted;
     std::size_t ended = 0;
-    std::size_t sends = 0;
     const auto collect = [&] {
       while (const auto entry = there->next()) {
         if ((entry->flags & FI_RECV) == 0) continue;
@@ -338,7 +337,6 @@ TEST_F(Provider, RandomTrafficIsAsTheModelSays) {
         }
         demand(status);
         sent[tag].push_back(outs.size() - 1);
-        ++sends;
       } else {
         ins.push_back({.in = std::vector<std::byte>(200'000), .tag = tag});
         posted[tag].push_back(&ins.back());
