@@ -38,6 +38,8 @@ int insert_addresses(fid_av* fid, const void* addresses, size_t count, fi_addr_t
     }
     if (places != nullptr) places[i] = place;
     inserted += name ? 1 : 0;
+    for (Endpoint* endpoint : vector.domain->endpoints)
+      if (name && endpoint->enabled && endpoint->addresses == &vector) endpoint->greet(place);
   }
   if (!vector.tells_later || vector.queue == nullptr) return inserted;
   const fi_eq_entry event{.fid = &fid->fid, .context = context, .data = static_cast<std::uint64_t>(inserted)};

@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kControlTag = std::uint64_t{1} << 63U;
 inline constexpr std::uint64_t kReadTag = std::uint64_t{1} << 62U;  // and the number of the part
 inline constexpr std::uint64_t kWriteTag = std::uint64_t{1} << 61U; // the same
 
-enum class ControlKind : std::uint8_t { write, write_bulk, read, atomic, fetch, compare, answer };
+// greeting: says nothing. It makes the connection.
+enum class ControlKind : std::uint8_t { write, write_bulk, read, atomic, fetch, compare, answer, greeting };
 
 struct Control {
   ControlKind kind{};
@@ -35,6 +36,8 @@ struct Control {
   std::uint64_t bytes = 0;
   std::uint64_t data = 0; // for the target's completion queue
 };
+
+inline constexpr std::uint64_t kLetter = 1; // cookie of a control message that was injected: no address of an operation
 
 inline constexpr std::size_t kInlineBytes =
     16384; // of data within a message: what may be injected, and more than any atomic operation

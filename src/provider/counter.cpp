@@ -95,7 +95,7 @@ int try_wait(Counter& counter) {
   const Lock lock(*counter.domain);
   if (!counter.sleep.exists()) return -FI_ENOSYS;
   counter.sleep.clear();
-  return may_sleep(counter.endpoints) ? 0 : -FI_EAGAIN;
+  return go_to_sleep(counter.endpoints, counter.sleep) ? 0 : -FI_EAGAIN;
 }
 
 int open_counter(fid_domain* domain_fid, fi_cntr_attr* attributes, fid_cntr** fid, void* context) try {

@@ -20,6 +20,7 @@ int Endpoint::add(fi_addr_t address, Rank& rank) {
   const auto number = static_cast<std::uint32_t>(rank);
   if (address >= ranks_.size()) ranks_.resize(addresses->names.size(), kUnknown);
   if (number >= known_addresses_.size()) known_addresses_.resize(number + 1, FI_ADDR_NOTAVAIL);
+  static_cast<void>(acquaintance(Rank{number}));
   ranks_[address] = number;
   known_addresses_[number] = address;
   return 0;
@@ -37,11 +38,14 @@ fi_addr_t Endpoint::address_of(Rank rank) {
   const auto number = static_cast<std::uint32_t>(rank);
   const auto known = [&] { return number < known_addresses_.size() ? known_addresses_[number] : FI_ADDR_NOTAVAIL; };
   if (known() != FI_ADDR_NOTAVAIL || addresses == nullptr) return known();
-  for (fi_addr_t address = 0; address < addresses->names.size() && known() == FI_ADDR_NOTAVAIL; ++address) {
-    Rank ignored{};
-    if (addresses->names[address]) static_cast<void>(rank_of(address, ignored));
+  for (fi_addr_t address = 0; address < addresses->names.size(); ++address) {
+    Rank found{};
+    if (addresses->names[address] && rank_of(address, found) == 0 && found == rank) {
+      if (number >= known_addresses_.size()) known_addresses_.resize(number + 1, FI_ADDR_NOTAVAIL);
+      return known_addresses_[number] = address;
+    }
   }
-  return known();
+  return FI_ADDR_NOTAVAIL;
 }
 
 Operation& Endpoint::take(Operation::Kind kind) {
@@ -75,13 +79,12 @@ void Endpoint::give_back(Operation& operation) {
 }
 
 std::size_t Endpoint::progress() {
-  std::array<Event, 16> events;
   std::size_t all = 0;
   for (;;) {
-    const std::size_t count = context->poll(events);
-    for (std::size_t i = 0; i < count; ++i) handle(events[i]);
+    const std::size_t count = context->poll(events_);
+    for (std::size_t i = 0; i < count; ++i) handle(events_[i]);
     all += count;
-    if (count < events.size()) break;
+    if (count < events_.size()) break;
   }
   if (!outbox_.empty()) all += flush_outbox();
   if (!listed_.empty()) all += match_listed();
@@ -94,10 +97,18 @@ bool Endpoint::may_sleep() {
   return ready && *ready;
 }
 
+void Endpoint::wake_all() {
+  for (CompletionQueue* queue : {transmit_queue, receive_queue})
+    if (queue != nullptr) queue->sleep.wake_whoever_sleeps();
+  for (Counter* counter : counters)
+    if (counter != nullptr) counter->sleep.wake_whoever_sleeps();
+}
+
 void Endpoint::handle(const Event& event) {
   switch (event.kind) {
     case Event::Kind::sent:
     case Event::Kind::received:
+      if (event.cookie == kLetter) return; // its peer is gone, as another event says
       if (event.cookie != 0)
         return ended(*reinterpret_cast<Operation*>(event.cookie), event.completion,
                      event.kind == Event::Kind::received);
@@ -134,6 +145,7 @@ void Endpoint::ended(Operation& operation, const Completion& completion, bool re
     case Operation::Kind::discard:
     case Operation::Kind::answer: break;
     case Operation::Kind::remote: return; // ends part by part
+    case Operation::Kind::greeting: acquaintances_[static_cast<std::uint32_t>(operation.peer)].reached = true; break;
   }
   give_back(operation);
 }

@@ -30,6 +30,7 @@ struct Operation {
     landing,         // receives what a peer writes
     bulk,            // the message of a large part of RMA of this process
     remote,          // RMA or an atomic operation of this process
+    greeting,        // sends nothing but that: see Endpoint::greet
   };
   Kind kind{};
   bool wanted = false; // an entry in the completion queue
@@ -57,7 +58,9 @@ struct Operation {
   Counted counted{};
   std::uint32_t pending = 0; // parts
   ErrorCode code{};
-  Control control{}; // landing: what asked for it
+  Control
+      control{}; // landing: what asked for it; remote: the data word that the target is told of when all else has ended
+  bool tells_last = false; // remote: there is one
   Rank peer{};
 };
 
@@ -101,10 +104,16 @@ struct Endpoint {
   }
   void forget(fi_addr_t address);
   [[nodiscard]] fi_addr_t address_of(Rank rank);
+  // Begins to connect to that peer, or to all of an address vector that is not large. What is injected has left only once there is a
+  // connection, and making one takes progress at both sides, while many a program makes none after its last call.
+  void greet(fi_addr_t address);
+  void greet_all();
 
   // --- Progress ---
   std::size_t progress();
   bool may_sleep();
+  // Whoever sleeps on one of its queues or counters.
+  void wake_all();
 
   // --- Operations ---
   Operation& take(Operation::Kind kind);
@@ -173,7 +182,23 @@ struct Endpoint {
  private:
   static constexpr std::uint32_t kUnknown = 0xffff'ffffU;
 
+  // How a peer stands, by rank.
+  struct Acquaintance {
+    bool greeted = false;
+    bool reached = false;       // or it is known that it cannot be
+    std::uint64_t since_ns = 0; // something waits for it to be reached
+    std::size_t letters = 0;    // in the outbox
+  };
+  // Also of one that has come by itself.
+  Acquaintance& acquaintance(Rank rank) {
+    const auto number = static_cast<std::uint32_t>(rank);
+    if (number >= acquaintances_.size()) acquaintances_.resize(number + 1);
+    return acquaintances_[number];
+  }
   int add(fi_addr_t address, Rank& rank);
+  void greet(Rank rank);
+  bool is_reached(Rank to);
+  bool is_patient_with(Rank to);
   void handle(const Event& event);
   void ended(Operation& operation, const Completion& completion, bool received);
   void report(Operation& operation, const Completion& completion);
@@ -185,7 +210,7 @@ struct Endpoint {
   ssize_t post(const Receiving& what, const Match& match);
   ssize_t list(const Receiving& what, const Match& match);
   std::size_t match_listed();
-  bool take_listed(Operation& operation);
+  void end_listed(Operation& operation, const Completion& completion);
 
   void post_control(Operation& operation);
   struct Letter {
@@ -204,14 +229,17 @@ struct Endpoint {
   void answered(Rank from, const Control& control, std::span<const std::byte> payload);
   void landed(Operation& operation, const Completion& completion);
   void part_ended(std::uint64_t id, ErrorCode code);
+  void tell_last(Operation& operation);
   Operation& take_bulk(std::uint64_t id, Rank peer);
   void bulk_ended(const Operation& operation, const Completion& completion, bool received);
   void written_by_peer(Rank from, const Control& control);
   // Null where there is none, or it may not be reached so; the code says which.
   std::byte* reach(const Control& control, std::uint64_t access, ErrorCode& code);
 
+  std::array<Event, 16> events_;           // that progress handles; here, so that not every poll has to clear them
   std::vector<std::uint32_t> ranks_;       // by address
   std::vector<fi_addr_t> known_addresses_; // by rank
+  std::vector<Acquaintance> acquaintances_;
   std::deque<Operation> operations_;
   Operation* free_ = nullptr;
   Operation* receives_ = nullptr; // under way, newest first
@@ -225,6 +253,7 @@ struct Endpoint {
   std::unordered_map<std::uint64_t, Part> parts_;
   std::uint64_t last_part_ = 0;
   std::deque<Letter> outbox_;
+  std::vector<Rank> full_; // of flush_outbox
   std::vector<std::unique_ptr<std::byte[]>> control_buffers_;
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -124,8 +125,10 @@ int control_endpoint(fid* fid, int command, void* argument) try {
   switch (command) {
     case FI_ENABLE:
       if (endpoint.addresses == nullptr) return -FI_ENOAV;
-      if (!endpoint.enabled) endpoint.post_control_receives();
+      if (endpoint.enabled) return 0;
+      endpoint.post_control_receives();
       endpoint.enabled = true;
+      endpoint.greet_all();
       return 0;
     case FI_GETOPSFLAG: {
       auto& flags = *static_cast<std::uint64_t*>(argument);
@@ -206,8 +209,13 @@ fi_ops_cm name_operations = {.size = sizeof(fi_ops_cm),
 void make_progress(const std::vector<Endpoint*>& endpoints) {
   for (Endpoint* endpoint : endpoints) endpoint->progress();
 }
-bool may_sleep(const std::vector<Endpoint*>& endpoints) {
-  return std::ranges::all_of(endpoints, [](Endpoint* endpoint) { return endpoint->may_sleep(); });
+bool go_to_sleep(const std::vector<Endpoint*>& endpoints, Sleep& sleep) {
+  if (std::ranges::all_of(endpoints, [](Endpoint* endpoint) { return endpoint->may_sleep(); })) {
+    sleep.arm();
+    return true;
+  }
+  for (Endpoint* endpoint : endpoints) endpoint->wake_all();
+  return false;
 }
 void relax(const std::vector<Endpoint*>& endpoints) {
   if (is_crowded())
@@ -224,7 +232,10 @@ int open_endpoint(fid_domain* domain_fid, fi_info* info, fid_ep** fid, void* con
   // Receives that wait long are nothing unusual here.
   if (std::getenv("HEDDLE_WATCHDOG_S") == nullptr) options.watchdog_s = 0;
   auto opened = Context::open(options);
-  if (!opened) return refuse(opened.error());
+  if (!opened) { // an option, as often as not: the caller passes on no more than a number
+    std::fprintf(stderr, "heddle: %s\n", opened.error().message().c_str());
+    return refuse(opened.error());
+  }
   const auto name = opened->name();
   if (!name) return refuse(name.error());
   auto endpoint = std::make_unique<Endpoint>(std::move(*opened), *name);

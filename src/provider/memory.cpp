@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace heddle::provider {
 
@@ -54,12 +55,12 @@ void scatter(std::span<const std::byte> data, std::span<const Piece> into) {
 
 ssize_t Endpoint::access(const Remote& what) try {
   constexpr std::size_t kMostLetters = 1024;
-  if (outbox_.size() > kMostLetters) {
+  Rank to{};
+  if (const int status = rank_of(what.to, to); status != 0) return status;
+  if (acquaintance(to).letters > kMostLetters) {
     progress();
     return -FI_EAGAIN;
   }
-  Rank to{};
-  if (const int status = rank_of(what.to, to); status != 0) return status;
   std::uint64_t remote = 0;
   for (const fi_rma_iov& place : what.at) remote += place.len;
   const bool reads = what.kind == ControlKind::read;
@@ -73,6 +74,15 @@ ssize_t Endpoint::access(const Remote& what) try {
   operation.counted = what.counted;
   operation.pending = static_cast<std::uint32_t>(what.at.size());
   operation.peer = to;
+  operation.tells_last = what.data && what.at.size() > 1; // parts may arrive in any order
+  if (operation.tells_last) {
+    ++operation.pending;
+    operation.control = {.kind = ControlKind::write,
+                         .has_data = 1,
+                         .key = what.at.back().key,
+                         .address = what.at.back().addr,
+                         .data = *what.data};
+  }
   Walk<ConstPiece> out(what.out);
   Walk<ConstPiece> compare(what.compare);
   Walk<Piece> in(what.in);
@@ -88,8 +98,7 @@ ssize_t Endpoint::access(const Remote& what) try {
                     .key = place.key,
                     .address = place.addr,
                     .bytes = place.len};
-    // The data word is for the last, behind which nothing is missing: parts of one kind arrive in order.
-    if (what.data && &place == &what.at.back()) {
+    if (what.data && !operation.tells_last) {
       control.has_data = 1;
       control.data = *what.data;
     }
@@ -146,7 +155,12 @@ void Endpoint::part_ended(std::uint64_t id, ErrorCode code) {
   Operation& operation = *found->second.operation;
   parts_.erase(found);
   if (code != ErrorCode::ok && operation.code == ErrorCode::ok) operation.code = code;
-  if (--operation.pending > 0) return;
+  --operation.pending;
+  if (operation.pending == 1 && std::exchange(operation.tells_last, false)) {
+    if (operation.code == ErrorCode::ok) return tell_last(operation);
+    operation.pending = 0;
+  }
+  if (operation.pending > 0) return;
   if (operation.code == ErrorCode::ok && operation.wanted)
     transmit_queue->add(CompletionQueue::Entry{.entry = {.op_context = operation.context, .flags = operation.flags}});
   else if (operation.code != ErrorCode::ok && transmit_queue != nullptr)
@@ -160,10 +174,20 @@ void Endpoint::part_ended(std::uint64_t id, ErrorCode code) {
   give_back(operation);
 }
 
+// All that was written has arrived: a last part, of no bytes, says so to the target.
+void Endpoint::tell_last(Operation& operation) {
+  const std::uint64_t id = operation.control.part = ++last_part_;
+  Part& part = parts_[id];
+  part.operation = &operation;
+  part.peer = operation.peer;
+  say(operation.peer, operation.control);
+}
+
 // What only that peer could have answered ends.
 void Endpoint::peer_gone(Rank peer, ErrorCode code) {
   if (code == ErrorCode::ok) code = ErrorCode::connection_lost;
   std::erase_if(outbox_, [peer](const Letter& letter) { return letter.to == peer; });
+  acquaintance(peer).letters = 0;
   std::vector<std::uint64_t> lost;
   for (const auto& [id, part] : parts_)
     if (part.peer == peer) lost.push_back(id);
@@ -196,6 +220,7 @@ void Endpoint::say(Rank to, const Control& control, std::span<const ConstPiece> 
     at += piece.bytes;
   }
   outbox_.push_back({.to = to, .bytes = std::move(bytes)});
+  ++acquaintance(to).letters;
   flush_outbox();
 }
 
@@ -210,17 +235,29 @@ ErrorCode Endpoint::send_letter(Letter& letter) {
   return sent.error().code;
 }
 
+// In order to each peer; one that takes no more now holds up no other.
 std::size_t Endpoint::flush_outbox() {
   std::size_t done = 0;
-  while (!outbox_.empty()) {
-    Letter& letter = outbox_.front();
-    const auto sent = context->inject(letter.to, Tag{kControlTag}, letter.bytes, {.channel = Channel::second});
+  full_.clear();
+  for (std::size_t i = 0; i < outbox_.size();) {
+    Letter& letter = outbox_[i];
+    if (!full_.empty() && std::ranges::find(full_, letter.to) != full_.end()) {
+      ++i;
+      continue;
+    }
+    const auto sent =
+        context->inject(letter.to, Tag{kControlTag}, letter.bytes, {.channel = Channel::second, .cookie = kLetter});
     ErrorCode code = sent ? ErrorCode::ok : sent.error().code;
-    if (code == ErrorCode::would_block) break;
+    if (code == ErrorCode::would_block) {
+      full_.push_back(letter.to);
+      ++i;
+      continue;
+    }
     Control control;
     std::memcpy(&control, letter.bytes.data(), sizeof control);
     if (code == ErrorCode::bad_argument) code = send_letter(letter); // longer than option eager_limit
-    outbox_.pop_front();
+    --acquaintance(letter.to).letters;
+    outbox_.erase(outbox_.begin() + static_cast<std::ptrdiff_t>(i));
     ++done;
     if (code != ErrorCode::ok && control.kind != ControlKind::answer) part_ended(control.part, code);
   }

@@ -27,6 +27,10 @@ void gather(const iovec* pieces, std::size_t count, std::byte* to) {
   }
 }
 
+bool is_end_of_peer(ErrorCode code) {
+  return code == ErrorCode::peer_failed || code == ErrorCode::peer_left || code == ErrorCode::connection_lost;
+}
+
 ConstLayout layout_of(Operation& operation, const iovec* pieces, std::size_t count) {
   if (count == 0) return {};
   if (count == 1) return {pieces[0].iov_base, pieces[0].iov_len};
@@ -56,9 +60,14 @@ ssize_t Endpoint::send(const Sending& what) try {
   const bool must_leave = what.no_entry || (what.flags & FI_INJECT) != 0;
   if (must_leave && bytes > kInjectBytes) return -FI_EMSGSIZE;
   const bool waits_for_match = (what.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) != 0;
+  bool at_once = bytes <= kInjectBytes && !waits_for_match;
+  if (!is_reached(to)) [[unlikely]] {
+    if (must_leave && is_patient_with(to)) return -FI_EAGAIN;
+    at_once = at_once && must_leave;
+  }
   std::array<std::byte, kInjectBytes> gathered; // NOLINT: filled as far as it is used
   const void* data = what.count == 1 ? what.pieces[0].iov_base : gathered.data();
-  if (bytes <= kInjectBytes && !waits_for_match) [[likely]] {
+  if (at_once) [[likely]] {
     if (what.count > 1) gather(what.pieces, what.count, gathered.data());
     const auto done =
         context->inject(to, Tag{what.tag}, ConstMemory(data, bytes), {.channel = what.channel, .data = what.data});
@@ -128,7 +137,7 @@ ssize_t Endpoint::post(const Receiving& what, const Match& match) {
   }
   // The source is gone: that is an outcome of the receive, and not of the call.
   const ErrorCode code = posted.error().code;
-  if (code == ErrorCode::peer_failed || code == ErrorCode::peer_left || code == ErrorCode::connection_lost) {
+  if (is_end_of_peer(code)) {
     report(operation, {.code = code, .peer = match.source, .tag = match.tag});
     give_back(operation);
     return 0;
@@ -139,6 +148,7 @@ ssize_t Endpoint::post(const Receiving& what, const Match& match) {
 
 ssize_t Endpoint::peek(const Receiving& what, const Match& match) {
   if (receive_queue == nullptr) return -FI_ENOCQ;
+  if ((what.flags & FI_CLAIM) != 0 && claimed_.contains(what.context)) return -FI_EINVAL; // it holds another message
   std::optional<Envelope> found;
   std::optional<Message> message;
   if ((what.flags & (FI_CLAIM | FI_DISCARD)) != 0) {
@@ -195,6 +205,7 @@ ssize_t Endpoint::claim(const Receiving& what) {
     give_back(operation);
     return refuse(received.error());
   }
+  operation.request = *received;
   claimed_.erase(found);
   if (discards && wants_receive(what.flags))
     receive_queue->add(
@@ -229,12 +240,27 @@ ssize_t Endpoint::list(const Receiving& what, const Match& match) {
   return 0;
 }
 
+// One that is listed no more, and gets nothing from now on.
+void Endpoint::end_listed(Operation& operation, const Completion& completion) {
+  operation.listed = false;
+  if (operation.takes_many && operation.children > 0) return; // its last message says that the buffer is free
+  if (operation.takes_many) operation.flags |= FI_MULTI_RECV;
+  report(operation, completion);
+  give_back(operation);
+}
+
 std::size_t Endpoint::match_listed() {
   std::size_t taken = 0;
   for (auto at = listed_.begin(); at != listed_.end();) {
     Operation& operation = **at;
     const bool any = operation.match.source == kAnySource;
     const auto probed = context->matched_probe(operation.match);
+    if (!probed && is_end_of_peer(probed.error().code)) { // nothing will ever come for it
+      ++taken;
+      at = listed_.erase(at);
+      end_listed(operation, {.code = probed.error().code, .peer = operation.match.source});
+      continue;
+    }
     if (!probed || !*probed) {
       if (any) break; // then there is nothing for those behind it either
       ++at;
@@ -248,8 +274,10 @@ std::size_t Endpoint::match_listed() {
       const Layout into = Layout::pieces(std::span(operation.into).first(operation.pending));
       const auto received =
           context->receive_matched(message, into, Notify::event(reinterpret_cast<std::uint64_t>(&operation)));
-      if (!received) {
-        report(operation, {.code = received.error().code});
+      if (received) {
+        operation.request = *received;
+      } else {
+        report(operation, {.code = received.error().code, .peer = message.envelope.source});
         give_back(operation);
       }
       continue;
@@ -263,14 +291,14 @@ std::size_t Endpoint::match_listed() {
     part.buffer = operation.buffer + operation.used;
     ++operation.children;
     operation.used += std::min<std::size_t>(room, message.envelope.bytes);
-    if (operation.bytes - operation.used < least_left) {
+    if (operation.bytes - operation.used < std::max<std::size_t>(least_left, 1)) {
       at = listed_.erase(at);
       operation.listed = false;
     }
     const auto received = context->receive_matched(message, Layout(part.buffer, room),
                                                    Notify::event(reinterpret_cast<std::uint64_t>(&part)));
     if (!received) {
-      report(part, {.code = received.error().code});
+      report(part, {.code = received.error().code, .peer = message.envelope.source});
       give_back(part);
     }
   }
@@ -282,13 +310,10 @@ ssize_t Endpoint::cancel(void* of) {
     if (operation->context != of || operation->parent != nullptr) continue;
     if (operation->listed) {
       listed_.remove(operation);
-      operation->listed = false;
-      if (operation->children > 0) return 0; // its last message says that the buffer is free
-      report(*operation, {.code = ErrorCode::cancelled});
-      give_back(*operation);
+      end_listed(*operation, {.code = ErrorCode::cancelled});
       return 0;
     }
-    return context->cancel(operation->request) ? 0 : -FI_ENOENT;
+    if (context->cancel(operation->request)) return 0;
   }
   return -FI_ENOENT;
 }

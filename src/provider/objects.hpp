@@ -2,6 +2,7 @@
 // A domain has one lock; it is taken by every call where the program asked for FI_THREAD_SAFE, and by none where it promised to take turns.
 #pragma once
 
+#include "provider/fifo.hpp"
 #include "provider/libfabric.hpp"
 
 #include <heddle/heddle.hpp>
@@ -83,12 +84,20 @@ class Sleep {
   [[nodiscard]] int descriptor() const { return all_; }
   int watch(int descriptor) const;
   void forget(int descriptor) const;
-  void wake() const;
-  void clear() const;
+  void wake();
+  void clear();
+  // Somebody was told that the descriptor may be slept on. Until then there is nobody to wake, and no system call is made.
+  void arm() { armed_ = true; }
+  void wake_whoever_sleeps() {
+    if (armed_) [[unlikely]]
+      wake();
+  }
 
  private:
   int all_ = -1; // an epoll
   int own_ = -1; // an eventfd in it
+  bool armed_ = false;
+  bool woken_ = false; // the eventfd is readable
 };
 
 struct CompletionQueue {
@@ -104,7 +113,7 @@ struct CompletionQueue {
   fid_cq fid{};
   Domain* domain = nullptr;
   fi_cq_format format = FI_CQ_FORMAT_CONTEXT;
-  std::deque<Entry> entries;
+  Fifo<Entry> entries;
   std::deque<Failure> failures;
   std::vector<Endpoint*> endpoints; // each once
   Sleep sleep;
@@ -112,11 +121,11 @@ struct CompletionQueue {
 
   void add(const Entry& entry) {
     entries.push_back(entry);
-    if (sleep.exists()) sleep.wake();
+    sleep.wake_whoever_sleeps();
   }
   void add(const Failure& failure) {
     failures.push_back(failure);
-    if (sleep.exists()) sleep.wake();
+    sleep.wake_whoever_sleeps();
   }
 };
 
@@ -130,7 +139,7 @@ struct Counter {
 
   void count(bool ok, std::uint64_t by = 1) {
     (ok ? value : errors) += by;
-    if (sleep.exists()) sleep.wake();
+    sleep.wake_whoever_sleeps();
   }
 };
 
@@ -140,8 +149,9 @@ inline constexpr std::size_t kCounted = 6;
 
 // All endpoints that a queue or counter reports of make progress.
 void make_progress(const std::vector<Endpoint*>& endpoints);
-// Whether all may sleep: whatever comes from now on ends a sleep on their descriptors.
-bool may_sleep(const std::vector<Endpoint*>& endpoints);
+// Whether all may sleep: whatever comes from now on ends a sleep on their descriptors, which then counts as begun. Where not, others that sleep on
+// them are woken, since their endpoints no longer announce what comes.
+bool go_to_sleep(const std::vector<Endpoint*>& endpoints, Sleep& sleep);
 // Called where a poll came up empty.
 void relax(const std::vector<Endpoint*>& endpoints);
 

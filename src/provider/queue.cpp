@@ -45,7 +45,7 @@ ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi
     queue.entries.pop_front();
     ++taken;
   }
-  if (taken > 0) return static_cast<ssize_t>(taken);
+  if (taken > 0 || !queue.entries.empty()) return static_cast<ssize_t>(taken);
   return queue.failures.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
@@ -169,9 +169,8 @@ int try_wait(CompletionQueue& queue) {
   const Lock lock(*queue.domain);
   if (!queue.sleep.exists()) return -FI_ENOSYS;
   queue.sleep.clear();
-  if (!queue.entries.empty() || !queue.failures.empty() || queue.signalled || !may_sleep(queue.endpoints))
-    return -FI_EAGAIN;
-  return 0;
+  if (!queue.entries.empty() || !queue.failures.empty() || queue.signalled) return -FI_EAGAIN;
+  return go_to_sleep(queue.endpoints, queue.sleep) ? 0 : -FI_EAGAIN;
 }
 
 int open_queue(fid_domain* domain_fid, fi_cq_attr* attributes, fid_cq** fid, void* context) try {

@@ -37,6 +37,7 @@ void Endpoint::serve(Rank from, const Control& control, std::span<const std::byt
     case ControlKind::fetch:
     case ControlKind::compare: return serve_atomic(from, control, payload);
     case ControlKind::answer: return answered(from, control, payload);
+    case ControlKind::greeting: return;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace heddle::provider {
 
@@ -29,12 +30,15 @@ void Sleep::forget(int descriptor) const {
   static_cast<void>(::epoll_ctl(all_, EPOLL_CTL_DEL, descriptor, nullptr));
 }
 
-void Sleep::wake() const {
+void Sleep::wake() {
+  armed_ = false;
+  woken_ = true;
   const std::uint64_t one = 1;
   static_cast<void>(!::write(own_, &one, sizeof one)); // full: it is readable anyway
 }
 
-void Sleep::clear() const {
+void Sleep::clear() {
+  if (!std::exchange(woken_, false)) return;
   std::uint64_t count = 0;
   static_cast<void>(!::read(own_, &count, sizeof count));
 }

@@ -148,6 +148,22 @@ class Provider : public ::testing::Test {
     there.emplace(options);
     to_there = here->insert(*there);
     to_here = there->insert(*here);
+    meet();
+  }
+  // Both are connected: from here on what one injects is on its way, though the other makes no progress.
+  void meet() {
+    const auto reach = [](Side& from, fi_addr_t to, Side& other) {
+      for (ssize_t status = -FI_EAGAIN; status != 0; static_cast<void>(from.next()), static_cast<void>(other.next()))
+        if ((status = fi_inject(from.ep, nullptr, 0, to)) != -FI_EAGAIN) demand(status);
+      demand(fi_recv(other.ep, nullptr, 0, nullptr, FI_ADDR_UNSPEC, nullptr));
+      while (fi_cntr_read(other.counters[1]) == 0) static_cast<void>(from.next());
+      while (other.next()) {
+      }
+    };
+    reach(*here, to_there, *there);
+    reach(*there, to_here, *here);
+    for (Side* side : {&*here, &*there})
+      for (fid_cntr* each : side->counters) demand(fi_cntr_set(each, 0));
   }
   // The next entry of one side, while the other makes progress, too; its entries are kept.
   fi_cq_tagged_entry entry_of(Side& side) {

@@ -1,0 +1,37 @@
+// A queue that grows as it must, and allocates nothing otherwise.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace heddle::provider {
+
+template <typename Item>
+class Fifo {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == end_; }
+  [[nodiscard]] const Item& front() const { return ring_[first_ & (ring_.size() - 1)]; }
+  void pop_front() { ++first_; }
+  void push_back(const Item& item) {
+    if (end_ - first_ == ring_.size()) [[unlikely]]
+      grow();
+    ring_[end_++ & (ring_.size() - 1)] = item;
+  }
+
+ private:
+  [[gnu::noinline]] void grow() {
+    std::vector<Item> larger(ring_.size() * 2);
+    const std::size_t count = end_ - first_;
+    for (std::size_t i = 0; i < count; ++i, pop_front()) larger[i] = front();
+    ring_ = std::move(larger);
+    first_ = 0;
+    end_ = count;
+  }
+
+  std::vector<Item> ring_ = std::vector<Item>(64); // a power of two
+  std::size_t first_ = 0;
+  std::size_t end_ = 0;
+};
+
+} // namespace heddle::provider
