@@ -1,5 +1,7 @@
 #include "tests/scenario/messages.hpp"
 
+#include "tests/scenario/lot.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -59,8 +61,15 @@ Sent sent_of(const Envelope& envelope) {
           .unsolicited = false};
 }
 
-Match match_of(const Action& action) {
-  return {.source = action.any != 0 ? kAnySource : Rank{action.peer}, .tag = Tag{action.tag}, .mask = action.mask};
+// Every other process is sent to on the second channel.
+Channel channel_to(std::uint32_t rank) {
+  return rank % 2 == 0 ? Channel::first : Channel::second;
+}
+
+// What a tagged message carries beside its tag: half of them something.
+std::optional<std::uint64_t> word_of(std::uint32_t from, std::uint64_t tag, std::uint64_t bytes) {
+  const std::uint64_t word = Lot::mix(from * 31 + Lot::mix(tag) * 17 + bytes);
+  return word % 2 == 0 ? std::optional(word) : std::nullopt;
 }
 
 } // namespace
@@ -103,6 +112,16 @@ void Messages::act(const Action& action) {
   }
 }
 
+Match Messages::match_of(const Action& action) const {
+  return {.source = action.any != 0 ? kAnySource : Rank{action.peer},
+          .channel = channel_to(role_.rank),
+          .tag = Tag{action.tag},
+          .mask = action.mask};
+}
+Match Messages::anything() const {
+  return {.channel = channel_to(role_.rank), .mask = 0};
+}
+
 bool Messages::is_small(const Sent& sent) const {
   return sent.bytes <= kSmall && !announced(sent);
 }
@@ -128,7 +147,11 @@ void Messages::send(const Action& action) {
   const Layout layout = region->layout();
   const auto request = sent.unsolicited
                            ? role_.context.send_unsolicited(Rank{sent.to}, Tag{sent.tag}, layout, notify_for(action))
-                           : role_.context.send(Rank{sent.to}, Tag{sent.tag}, layout, mode, notify_for(action));
+                           : role_.context.send(Rank{sent.to}, Tag{sent.tag}, layout,
+                                                SendOptions{.mode = mode,
+                                                            .notify = notify_for(action),
+                                                            .channel = channel_to(sent.to),
+                                                            .data = word_of(sent.from, sent.tag, sent.bytes)});
   role_.note([&] {
     return std::string("sends ") +
            (sent.unsolicited                ? "unsolicited, "
@@ -184,7 +207,7 @@ void Messages::receive(const Match& match, std::uint64_t room, const Action& how
 // What a probe for anything sees is seen by every probe that accepts it: it stays until it is received.
 void Messages::probe(const Action& action) {
   const Match match = match_of(action);
-  const auto any = role_.context.probe({.mask = 0});
+  const auto any = role_.context.probe(anything());
   role_.demand(any.has_value(), "a probe for anything is refused");
   const auto seen = role_.context.probe(match);
   const auto text = [&] { return "a probe from " + text_of(match); };
@@ -202,6 +225,9 @@ void Messages::probe(const Action& action) {
            sent.bytes == (*seen)->bytes;
   };
   role_.demand(std::ranges::any_of(incoming_, same), [&] { return text() + " sees a message that nobody sends"; });
+  role_.demand((*seen)->data == word_of(static_cast<std::uint32_t>((*seen)->source),
+                                        static_cast<std::uint64_t>((*seen)->tag), (*seen)->bytes),
+               [&] { return text() + " sees another data word"; });
 }
 
 void Messages::reserve(const Action& action) {
@@ -419,6 +445,9 @@ void Messages::end_receive(const Operation& operation) {
   if (completion.code == ErrorCode::ok || completion.code == ErrorCode::truncated) {
     role_.demand(peer < got_.size(), [&] { return name_of(operation) + " got a message of nobody"; });
     ++got_[peer];
+    const auto word = word_of(peer, static_cast<std::uint64_t>(completion.tag), completion.message_bytes);
+    role_.demand(completion.has_data == word.has_value() && (!word || completion.data == *word),
+                 [&] { return text() + " and another data word"; });
     role_.witness.happened.truncated += completion.code == ErrorCode::truncated ? 1U : 0U;
     if (!operation.reserved)
       matched_.push_back(sent_of({.source = completion.peer, .tag = completion.tag, .bytes = 0}));
@@ -466,15 +495,17 @@ void Messages::ask_for_missing() {
   while (releases_all_ && !held_.empty()) release(0);
   take_reserved({.deed = Deed::take});
   while (catch_alls_ < kMostCatchAlls && catch_alls_ < missing())
-    receive({.mask = 0}, largest_, {.deed = Deed::receive, .form = orders_, .event = orders_ % 2});
+    receive(anything(), largest_, {.deed = Deed::receive, .form = orders_, .event = orders_ % 2});
 }
 
 bool Messages::wind_up() {
+  const auto stray = role_.context.probe({.channel = channel_to(role_.rank + 1), .mask = 0});
+  role_.demand(stray && !*stray, "a message came on a channel that nobody sends to");
   take_reserved({.deed = Deed::take});
-  while (const auto left = role_.context.probe({.mask = 0})) {
+  while (const auto left = role_.context.probe(anything())) {
     if (!*left || role_.scenario.leaves[role_.rank]) break; // whoever leaves early does not receive everything
     role_.demand(role_.scenario.dies(static_cast<std::uint32_t>((*left)->source)), "a message too many");
-    receive({.mask = 0}, largest_, {.deed = Deed::receive});
+    receive(anything(), largest_, {.deed = Deed::receive});
   }
   collect();
   for (const std::size_t index : under_way_) {

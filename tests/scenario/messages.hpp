@@ -40,6 +40,9 @@ class Messages {
   void check();
 
  private:
+  // All on the channel that this process is sent to.
+  [[nodiscard]] Match match_of(const Action& action) const;
+  [[nodiscard]] Match anything() const;
   struct Reserved {
     Message message;
     Match match;
