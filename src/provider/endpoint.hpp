@@ -200,6 +200,7 @@ struct Endpoint {
   bool is_reached(Rank to);
   bool is_patient_with(Rank to);
   void handle(const Event& event);
+  bool received_whole(const Event& event);
   void ended(Operation& operation, const Completion& completion, bool received);
   void report(Operation& operation, const Completion& completion);
   void peer_gone(Rank peer, ErrorCode code);

@@ -13,10 +13,11 @@ class Fifo {
   [[nodiscard]] bool empty() const { return first_ == end_; }
   [[nodiscard]] const Item& front() const { return ring_[first_ & (ring_.size() - 1)]; }
   void pop_front() { ++first_; }
-  void push_back(const Item& item) {
+  // To be filled in place: it holds what stood there before.
+  [[nodiscard]] Item& push_back() {
     if (end_ - first_ == ring_.size()) [[unlikely]]
       grow();
-    ring_[end_++ & (ring_.size() - 1)] = item;
+    return ring_[end_++ & (ring_.size() - 1)];
   }
 
  private:

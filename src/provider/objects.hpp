@@ -120,7 +120,7 @@ struct CompletionQueue {
   bool signalled = false;
 
   void add(const Entry& entry) {
-    entries.push_back(entry);
+    entries.push_back() = entry;
     sleep.wake_whoever_sleeps();
   }
   void add(const Failure& failure) {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 namespace heddle::provider {
 
@@ -34,17 +35,24 @@ std::size_t entry_bytes(fi_cq_format format) {
   return sizeof(fi_cq_entry);
 }
 
-ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi_addr_t* sources) {
-  const std::size_t size = entry_bytes(queue.format);
-  auto* to = static_cast<std::byte*>(buffer);
+// Bytes is a constant where the format is the usual one, so that the copy is a few moves.
+template <typename Bytes>
+std::size_t copy_entries(CompletionQueue& queue, std::byte* to, std::size_t count, fi_addr_t* sources, Bytes bytes) {
   std::size_t taken = 0;
-  while (taken < count && !queue.entries.empty()) {
+  for (; taken < count && !queue.entries.empty(); ++taken, queue.entries.pop_front()) {
     const CompletionQueue::Entry& next = queue.entries.front();
-    std::memcpy(to + taken * size, &next.entry, size);
+    std::memcpy(to + taken * bytes, &next.entry, bytes);
     if (sources != nullptr) sources[taken] = next.source;
-    queue.entries.pop_front();
-    ++taken;
   }
+  return taken;
+}
+
+ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi_addr_t* sources) {
+  auto* to = static_cast<std::byte*>(buffer);
+  constexpr std::integral_constant<std::size_t, sizeof(fi_cq_tagged_entry)> kTagged;
+  const std::size_t taken = queue.format == FI_CQ_FORMAT_TAGGED
+                                ? copy_entries(queue, to, count, sources, kTagged)
+                                : copy_entries(queue, to, count, sources, entry_bytes(queue.format));
   if (taken > 0 || !queue.entries.empty()) return static_cast<ssize_t>(taken);
   return queue.failures.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
@@ -55,8 +63,10 @@ ssize_t read_from(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources) t
   if (queue.entries.empty() || count == 0) {
     make_progress(queue.endpoints);
     if (queue.entries.empty() && queue.failures.empty()) {
+      // Whoever polls comes back only after looking at other things, too: one more look here is sooner.
       relax(queue.endpoints);
-      return -FI_EAGAIN;
+      make_progress(queue.endpoints);
+      if (queue.entries.empty() && queue.failures.empty()) return -FI_EAGAIN;
     }
   }
   return take_entries(queue, buffer, count, sources);
