@@ -52,7 +52,9 @@ constexpr std::array kSpeeds{Word{"sdr", 1'000'000'000}, Word{"ddr", 2'000'000'0
 constexpr std::array kSwitchings{Word{"cut_through", static_cast<int>(Switching::cut_through)},
                                  Word{"store_and_forward", static_cast<int>(Switching::store_and_forward)}};
 constexpr std::array kRoutings{Word{"up_down", static_cast<int>(RhinetRouting::up_down)},
-                               Word{"shortest", static_cast<int>(RhinetRouting::shortest)}};
+                               Word{"shortest", static_cast<int>(RhinetRouting::shortest)},
+                               Word{"structured", static_cast<int>(RhinetRouting::structured)},
+                               Word{"reduced", static_cast<int>(RhinetRouting::reduced)}};
 
 using I = InfinibandParameters;
 constexpr std::array kInfiniband{
@@ -103,6 +105,9 @@ constexpr std::array kRhinet{
     Row<R>{"switch_delay", &R::switch_delay, 0, kLongestTime},
     Row<R>{"metres", &R::cable_metres, 0, kLongestCable},
     Row<R>{"routing", &R::routing, 0, 0, kRoutings},
+    Row<R>{"channels", &R::channels, 1, kMostLanes},
+    Row<R>{"cached", &R::cached, 0, kMostLanes},
+    Row<R>{"spill", &R::spill, 0, kLongestTime},
     Row<R>{"pci_start", &R::pci_start, 0, kMostCycles},
     Row<R>{"dma_set_up", &R::dma_set_up, 0, kMostCycles},
     Row<R>{"read_latency", &R::read_latency, 0, kMostCycles},
@@ -311,7 +316,15 @@ Result<Topology> parse_shape(std::string_view shape, ReadFile read) {
     if (!nodes) return std::unexpected(nodes.error());
     return halves.before == "star" ? star(*nodes) : ring(*nodes);
   }
-  if (shape.empty()) return refuse("no topology is named: expected star:N, ring:N or a file");
+  if (halves.cut && halves.before == "torus") {
+    const Halves sides = cut_at(halves.after, 'x');
+    const auto columns = number(sides.before, "number of columns", kMostRhinetNodes);
+    if (!columns) return std::unexpected(columns.error());
+    const auto rows = number(sides.after, "number of rows", kMostRhinetNodes / *columns);
+    if (!rows) return std::unexpected(rows.error());
+    return torus(*columns, *rows);
+  }
+  if (shape.empty()) return refuse("no topology is named: expected star:N, ring:N, torus:AxB or a file");
   const auto text = read(std::string(shape));
   if (!text) return std::unexpected(text.error());
   return parse_topology(*text, shape);

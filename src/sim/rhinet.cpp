@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/rhinet/channels.hpp"
 #include "sim/rhinet/timing.hpp"
 
 namespace heddle::sim {
@@ -64,7 +65,7 @@ Result<Fabric> rhinet(const RhinetParameters& given, const Topology& topology) {
   // The tables index ports, so the cables must be sound before.
   auto wiring = wire(fabric);
   if (!wiring) return std::unexpected(std::move(wiring).error());
-  fabric.tables = shortest_ways(fabric, given.routing == RhinetRouting::up_down);
+  fabric.tables = rhinet_tables(fabric, given.routing, given.channels).tables;
   if (auto good = check_tables(fabric, *wiring); !good) return std::unexpected(std::move(good).error());
   return fabric;
 }

@@ -14,6 +14,10 @@ namespace heddle::sim {
 enum class RhinetRouting : std::uint8_t {
   up_down,  // never down and up again, as seen from switch 0: free of deadlock on any topology
   shortest, // may deadlock where the switches form a cycle
+  // Shortest ways, over channels that a packet climbs one by one so that none waits for a lower one; where a way needs more than there
+  // are, up_down.
+  structured, // structured channels: with every cable between switches
+  reduced,    // reduced structured channels: only where it turns from down to up
 };
 
 struct RhinetParameters {
@@ -29,6 +33,11 @@ struct RhinetParameters {
   Picoseconds switch_delay = std::chrono::nanoseconds(150); // 6 steps of the switch's 40 MHz, 18-bit inside
   std::uint32_t cable_metres = 20;                          // unless a topology says otherwise
   RhinetRouting routing = RhinetRouting::up_down;
+  std::uint32_t channels = 1; // of each lane, to climb through
+  // The virtual-channel cache: buffers on the chip for each input, which its channels share; what finds none goes through memory beside
+  // the chip. 0: one for every channel.
+  std::uint32_t cached = 0;
+  Picoseconds spill = std::chrono::nanoseconds(500); // a packet into that memory and out of it
   // Cycles of the PCI bus. Where a count comes from: [R] the report says it; [T] it follows from a difference of two of the twelve
   // times the report measured, split into the steps that it describes; [C] chosen so that 4 KiB move at the 37 MB/s that it
   // measured. Without a mark: as such a bus works.

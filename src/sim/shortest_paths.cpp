@@ -45,6 +45,9 @@ class ShortestPaths {
     }
   }
 
+  // Each switch comes after all that are above it.
+  [[nodiscard]] const std::vector<std::uint32_t>& by_rank() const { return by_rank_; }
+
   [[nodiscard]] std::uint16_t port(std::uint32_t at, bool up_then_down, std::uint32_t choice) {
     candidates_.clear();
     const bool down_only = up_then_down && down_[at] != kFar;
@@ -101,6 +104,17 @@ class ShortestPaths {
 };
 
 } // namespace
+
+std::vector<bool> ways_up(const Fabric& fabric) {
+  const ShortestPaths ways(fabric);
+  std::vector<std::uint32_t> rank(fabric.switches.size());
+  for (std::uint32_t i = 0; i < rank.size(); ++i) rank[ways.by_rank()[i]] = i;
+  std::vector<bool> up;
+  for (const Link& link : fabric.links)
+    up.push_back(link.from.kind == End::Kind::switch_ && link.to.kind == End::Kind::switch_ &&
+                 rank[link.to.index] < rank[link.from.index]);
+  return up;
+}
 
 Tables shortest_ways(const Fabric& fabric, bool up_then_down) {
   Tables tables;

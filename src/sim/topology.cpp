@@ -228,4 +228,22 @@ Topology ring(std::uint32_t nodes, std::uint32_t ports) {
   return topology;
 }
 
+Topology torus(std::uint32_t columns, std::uint32_t rows, std::uint32_t ports) {
+  Topology topology;
+  const auto at = [columns](std::uint32_t column, std::uint32_t row) { return row * columns + column; };
+  for (std::uint32_t row = 0; row < rows; ++row)
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      const std::uint32_t here = at(column, row);
+      topology.nodes.push_back(std::to_string(here));
+      topology.switches.push_back(std::to_string(here));
+      topology.ports.push_back(ports);
+      topology.cables.push_back({node_end(here), switch_end(here, 0), kNone, {}});
+      if (columns > 1)
+        topology.cables.push_back({switch_end(here, 1), switch_end(at((column + 1) % columns, row), 2), kNone, {}});
+      if (rows > 1)
+        topology.cables.push_back({switch_end(here, 3), switch_end(at(column, (row + 1) % rows), 4), kNone, {}});
+    }
+  return topology;
+}
+
 } // namespace heddle::sim

@@ -40,8 +40,14 @@ Topology star(std::uint32_t nodes, std::uint32_t ports = kRhinetPorts);
 // A ring of switches with one node each; port 0 has the node, port 1 leads on, port 2 back.
 Topology ring(std::uint32_t nodes, std::uint32_t ports = kRhinetPorts);
 
+// A torus of switches with one node each; port 0 has the node, 1 and 2 lead on and back along a row of `columns`, 3 and 4 along a column.
+Topology torus(std::uint32_t columns, std::uint32_t rows, std::uint32_t ports = kRhinetPorts);
+
 // Tables for one LID per node (node + 1). Shortest ways, or among ways that go up towards switch 0 first and then only
 // down; of equal ones through the lowest port after the target's number, so that targets spread over parallel cables.
 Tables shortest_ways(const Fabric& fabric, bool up_then_down);
+
+// By link: whether it leads up, from a switch to one that is nearer to switch 0, or as near and of a lower number.
+std::vector<bool> ways_up(const Fabric& fabric);
 
 } // namespace heddle::sim

@@ -29,7 +29,7 @@ struct RhinetPacket {
   std::uint32_t payload = 0;
   std::uint32_t lines = 0; // payload on the wire
   std::uint32_t header_bytes = 0;
-  std::uint16_t lane = 0;
+  std::uint16_t lane = 0; // that its flow asked for; those of wires are channels of it
   std::uint16_t acknowledged_lane = 0;
   bool acknowledgement = false;
   bool last = false; // of its flow
@@ -44,6 +44,7 @@ struct Branch {
   enum class State : std::uint8_t { waiting, sending, done };
   std::uint32_t wire = 0;
   std::uint32_t packet = 0; // the packet itself, or its copy for some of the targets
+  std::uint32_t lane = 0;   // of the wire: which the packet has there
   std::uint32_t sent = 0;   // cells
   State state = State::waiting;
 };
@@ -60,12 +61,15 @@ struct SlackBuffer {
   std::deque<Held> held;
   std::uint32_t bytes = 0; // of all packets that have begun to come in
   bool stopped = false;    // the other end has been told to stop
+  bool spilled = false;    // until it is empty: none of the chip's buffers was free
+  std::uint32_t round = 0; // counts what was cleared
 };
 
 // A piece of a packet on a wire; the first piece brings the packet.
 struct Moving {
   Cell cell; // at the end of the wire, behind the pipeline of the switch there
   std::uint32_t packet = kNone;
+  std::uint32_t lane = 0;
 };
 
 // One direction of a cable. One packet at a time; what comes behind its header belongs to it.
@@ -78,6 +82,7 @@ struct Wire {
   bool carries = false; // it is plugged, and the tables in force know it
 
   std::deque<Moving> moving;
+  std::uint32_t on_chip = 0;      // buffers at its end that hold packets, and a place on the chip
   std::uint32_t cut = 0;          // so often; what was on it before is gone
   std::uint32_t incoming = kNone; // buffer that the packet goes into whose header has come; kNone: it is dropped
   // At the end that sends.
@@ -100,6 +105,7 @@ struct Bus {
 struct RhinetSwitch {
   std::shared_ptr<const Map> map;
   std::vector<std::uint16_t> ports; // [node] -> port
+  std::vector<bool> up;             // [port]: leads up
 };
 
 // A packet that some target has not acknowledged. The interface's own memory keeps its data once that has been read.

@@ -34,6 +34,10 @@ Maintainer::Effects Maintainer::receive(std::uint32_t port, SetUpMessage message
     join(message.epoch, port, effects);
     return effects;
   }
+  if (message.kind == SetUpMessage::Kind::report) {
+    report(std::move(message.map), effects);
+    return effects;
+  }
   if (message.epoch != epoch_) return effects; // of a round that has been overtaken
   switch (message.kind) {
     case SetUpMessage::Kind::explore: // two branches of the tree have met: nothing more will come from there
@@ -52,6 +56,7 @@ Maintainer::Effects Maintainer::receive(std::uint32_t port, SetUpMessage message
       loaded_if_all(effects);
       break;
     case SetUpMessage::Kind::go: go(effects); break;
+    case SetUpMessage::Kind::report: break; // above
   }
   return effects;
 }
@@ -73,7 +78,7 @@ void Maintainer::join(const Epoch& epoch, std::uint32_t parent, Effects& effects
 
 void Maintainer::explored_if_all(Effects& effects) {
   if (!awaited_.empty()) return;
-  if (parent_ == kNoParent) return load(make_map(epoch_, std::move(found_), routing_), effects);
+  if (parent_ == kNoParent) return load(make_map(epoch_, std::move(found_), rule_), effects);
   effects.messages.push_back(
       {parent_, {.kind = SetUpMessage::Kind::echo, .epoch = epoch_, .found = std::move(found_), .map = {}}});
   found_.clear();
@@ -96,6 +101,19 @@ void Maintainer::loaded_if_all(Effects& effects) {
 void Maintainer::go(Effects& effects) {
   effects.go = true;
   send_down(SetUpMessage::Kind::go, effects);
+  if (parent_ == kNoParent) report(map_, effects);
+}
+
+// One step nearer to the management node, by the tables in force here; lost where there is no way, as the next round will report anew.
+void Maintainer::report(std::shared_ptr<const Map> map, Effects& effects) const {
+  const std::uint16_t port = map_->port(own_.id, manager_);
+  if (port == kNoPort || !own_.ports[port]) return;
+  if (own_.ports[port]->kind == End::Kind::node) {
+    effects.report = std::move(map);
+    return;
+  }
+  effects.messages.push_back(
+      {port, {.kind = SetUpMessage::Kind::report, .epoch = map->epoch, .found = {}, .map = std::move(map)}});
 }
 
 void Maintainer::send_down(SetUpMessage::Kind kind, Effects& effects) const {

@@ -7,6 +7,7 @@
 //   map       goes down the tree with everything known; each switch loads its table, dropping packets of earlier epochs
 //   loaded    comes back up: no switch below has old tables any more
 //   go        goes down: interfaces may send under the new epoch
+//   report    goes from the coordinator to the management node, switch by switch, with the map
 // So no packet of an epoch meets a switch that has not loaded it, and packets of two epochs never wait for each other.
 #pragma once
 
@@ -20,11 +21,11 @@
 namespace heddle::sim {
 
 struct SetUpMessage {
-  enum class Kind : std::uint8_t { explore, echo, map, loaded, go };
+  enum class Kind : std::uint8_t { explore, echo, map, loaded, go, report };
   Kind kind{};
   Epoch epoch;
   std::vector<SwitchDescription> found; // echo
-  std::shared_ptr<const Map> map;       // map
+  std::shared_ptr<const Map> map;       // map, report
 
   [[nodiscard]] std::uint32_t bytes() const; // on the wire
 };
@@ -37,13 +38,15 @@ class Maintainer {
   };
   // What a call has brought about, in this order.
   struct Effects {
-    std::shared_ptr<const Map> load; // put this switch's table in force
-    bool go = false;                 // tell the interfaces at this switch
+    std::shared_ptr<const Map> load;   // put this switch's table in force
+    bool go = false;                   // tell the interfaces at this switch
+    std::shared_ptr<const Map> report; // to the management node, which is at this switch
     std::vector<Outgoing> messages;
   };
 
-  Maintainer(PhysicalId own, std::uint32_t ports, RhinetRouting routing)
-      : own_{own, std::vector<std::optional<Neighbour>>(ports)}, routing_(routing) {}
+  // `manager`: the management node.
+  Maintainer(PhysicalId own, std::uint32_t ports, const TableRule& rule, PhysicalId manager)
+      : own_{own, std::vector<std::optional<Neighbour>>(ports)}, rule_(rule), manager_(manager) {}
 
   // Handshakes have shown who is at the port, or stopped coming. Several changes may be noted before begin().
   void note(std::uint32_t port, std::optional<Neighbour> neighbour) { own_.ports[port] = neighbour; }
@@ -62,9 +65,11 @@ class Maintainer {
   void load(std::shared_ptr<const Map> map, Effects& effects);
   void go(Effects& effects);
   void send_down(SetUpMessage::Kind kind, Effects& effects) const;
+  void report(std::shared_ptr<const Map> map, Effects& effects) const;
 
   SwitchDescription own_;
-  RhinetRouting routing_;
+  TableRule rule_;
+  PhysicalId manager_;
   Epoch epoch_;
   std::uint32_t parent_ = kNoParent;
   std::vector<std::uint32_t> awaited_; // ports that have yet to answer

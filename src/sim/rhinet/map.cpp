@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/rhinet.hpp"
+#include "sim/rhinet/channels.hpp"
 
 namespace heddle::sim {
 namespace {
@@ -38,8 +38,12 @@ std::uint16_t Map::port(PhysicalId at, PhysicalId node) const {
   return from && to ? tables.port(*from, *to + 1) : kNoPort;
 }
 
+bool Map::leads_up(PhysicalId at, std::uint32_t port) const {
+  return std::ranges::binary_search(up, std::pair(at, port));
+}
+
 std::shared_ptr<const Map> make_map(const Epoch& epoch, std::vector<SwitchDescription> switches,
-                                    RhinetRouting routing) {
+                                    const TableRule& rule) {
   auto map = std::make_shared<Map>();
   map->epoch = epoch;
   map->switches = std::move(switches);
@@ -67,7 +71,14 @@ std::shared_ptr<const Map> make_map(const Epoch& epoch, std::vector<SwitchDescri
       }
     }
   }
-  map->tables = shortest_ways(seen, routing == RhinetRouting::up_down);
+  RhinetTables drawn = rhinet_tables(seen, rule.routing, rule.channels);
+  map->tables = std::move(drawn.tables);
+  map->routing = drawn.routing;
+  map->channels_needed = drawn.needed;
+  const std::vector<bool> up = ways_up(seen);
+  for (std::size_t link = 0; link < seen.links.size(); ++link)
+    if (up[link]) map->up.emplace_back(map->switches[seen.links[link].from.index].id, seen.links[link].from.port);
+  std::ranges::sort(map->up);
   return map;
 }
 

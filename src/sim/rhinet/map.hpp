@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/fabric.hpp"
 
 namespace heddle::sim {
+
+enum class RhinetRouting : std::uint8_t;
 
 // Burnt into a switch or an interface; nothing else is known of a part when it is switched on.
 enum class PhysicalId : std::uint64_t {};
@@ -36,18 +39,26 @@ struct Epoch {
 
 struct Map {
   Epoch epoch;
-  std::vector<SwitchDescription> switches; // by id
-  std::vector<PhysicalId> nodes;           // by id
-  Tables tables;                           // of these switches for these nodes; node n has LID n + 1
+  std::vector<SwitchDescription> switches;              // by id
+  std::vector<PhysicalId> nodes;                        // by id
+  Tables tables;                                        // of these switches for these nodes; node n has LID n + 1
+  RhinetRouting routing{};                              // that they follow
+  std::uint32_t channels_needed = 1;                    // by the routing that was asked for
+  std::vector<std::pair<PhysicalId, std::uint32_t>> up; // ports that lead up, by switch and port
 
   // The table of one switch: for a node the port to take, kNoPort where there is none.
   [[nodiscard]] std::uint16_t port(PhysicalId at, PhysicalId node) const;
+  [[nodiscard]] bool leads_up(PhysicalId at, std::uint32_t port) const;
 };
 
-enum class RhinetRouting : std::uint8_t;
+// How tables are to be drawn.
+struct TableRule {
+  RhinetRouting routing{};
+  std::uint32_t channels = 1; // of each lane (channels.hpp)
+};
 
 // Every switch draws the same tables from the same descriptions, so they are drawn once for all. With up_down they go up
 // towards the switch of the lowest id first and then only down: no cycle of buffers, so no deadlock, on any topology.
-std::shared_ptr<const Map> make_map(const Epoch& epoch, std::vector<SwitchDescription> switches, RhinetRouting routing);
+std::shared_ptr<const Map> make_map(const Epoch& epoch, std::vector<SwitchDescription> switches, const TableRule& rule);
 
 } // namespace heddle::sim

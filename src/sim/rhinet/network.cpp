@@ -9,6 +9,8 @@
 namespace heddle::sim {
 namespace {
 
+constexpr PhysicalId kManager{1}; // of node 0
+
 // One bit for each node that there is.
 std::uint32_t group_bytes(const Fabric& fabric) {
   return (fabric.nodes + 31) / 32 * kWordBytes;
@@ -34,7 +36,11 @@ std::uint32_t slack(const Fabric& fabric) {
 
 Result<void> check(const Fabric& fabric) {
   if (fabric.rhinet == nullptr) return refuse("the fabric " + fabric.name + " is not RHiNET");
-  if (fabric.packets.lanes >= kMostLanes) return refuse("too many lanes: one more is for acknowledgements");
+  if ((fabric.packets.lanes + 1) * fabric.rhinet->channels > kMostLanes) {
+    return refuse("too many lanes: " + std::to_string(fabric.packets.lanes) +
+                  " and one for acknowledgements, each of " + std::to_string(fabric.rhinet->channels) +
+                  " channels; there can be " + std::to_string(kMostLanes));
+  }
   for (std::size_t link = 0; link < fabric.links.size(); link += 2) {
     const Link& there = fabric.links[link];
     if (link + 1 == fabric.links.size() || fabric.links[link + 1].from != there.to ||
@@ -92,7 +98,8 @@ RhinetNetwork::RhinetNetwork(Fabric fabric, Wiring wiring)
 }
 
 void RhinetNetwork::lay_out() {
-  lanes_ = fabric_.packets.lanes + 1;
+  channels_ = fabric_.rhinet->channels;
+  lanes_ = (fabric_.packets.lanes + 1) * channels_;
   stop_above_ = fabric_.packets.buffer_bytes - slack(fabric_);
   go_below_ = stop_above_ / 2;
   counters_.resize(fabric_.links.size());
@@ -121,7 +128,8 @@ void RhinetNetwork::lay_out() {
   switches_.resize(fabric_.switches.size());
   for (std::uint32_t at = 0; at < fabric_.switches.size(); ++at) {
     switches_[at].ports.assign(fabric_.nodes, kNoPort);
-    maintainers_.emplace_back(PhysicalId{at + 1}, fabric_.switches[at].ports, fabric_.rhinet->routing);
+    maintainers_.emplace_back(PhysicalId{at + 1}, fabric_.switches[at].ports,
+                              TableRule{fabric_.rhinet->routing, channels_}, kManager);
   }
 }
 
@@ -233,6 +241,9 @@ void RhinetNetwork::handle(const Happening& event) {
       return;
     case What::message: return deliver(event.a);
     case What::go: return go(event.a, event.c);
+    case What::fetched:
+      if (buffers_[event.a].round == event.b) request_ways_out(event.a);
+      return;
   }
 }
 

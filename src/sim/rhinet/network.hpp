@@ -88,6 +88,19 @@ class RhinetNetwork final : public NetworkModel {
   [[nodiscard]] const Map& map_of(std::uint32_t at) const { return *switches_[at].map; }
   // No set-up message is under way and no cable's end has yet to notice a change.
   [[nodiscard]] bool settled() const;
+  // Packets that came into a buffer on the chip, and into one that had no place there.
+  struct CacheCounters {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+  };
+  [[nodiscard]] const CacheCounters& cache() const { return cache_; }
+  // What the management node, node 0, has heard since the start, each time that something had changed.
+  struct Report {
+    Picoseconds time{0};
+    std::vector<std::string> gone; // cables, by the names of their ends
+    std::vector<std::string> come;
+  };
+  [[nodiscard]] const std::vector<Report>& reports() const { return reports_; }
 
  private:
   enum class What : std::uint8_t {
@@ -111,6 +124,7 @@ class RhinetNetwork final : public NetworkModel {
     found,     // cable, plugging: handshakes have come both ways
     message,   // index of a set-up message under way
     go,        // node, epoch
+    fetched,   // buffer, round: its first packet is back from the memory beside the chip
   };
   struct Happening {
     What what{};
@@ -143,7 +157,11 @@ class RhinetNetwork final : public NetworkModel {
   void cell_came(std::uint32_t wire);
   void header_came(std::uint32_t wire, const Moving& moving);
   void request_ways_out(std::uint32_t buffer);
+  void offer_first(std::uint32_t buffer);
   void add_branch(std::uint32_t buffer, std::uint32_t wire, std::uint32_t packet);
+  [[nodiscard]] std::uint32_t lane_on(std::uint32_t buffer, std::uint32_t wire) const;
+  void claim_place(std::uint32_t buffer);
+  void free_place(std::uint32_t buffer);
   void grant(std::uint32_t wire);
   void pump(Held& held, Branch& branch);
   void sent(std::uint32_t wire);
@@ -193,6 +211,7 @@ class RhinetNetwork final : public NetworkModel {
   void handshakes_lost(End end);
   void handshakes_found(std::uint32_t cable);
   void set_neighbours(std::uint32_t cable);
+  void hear_report(const Map& map);
   [[nodiscard]] Picoseconds next_handshake(const End& end, int more) const;
 
   void note(PushMoment moment, Picoseconds time, std::uint32_t flow);
@@ -201,7 +220,8 @@ class RhinetNetwork final : public NetworkModel {
   Fabric fabric_;
   Wiring wiring_;
   RhinetTiming timing_;
-  std::uint32_t lanes_ = 1;         // acknowledgements have one of their own, the last
+  std::uint32_t lanes_ = 1; // of a wire: channels_ for each lane of flows, and for acknowledgements, the last
+  std::uint32_t channels_ = 1;
   std::uint32_t first_way_out_ = 0; // buffers of nodes come behind those of wires
   std::uint32_t stop_above_ = 0;    // bytes in a buffer
   std::uint32_t go_below_ = 0;
@@ -214,6 +234,9 @@ class RhinetNetwork final : public NetworkModel {
   std::uint64_t events_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t resent_ = 0;
+  CacheCounters cache_;
+  std::vector<Report> reports_;
+  std::vector<std::string> known_cables_; // to the management node
   Listener* listener_ = nullptr;
   Recorder* recorder_ = nullptr;
   PushProbe* probe_ = nullptr;

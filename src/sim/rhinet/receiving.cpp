@@ -146,7 +146,7 @@ void RhinetNetwork::acknowledge(std::uint32_t number) {
                      .payload = 0,
                      .lines = 0,
                      .header_bytes = fabric_.packets.header_bytes,
-                     .lane = static_cast<std::uint16_t>(lanes_ - 1),
+                     .lane = static_cast<std::uint16_t>(fabric_.packets.lanes),
                      .acknowledged_lane = static_cast<std::uint16_t>(stream & 0xffff),
                      .acknowledgement = true,
                      .last = false,

@@ -1,6 +1,7 @@
 // Cables that come and go, and the set-up of tables that follows. Switches and interfaces exchange handshakes all the time;
 // those that arrive as expected change nothing, so only the first that stays out and the first that comes are events.
 #include <algorithm>
+#include <iterator>
 
 #include "sim/rhinet/network.hpp"
 
@@ -34,6 +35,7 @@ void RhinetNetwork::boot(const std::vector<std::uint32_t>& unplugged) {
   queue_ = EventQueue();
   queue_.expect(ahead_);
   for (Wire& wire : wires_) wire.free = Picoseconds{0};
+  reports_.clear();
 }
 
 bool RhinetNetwork::settled() const {
@@ -105,6 +107,7 @@ void RhinetNetwork::handshakes_found(std::uint32_t cable) {
 
 void RhinetNetwork::carry_out(std::uint32_t at, Maintainer::Effects effects) {
   if (effects.load != nullptr) load(at, std::move(effects.load));
+  if (effects.report != nullptr) hear_report(*effects.report);
   if (effects.go) {
     for (std::uint32_t port = 0; port < fabric_.switches[at].ports; ++port) {
       const std::uint32_t wire = wire_out_of(at, port);
@@ -135,6 +138,28 @@ void RhinetNetwork::deliver(std::uint32_t index) {
   carry_out(mail.to, maintainers_[mail.to].receive(mail.port, std::move(mail.message)));
 }
 
+// What the map has of cables, against what the last one had.
+void RhinetNetwork::hear_report(const Map& map) {
+  std::vector<std::string> cables;
+  for (const SwitchDescription& each : map.switches)
+    for (std::uint32_t port = 0; port < each.ports.size(); ++port) {
+      const auto& there = each.ports[port];
+      if (!there || (there->kind == End::Kind::switch_ && std::pair(there->id, there->port) < std::pair(each.id, port)))
+        continue;
+      const auto end = [](End::Kind kind, PhysicalId id, std::uint32_t at_port) {
+        return End{kind, static_cast<std::uint32_t>(id) - 1, at_port};
+      };
+      cables.push_back(fabric_.name_of(end(End::Kind::switch_, each.id, port)) + " - " +
+                       fabric_.name_of(end(there->kind, there->id, there->port)));
+    }
+  std::ranges::sort(cables);
+  Report report{.time = now_, .gone = {}, .come = {}};
+  std::ranges::set_difference(known_cables_, cables, std::back_inserter(report.gone));
+  std::ranges::set_difference(cables, known_cables_, std::back_inserter(report.come));
+  known_cables_ = std::move(cables);
+  if (!report.gone.empty() || !report.come.empty()) reports_.push_back(std::move(report));
+}
+
 // A new table: what the old one has sent here is dropped, and the cables that the new one knows carry packets.
 void RhinetNetwork::load(std::uint32_t at, std::shared_ptr<const Map> map) {
   RhinetSwitch& here = switches_[at];
@@ -143,6 +168,9 @@ void RhinetNetwork::load(std::uint32_t at, std::shared_ptr<const Map> map) {
   for (const PhysicalId node : here.map->nodes) {
     here.ports[static_cast<std::size_t>(node) - 1] = here.map->port(PhysicalId{at + 1}, node);
   }
+  here.up.clear();
+  for (std::uint32_t port = 0; port < fabric_.switches[at].ports; ++port)
+    here.up.push_back(here.map->leads_up(PhysicalId{at + 1}, port));
   for (std::uint32_t port = 0; port < fabric_.switches[at].ports; ++port) {
     const std::uint32_t out = wire_out_of(at, port);
     if (out == kNone) continue;

@@ -248,5 +248,38 @@ TEST(RhinetCuts, LoseAndDoubleNothingWhateverTheSeed) {
   }
 }
 
+TEST(RhinetSetUp, TellsTheManagementNodeWhatHasChanged) {
+  auto network = std::move(*RhinetNetwork::make(*rhinet({}, ring(6))));
+  const auto between = [&](std::uint32_t cable) {
+    const Link& link = network->fabric().links[std::size_t{2} * cable];
+    return network->fabric().name_of(link.from) + " - " + network->fabric().name_of(link.to);
+  };
+  ASSERT_TRUE(network->run());
+  EXPECT_TRUE(network->reports().empty()) << "nothing has changed";
+  constexpr std::uint32_t kCable = 5; // between switches 2 and 3
+  const Picoseconds cut_at = network->now();
+  network->cut(kCable);
+  ASSERT_TRUE(network->run());
+  ASSERT_EQ(network->reports().size(), 1U) << "both ends start a round, and only one of them has news";
+  EXPECT_EQ(network->reports()[0].gone, std::vector<std::string>{between(kCable)});
+  EXPECT_TRUE(network->reports()[0].come.empty());
+  EXPECT_GT(network->reports()[0].time, cut_at);
+  network->plug(kCable);
+  ASSERT_TRUE(network->run());
+  ASSERT_EQ(network->reports().size(), 2U);
+  EXPECT_EQ(network->reports()[1].come, std::vector<std::string>{between(kCable)});
+}
+
+// As far as it can be told: what is behind a second cut is gone, too.
+TEST(RhinetSetUp, TellsTheManagementNodeOfAPartThatIsCutOff) {
+  auto network = std::move(*RhinetNetwork::make(*rhinet({}, ring(6))));
+  network->cut(5);
+  ASSERT_TRUE(network->run());
+  network->cut(9); // between switches 4 and 5: 3 and 4 are by themselves now
+  ASSERT_TRUE(network->run());
+  ASSERT_EQ(network->reports().size(), 2U);
+  EXPECT_EQ(network->reports()[1].gone.size(), 4U) << "that cable, the one between 3 and 4, and their nodes'";
+}
+
 } // namespace
 } // namespace heddle::sim

@@ -43,8 +43,10 @@ void RhinetNetwork::header_came(std::uint32_t index, const Moving& moving) {
     acknowledged(wire.to_node, packet);
     return release(moving.packet);
   }
-  const std::uint32_t number = index * lanes_ + packet.lane;
+  const std::uint32_t number = index * lanes_ + moving.lane;
   SlackBuffer& buffer = buffers_[number];
+  if (buffer.held.empty()) claim_place(number);
+  if (wire.to_switch != kNone) ++(buffer.spilled ? cache_.misses : cache_.hits);
   buffer.held.push_back({.packet = moving.packet, .cells = {moving.cell}, .branches = {}});
   buffer.bytes += packet.bytes();
   wire.incoming = number;
@@ -54,7 +56,41 @@ void RhinetNetwork::header_came(std::uint32_t index, const Moving& moving) {
     nodes_[wire.to_node].receive.arrivals.push_back(number);
     return receive_next(wire.to_node);
   }
-  if (buffer.held.size() == 1) request_ways_out(number);
+  if (buffer.held.size() == 1) offer_first(number);
+}
+
+// A buffer that is no longer empty takes one of the chip's places, if one is free.
+void RhinetNetwork::claim_place(std::uint32_t number) {
+  Wire& wire = wires_[number / lanes_];
+  const std::uint32_t places = fabric_.rhinet->cached;
+  buffers_[number].spilled = places != 0 && wire.to_switch != kNone && wire.on_chip == places;
+  if (!buffers_[number].spilled) ++wire.on_chip;
+}
+
+void RhinetNetwork::free_place(std::uint32_t number) {
+  if (!buffers_[number].spilled) --wires_[number / lanes_].on_chip;
+  buffers_[number].spilled = false;
+}
+
+// At once, or when it has been fetched from the memory beside the chip.
+void RhinetNetwork::offer_first(std::uint32_t number) {
+  const SlackBuffer& buffer = buffers_[number];
+  if (!buffer.spilled) return request_ways_out(number);
+  push(now_ + fabric_.rhinet->spill, {.what = What::fetched, .a = number, .b = buffer.round});
+}
+
+// The lane of `wire` that the first packet of a buffer takes: its channel, or the next (channels.hpp).
+std::uint32_t RhinetNetwork::lane_on(std::uint32_t number, std::uint32_t wire) const {
+  if (number >= first_way_out_) return packets_[buffers_[number].held.front().packet].lane * channels_;
+  const std::uint32_t lane = number % lanes_;
+  const Link& in = fabric_.links[number / lanes_];
+  const Link& out = fabric_.links[wire];
+  if (in.from.kind == End::Kind::node || out.to.kind == End::Kind::node) return lane;
+  const RhinetSwitch& at = switches_[in.to.index];
+  const RhinetRouting routing = at.map->routing;
+  const bool climbs = routing == RhinetRouting::structured ||
+                      (routing == RhinetRouting::reduced && at.up[in.to.port] && at.up[out.from.port]);
+  return climbs ? lane + 1 : lane;
 }
 
 // Looks up where the first packet of a buffer goes and puts it in line there; one for many targets is copied for each port.
@@ -83,15 +119,17 @@ void RhinetNetwork::request_ways_out(std::uint32_t number) {
     copies.emplace_back(wire_out_of(at, port), copy);
   }
   for (const auto& [wire, copy] : copies) {
-    buffers_[number].held.front().branches.push_back({.wire = wire, .packet = copy});
-    wires_[wire].waiting[packets_[copy].lane].push_back(number);
+    const std::uint32_t lane = lane_on(number, wire);
+    buffers_[number].held.front().branches.push_back({.wire = wire, .packet = copy, .lane = lane});
+    wires_[wire].waiting[lane].push_back(number);
   }
   for (const auto& [wire, copy] : copies) grant(wire);
 }
 
 void RhinetNetwork::add_branch(std::uint32_t number, std::uint32_t wire, std::uint32_t packet) {
-  buffers_[number].held.front().branches.push_back({.wire = wire, .packet = packet});
-  wires_[wire].waiting[packets_[packet].lane].push_back(number);
+  const std::uint32_t lane = lane_on(number, wire);
+  buffers_[number].held.front().branches.push_back({.wire = wire, .packet = packet, .lane = lane});
+  wires_[wire].waiting[lane].push_back(number);
   grant(wire);
 }
 
@@ -135,6 +173,7 @@ void RhinetNetwork::pump(Held& held, Branch& branch) {
     Moving moving{.cell = {begin + wire.latency, end + wire.latency}};
     if (branch.sent == 0) {
       moving.packet = branch.packet;
+      moving.lane = branch.lane;
       hold(branch.packet);
     }
     wire.moving.push_back(moving);
@@ -173,7 +212,8 @@ void RhinetNetwork::take_out_first(std::uint32_t number) {
   if (number < first_way_out_) {
     buffer.bytes -= bytes;
     if (buffer.stopped && buffer.bytes <= go_below_) tell(number, false);
-    if (!buffer.held.empty() && wires_[number / lanes_].to_switch != kNone) request_ways_out(number);
+    if (buffer.held.empty()) free_place(number);
+    if (!buffer.held.empty() && wires_[number / lanes_].to_switch != kNone) offer_first(number);
     return;
   }
   if (!buffer.held.empty()) return request_ways_out(number);
@@ -204,8 +244,10 @@ void RhinetNetwork::clear_buffer(std::uint32_t number) {
     release(held.packet);
     ++dropped_;
   }
+  if (number < first_way_out_ && !buffer.held.empty()) free_place(number);
   buffer.held.clear();
   buffer.bytes = 0;
+  ++buffer.round;
   if (buffer.stopped) tell(number, false);
 }
 
@@ -225,9 +267,8 @@ std::string RhinetNetwork::find_deadlock() const {
     const auto& held = buffers_[number].held;
     if (held.empty()) return kNone;
     for (const Branch& branch : held.front().branches) {
-      const std::uint32_t lane = packets_[branch.packet].lane;
-      const bool stopped = (wires_[branch.wire].stopped >> lane & 1) != 0;
-      if (branch.state == Branch::State::waiting && stopped) return branch.wire * lanes_ + lane;
+      const bool stopped = (wires_[branch.wire].stopped >> branch.lane & 1) != 0;
+      if (branch.state == Branch::State::waiting && stopped) return branch.wire * lanes_ + branch.lane;
     }
     return kNone;
   };

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "sim/description.hpp"
 #include "sim/diary_for_tests.hpp"
@@ -124,6 +126,61 @@ TEST(RhinetSwitch, RunsIntoDeadlockOnlyWithTablesThatAllowIt) {
   const auto done = fill("rhinet:ring:6,lanes=1,buffer=4300,routing=shortest,controller_cycle=1ns,overlap=1");
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().fact.find("waits for the first"), std::string::npos) << done.error().fact;
+}
+
+TEST(RhinetSwitch, ClimbsChannelsInsteadOfRunningIntoDeadlock) {
+  const auto fill = [](const char* rule) {
+    auto network =
+        make((std::string("rhinet:ring:6,lanes=1,buffer=4300,controller_cycle=1ns,overlap=1,") + rule).c_str());
+    Diary diary(*network);
+    for (std::uint32_t node = 0; node < 6; ++node) {
+      for (std::uint32_t i = 0; i < 30; ++i) {
+        EXPECT_TRUE(network->submit({.source = node, .target = (node + 2) % 6, .bytes = 4096, .cookie = node}));
+      }
+    }
+    const auto done = network->run();
+    EXPECT_TRUE(!done || diary.order_.size() == 180U);
+    return done.has_value();
+  };
+  EXPECT_FALSE(fill("routing=shortest,channels=3")) << "channels that nobody climbs";
+  EXPECT_TRUE(fill("routing=structured,channels=3"));
+  EXPECT_TRUE(fill("routing=reduced,channels=2"));
+}
+
+TEST(RhinetSwitch, GoesUpAndDownWhereChannelsAreTooFew) {
+  const auto map = [](const char* rule) {
+    return make((std::string("rhinet:ring:8,lanes=1,") + rule).c_str())->map_of(0);
+  };
+  EXPECT_EQ(map("routing=structured,channels=4").routing, RhinetRouting::structured);
+  EXPECT_EQ(map("routing=structured,channels=3").routing, RhinetRouting::up_down);
+  EXPECT_EQ(map("routing=structured,channels=3").channels_needed, 4U) << "as cables on half the ring";
+  EXPECT_EQ(map("routing=reduced,channels=2").routing, RhinetRouting::reduced);
+  EXPECT_EQ(map("routing=reduced").routing, RhinetRouting::up_down);
+}
+
+TEST(RhinetSwitch, SpillsWhatFindsNoBufferOnTheChip) {
+  const auto run = [](const char* rule) {
+    auto network = make(
+        (std::string("rhinet:torus:4x4,routing=reduced,channels=2,controller_cycle=1ns,overlap=1") + rule).c_str());
+    Diary diary(*network);
+    for (std::uint32_t node = 0; node < 16; ++node) {
+      for (std::uint32_t other = 0; other < 16; ++other) {
+        EXPECT_TRUE(network->submit({.source = node,
+                                     .target = other,
+                                     .bytes = 5000,
+                                     .lane = other % 2U == 0 ? std::uint16_t{0} : std::uint16_t{1}}));
+      }
+    }
+    EXPECT_TRUE(network->run());
+    EXPECT_EQ(diary.order_.size(), 256U);
+    return std::pair(network->cache().misses, network->now());
+  };
+  EXPECT_EQ(run("").first, 0U) << "a buffer for every channel";
+  const auto [few_misses, quick] = run(",cached=1,spill=0ns");
+  const auto [misses, slow] = run(",cached=1,spill=100us");
+  EXPECT_GT(few_misses, 0U);
+  EXPECT_GT(misses, 0U);
+  EXPECT_GT(slow, quick) << "what is spilt comes later";
 }
 
 // Everybody to everybody else, on one lane and with buffers for hardly more than a packet.
