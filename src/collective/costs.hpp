@@ -9,8 +9,12 @@ struct Costs {
   double way_ns = 1800;    // from the beginning of a send until its receiver goes on
   double byte_ns = 0.5;
 
-  // The defaults are of simulated InfiniBand, with 8 to 256 processes (docs/protocols/alltoall.md).
-  static Costs between_machines() { return {}; }
+  // The defaults are of simulated InfiniBand, with 8 to 256 processes (docs/protocols/alltoall.md). Those of a node share its link.
+  static Costs between_machines(double on_each) {
+    Costs costs;
+    costs.byte_ns *= on_each;
+    return costs;
+  }
   // Of shared memory, `on_each` processes for every processor. Where they have to take turns, a message is received when the turn of its
   // receiver comes, after one of everybody else there; and who posts keeps the others waiting.
   static Costs inside_a_machine(double on_each) {

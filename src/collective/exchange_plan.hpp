@@ -69,11 +69,12 @@ class RingExchange final : public ExchangePlan {
 };
 
 // Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997. Blocks of equal
-// size travel together: in round k, those whose distance to go has bit k set go 2^k ranks further. ceil(log2 n) messages of
-// half the blocks each, instead of n - 1 of one block.
+// size travel together: in round k, those whose distance to go has the digit z at place k, in base `radix`, go z * radix^k ranks
+// further. With radix 2, ceil(log2 n) messages of half the blocks each, one after the other, instead of n - 1 of one block. A larger
+// radix makes fewer rounds, in which radix - 1 messages go at once; with the root of n there are two.
 class BruckExchange final : public ExchangePlan {
  public:
-  BruckExchange(engine::Engine& engine, Tag tag, ConstBlockView out, BlockView in);
+  BruckExchange(engine::Engine& engine, Tag tag, std::uint32_t radix, ConstBlockView out, BlockView in);
   [[nodiscard]] std::uint64_t received() const override;
 
  private:
@@ -83,16 +84,17 @@ class BruckExchange final : public ExchangePlan {
   void unpack();
   void deliver();
   template <typename Visit>
-  void visit_travellers(Visit&& visit) const;
+  void visit_travellers(std::uint32_t digit, Visit&& visit) const;
 
   std::uint32_t rank_;
   std::uint32_t size_;
+  std::uint32_t radix_;
   BlockView in_;
   std::uint64_t each_;
   std::vector<std::byte> blocks_; // [distance still to go, when it was sent]
   std::vector<std::byte> packed_; // those that travel in this round
   std::vector<std::byte> arrived_;
-  std::uint32_t distance_ = 0; // of the round under way; 0: none yet
+  std::uint32_t weight_ = 0; // radix^k in round k; 0: none yet
   bool delivered_ = false;
 };
 
@@ -101,6 +103,7 @@ class BruckExchange final : public ExchangePlan {
 struct ExpectedTimes {
   double ring_ns = 0;
   double bruck_ns = 0;
+  std::uint32_t radix = 2; // of Bruck's algorithm: the quickest
 };
 ExpectedTimes expected_times(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs);
 bool bruck_pays(std::uint32_t processes, std::uint64_t block_bytes, const Costs& costs);

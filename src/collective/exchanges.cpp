@@ -81,8 +81,10 @@ Result<Request> Exchanges::start(std::span<const std::byte> out, std::span<std::
 std::unique_ptr<ExchangePlan> Exchanges::plan_for(const Boards::Exchange& exchange) {
   const ConstBlockView from(exchange.out, exchange.each);
   const BlockView to(exchange.in, exchange.each);
-  if (exchange.each > 0 && bruck_pays(engine_.size(), exchange.each, costs_))
-    return std::make_unique<BruckExchange>(engine_, exchange.tag, from, to);
+  if (exchange.each > 0 && bruck_pays(engine_.size(), exchange.each, costs_)) {
+    const std::uint32_t radix = expected_times(engine_.size(), exchange.each, costs_).radix;
+    return std::make_unique<BruckExchange>(engine_, exchange.tag, radix, from, to);
+  }
   return std::make_unique<RingExchange>(engine_, exchange.tag, *grouping_, from, to);
 }
 
@@ -124,6 +126,8 @@ Protocol Exchanges::why(std::uint64_t block_bytes) const {
   if (size >= 4)
     reason += " are expected to take " + microseconds(expected.ring_ns) + ", Bruck's rounds " +
               microseconds(expected.bruck_ns);
+  if (bruck && expected.bruck_ns > expected.ring_ns)
+    reason += ", which spare each process " + std::to_string(size - 1) + " connections";
   return {.name = bruck ? "Bruck's rounds" : "2-level ring", .reason = std::move(reason), .translator = ""};
 }
 

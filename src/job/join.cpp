@@ -139,7 +139,7 @@ Result<Roster> meet(const Member& self, base::Deadline deadline) {
   roster.hosts = std::make_shared<Hosts>(nodes, hosts);
   roster.on_each = processes_on_each(*cards, self.node);
   roster.costs = roster.grouping->nodes() == 1 ? collective::Costs::inside_a_machine(roster.on_each)
-                                               : collective::Costs::between_machines();
+                                               : collective::Costs::between_machines(roster.grouping->widest());
   return roster;
 }
 
