@@ -103,6 +103,8 @@ Error at_put(const traffic::Place& place, const std::string& fact) {
 }
 
 Result<std::uint64_t> bytes_of(const Put& put) {
+  if (put.stage)
+    return std::unexpected(at_put(put.stage->place, "a stage: puts to plan are all begun at once, so they have none"));
   if (!put.bytes) return std::unexpected(at_put(put.place, "a put to plan needs bytes"));
   if (put.bytes->value > kLargestPut)
     return std::unexpected(

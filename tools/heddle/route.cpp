@@ -2,6 +2,7 @@
 #include "route.hpp"
 
 #include "base/text_file.hpp"
+#include "put_pattern.hpp"
 #include "routing/ibnetdiscover.hpp"
 #include "routing/subnet_text.hpp"
 #include "routing/tree.hpp"
@@ -21,6 +22,24 @@ namespace {
 Error at(std::string_view where, Error error) {
   error.fact = fmt::format("{}: {}", where, error.fact);
   return error;
+}
+
+// Of the two kinds of file: lines of nodes and dashes are stages, a line of names or JSON are puts.
+bool has_stages(std::string_view text) {
+  traffic::Cursor cursor(text);
+  while (!cursor.at_end()) {
+    cursor.skip_any_of(" \t\r\n");
+    if (cursor.peek() != '#') break;
+    cursor.skip_line();
+  }
+  const char first = cursor.peek();
+  return first != '[' && first != '{' && first != '"' && (first < 'a' || first > 'z');
+}
+
+Result<routing::Pattern> pattern_of_file(std::string_view text, std::uint32_t nodes) {
+  const auto puts = traffic::parse_puts(text);
+  if (!puts) return std::unexpected(puts.error());
+  return pattern_of_puts(*puts, nodes);
 }
 
 Error cannot(std::string_view what, const std::string& path) {
@@ -83,7 +102,7 @@ Result<routing::Pattern> open_pattern(const std::string& text, std::uint32_t nod
     error.remedy = "--pattern takes shift, doubling, neighbour or a file";
     return std::unexpected(error);
   }
-  auto pattern = routing::parse_pattern(*file, nodes);
+  auto pattern = has_stages(*file) ? routing::parse_pattern(*file, nodes) : pattern_of_file(*file, nodes);
   if (!pattern) return std::unexpected(at(text, pattern.error()));
   return pattern;
 }

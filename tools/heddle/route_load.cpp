@@ -187,7 +187,8 @@ void add_route_load(CLI::App& route, Invocation& invocation) {
   load->add_option("--method", arguments->job.method, "conventional, node, pair or colouring")
       ->capture_default_str()
       ->type_name("METHOD");
-  load->add_option("--pattern", arguments->job.pattern, "shift, doubling, neighbour or a file: a stage per line")
+  load->add_option("--pattern", arguments->job.pattern,
+                   "shift, doubling, neighbour or a file: a stage per line, or puts (docs/traffic.md)")
       ->capture_default_str()
       ->type_name("PATTERN");
   load->add_option("--svg", arguments->svg, "Draw the tree with the load of every link into this file, too")

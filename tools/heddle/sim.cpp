@@ -1,6 +1,6 @@
 // heddle sim: a workload of the library on a simulated fabric, in virtual time.
+#include "sim.hpp"
 #include "base/nearest.hpp"
-#include "base/options.hpp"
 #include "base/size_text.hpp"
 #include "base/text_file.hpp"
 #include "route.hpp"
@@ -26,25 +26,6 @@
 namespace heddle::tool {
 namespace {
 
-struct SimArguments {
-  std::string workload;
-  std::string fabric;
-  std::string bytes = "8,1KiB,64KiB";
-  std::string trace;
-  std::string svg;
-  std::vector<std::string> cut;
-  std::vector<std::string> plug;
-  std::uint32_t peers = 0;
-  std::uint32_t per_node = 1;
-  std::string nodes;
-  std::string paths;
-  std::string schedule{base::kPlanned};
-  std::string model = "packets";
-  std::uint32_t rounds = 10;
-  std::uint64_t seed = 1;
-  bool json = false;
-};
-
 constexpr std::uint64_t kLargestDrawn = 256 << 20; // bytes of a trace that can be drawn
 
 struct Row {
@@ -52,6 +33,7 @@ struct Row {
   std::uint32_t peers = 0;
   double round_us = 0; // one round; of ping-pong half of it
   double mb_s = 0;     // all processes together
+  double job_us = 0;   // all of it, with the round that makes the connections
   std::uint64_t hops = 0;
   std::uint64_t resent = 0;
 };
@@ -103,27 +85,8 @@ Result<void> draw(const SimArguments& arguments, const Row& row) {
 }
 
 Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
-  const auto fabric = sim::parse_fabric(arguments.fabric);
-  if (!fabric) return std::unexpected(fabric.error());
-  const std::uint64_t processes =
-      arguments.peers != 0 ? arguments.peers : std::uint64_t{fabric->nodes} * arguments.per_node;
-  const bool with_all = job.workload == Workload::all_to_all || job.workload == Workload::random;
-  simulation::Setup setup{
-      .fabric = arguments.fabric,
-      .model = arguments.model == "fluid" ? simulation::Setup::Model::fluid : simulation::Setup::Model::packets,
-      .peers = arguments.peers,
-      .peers_per_node = arguments.per_node,
-      .options = with_all ? options_for(processes) : Options{},
-      .trace = trace_of(arguments)};
-  if (!arguments.nodes.empty()) {
-    auto nodes = routing::parse_node_list(arguments.nodes);
-    if (!nodes) return std::unexpected(std::move(nodes.error()));
-    setup.nodes = std::move(*nodes);
-  }
-  if (!arguments.paths.empty()) setup.options.paths = arguments.paths;
-  setup.options.schedule = arguments.schedule;
-  if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
-  auto world = simulation::World::create(setup);
+  const bool all_talk = job.workload == Workload::all_to_all || job.workload == Workload::random;
+  auto world = world_for(arguments, arguments.peers, all_talk);
   if (!world) return std::unexpected(std::move(world.error()));
   auto measured = run_workload(*world, job);
   if (!measured) return std::unexpected(std::move(measured.error()));
@@ -133,6 +96,7 @@ Result<Row> measure(const SimArguments& arguments, const WorkloadRun& job) {
              .peers = world->size(),
              .round_us = us / job.rounds / ways,
              .mb_s = us > 0 ? static_cast<double>(measured->bytes) / us : 0,
+             .job_us = static_cast<double>(measured->outcome.time.count()) / 1e6,
              .hops = measured->outcome.packet_hops,
              .resent = measured->outcome.resent};
 }
@@ -157,6 +121,7 @@ void print_json(const SimArguments& arguments, const std::vector<Row>& rows) {
     results.push_back({{"bytes", row.bytes},
                        {"round_us", row.round_us},
                        {"mb_s", row.mb_s},
+                       {"job_us", row.job_us},
                        {"packet_hops", row.hops},
                        {"resent", row.resent}});
   fmt::print("{}\n", Json{{"workload", arguments.workload},
@@ -178,6 +143,9 @@ struct Passing {
 
 int run_sim(const SimArguments& arguments) {
   const Passing trace{arguments.trace.empty() ? trace_of(arguments) : ""};
+  if (!arguments.trace_in.empty()) return run_recorded_job(arguments);
+  if (arguments.workload.empty())
+    return bad_usage("sim", "expected a WORKLOAD, or a recorded job with --trace-in FILE");
   const auto workload = workload_named(arguments.workload);
   if (!workload) return failed("sim", workload.error());
   const auto sizes = base::parse_size_list(arguments.bytes);
@@ -189,10 +157,15 @@ int run_sim(const SimArguments& arguments) {
           {.code = ErrorCode::bad_option, .fact = "--paths: " + method.error().fact, .remedy = method.error().remedy});
   if (!trace_of(arguments).empty() && sizes->size() != 1)
     return bad_usage("sim", "--trace and --svg show one run: give one size with --bytes");
+  if (!arguments.record.empty() && sizes->size() != 1)
+    return bad_usage("sim", "--record writes one run: give one size with --bytes");
+  std::string recorded(arguments.record.empty() ? "" : traffic::job_names());
+  WorkloadRun job{.workload = *workload, .rounds = arguments.rounds, .seed = arguments.seed, .record = {}};
+  if (!arguments.record.empty()) job.record = [&](const traffic::JobStep& step) { recorded += traffic::to_text(step); };
   std::vector<Row> rows;
   for (const std::uint64_t bytes : *sizes) {
-    auto row =
-        measure(arguments, {.workload = *workload, .bytes = bytes, .rounds = arguments.rounds, .seed = arguments.seed});
+    job.bytes = bytes;
+    auto row = measure(arguments, job);
     if (!row) return failed("sim", row.error());
     rows.push_back(*row);
   }
@@ -200,6 +173,9 @@ int run_sim(const SimArguments& arguments) {
     const auto drawn = draw(arguments, rows.front());
     if (!drawn) return failed("sim", drawn.error());
   }
+  if (!arguments.record.empty())
+    if (auto written = write_whole_files({{arguments.record, recorded}}); !written)
+      return failed("sim", written.error());
   if (arguments.json)
     print_json(arguments, rows);
   else
@@ -209,18 +185,42 @@ int run_sim(const SimArguments& arguments) {
 
 } // namespace
 
+Result<simulation::World> world_for(const SimArguments& arguments, std::uint32_t processes, bool all_talk) {
+  const auto fabric = sim::parse_fabric(arguments.fabric);
+  if (!fabric) return std::unexpected(fabric.error());
+  const std::uint64_t count = processes != 0 ? processes : std::uint64_t{fabric->nodes} * arguments.per_node;
+  simulation::Setup setup{
+      .fabric = arguments.fabric,
+      .model = arguments.model == "fluid" ? simulation::Setup::Model::fluid : simulation::Setup::Model::packets,
+      .peers = processes,
+      .peers_per_node = arguments.per_node,
+      .options = all_talk ? options_for(count) : Options{},
+      .trace = trace_of(arguments)};
+  if (!arguments.nodes.empty()) {
+    auto nodes = routing::parse_node_list(arguments.nodes);
+    if (!nodes) return std::unexpected(std::move(nodes.error()));
+    setup.nodes = std::move(*nodes);
+  }
+  if (!arguments.paths.empty()) setup.options.paths = arguments.paths;
+  setup.options.schedule = arguments.schedule;
+  if (auto added = add_cable_changes(arguments, setup); !added) return std::unexpected(std::move(added.error()));
+  return simulation::World::create(setup);
+}
+
 void add_sim(CLI::App& program, Invocation& invocation) {
   auto arguments = std::make_shared<SimArguments>();
   CLI::App* sim = program.add_subcommand("sim", "Run a workload of the library on a simulated fabric");
-  sim->add_option("workload", arguments->workload, "ping-pong, stream, all-to-all, halo or random")
-      ->required()
-      ->type_name("WORKLOAD");
+  CLI::Option* const workload =
+      sim->add_option("workload", arguments->workload, "ping-pong, stream, all-to-all, halo or random")
+          ->type_name("WORKLOAD");
   sim->add_option("--fabric", arguments->fabric,
                   "infiniband:TREE|FILE, tofu:XxYxZ, rhinet:FILE|star:N|ring:N, with ,name=value")
       ->required()
       ->type_name("FABRIC");
-  sim->add_option("--bytes", arguments->bytes, "Sizes of the messages")->capture_default_str()->type_name("LIST");
-  sim->add_option("--peers,-n", arguments->peers, "Processes; 0: one on each place")->capture_default_str();
+  CLI::Option* const bytes =
+      sim->add_option("--bytes", arguments->bytes, "Sizes of the messages")->capture_default_str()->type_name("LIST");
+  CLI::Option* const peers =
+      sim->add_option("--peers,-n", arguments->peers, "Processes; 0: one on each place")->capture_default_str();
   sim->add_option("--per-node", arguments->per_node, "Processes on each node")->capture_default_str();
   sim->add_option("--nodes", arguments->nodes, "Nodes of the fabric to run on, such as 0-5,9; default: all")
       ->type_name("LIST");
@@ -239,13 +239,21 @@ void add_sim(CLI::App& program, Invocation& invocation) {
       ->type_name("CABLE@TIME");
   sim->add_option("--plug", arguments->plug, "Plug one; a cable that was not cut before is not plugged until then")
       ->type_name("CABLE@TIME");
-  sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 1'000'000U));
+  CLI::Option* const rounds = sim->add_option("--rounds", arguments->rounds, "Rounds that are measured")
+                                  ->capture_default_str()
+                                  ->check(CLI::Range(1U, 1'000'000U));
   add_seed_option(*sim, arguments->seed, "For random");
+  CLI::Option* const record =
+      sim->add_option("--record", arguments->record, "Write what every process does into this file (docs/traffic.md)")
+          ->type_name("FILE");
+  CLI::Option* const trace_in =
+      sim->add_option("--trace-in", arguments->trace_in, "Do again what the processes of a recorded job did")
+          ->type_name("FILE");
   sim->add_option("--trace", arguments->trace, "Write what peers, engines and links do, for Perfetto")
       ->type_name("FILE");
-  sim->add_option("--svg", arguments->svg, "Draw the same as a timeline into this file")->type_name("FILE");
+  CLI::Option* const svg =
+      sim->add_option("--svg", arguments->svg, "Draw the same as a timeline into this file")->type_name("FILE");
+  for (CLI::Option* const each : {workload, bytes, peers, rounds, record, svg}) trace_in->excludes(each);
   sim->add_flag("--json", arguments->json, "One JSON object on stdout");
   sim->footer("Example: heddle sim all-to-all --fabric infiniband:6-ary-2-tree:30 --bytes 64KiB");
   sim->callback([arguments, &invocation] { invocation.exit_status = run_sim(*arguments); });

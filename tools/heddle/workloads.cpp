@@ -49,40 +49,58 @@ void check(ErrorCode code) {
   if (code != ErrorCode::ok) throw std::runtime_error("a message ended with " + std::string(to_string(code)));
 }
 
-Task send(Peer& peer, std::uint32_t to, std::span<const std::byte> data) {
-  check(
-      (co_await peer.wait(checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(data.data(), data.size()))))).code);
+using Kind = traffic::JobStep::Kind;
+
+void note(const WorkloadRun& job, const Peer& peer, traffic::JobStep step) {
+  if (!job.record) return;
+  step.rank = std::to_underlying(peer.rank());
+  job.record(step);
 }
-Task receive(Peer& peer, std::uint32_t from, std::span<std::byte> data) {
-  const Match match{.source = Rank{from}, .tag = Tag{1}};
-  check((co_await peer.wait(checked(peer.context().receive(match, Layout(data.data(), data.size()))))).code);
+Request begin_send(const WorkloadRun& job, Peer& peer, std::uint32_t to, std::uint64_t tag,
+                   std::span<const std::byte> data) {
+  note(job, peer, {.kind = Kind::send, .with = to, .bytes = data.size(), .tag = tag});
+  return checked(peer.context().send(Rank{to}, Tag{tag}, ConstLayout(data.data(), data.size())));
+}
+Request begin_receive(const WorkloadRun& job, Peer& peer, std::uint32_t from, std::uint64_t tag,
+                      std::span<std::byte> data) {
+  note(job, peer, {.kind = Kind::receive, .with = from, .bytes = data.size(), .tag = tag});
+  return checked(peer.context().receive({.source = Rank{from}, .tag = Tag{tag}}, Layout(data.data(), data.size())));
+}
+Task wait_all(const WorkloadRun& job, Peer& peer, std::span<const Request> requests) {
+  note(job, peer, {.kind = Kind::wait, .with = {}});
+  check(co_await peer.wait_all(requests));
+}
+Task meet(const WorkloadRun& job, Peer& peer) {
+  note(job, peer, {.kind = Kind::barrier, .with = {}});
+  check((co_await peer.barrier()).code);
 }
 
-Task ping_pong(Peer& peer, std::vector<std::byte>& buffer) {
+Task ping_pong(const WorkloadRun& job, Peer& peer, std::vector<std::byte>& buffer) {
   const std::uint32_t last = peer.size() - 1;
-  if (peer.rank() == Rank{0}) {
-    co_await send(peer, last, buffer);
-    co_await receive(peer, last, buffer);
-  } else if (std::to_underlying(peer.rank()) == last) {
-    co_await receive(peer, 0, buffer);
-    co_await send(peer, 0, buffer);
+  const std::uint32_t own = std::to_underlying(peer.rank());
+  if (own != 0 && own != last) co_return;
+  const std::uint32_t other = own == 0 ? last : 0;
+  for (const bool sends : {own == 0, own != 0}) {
+    const std::array requests{sends ? begin_send(job, peer, other, 1, buffer)
+                                    : begin_receive(job, peer, other, 1, buffer)};
+    co_await wait_all(job, peer, requests);
   }
 }
 
-Task stream(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
+Task stream(const WorkloadRun& job, Peer& peer, std::vector<std::byte>& buffer) {
   const std::uint32_t last = peer.size() - 1;
   if (peer.rank() != Rank{0} && std::to_underlying(peer.rank()) != last) co_return;
   std::vector<Request> requests;
   for (std::uint32_t i = 0; i < kUnderWay; ++i) {
-    std::byte* at = buffer.data() + i * bytes;
-    requests.push_back(checked(peer.rank() == Rank{0}
-                                   ? peer.context().send(Rank{last}, Tag{1}, ConstLayout(at, bytes))
-                                   : peer.context().receive({.source = Rank{0}, .tag = Tag{1}}, Layout(at, bytes))));
+    const std::span piece(buffer.data() + i * job.bytes, job.bytes);
+    requests.push_back(peer.rank() == Rank{0} ? begin_send(job, peer, last, 1, piece)
+                                              : begin_receive(job, peer, 0, 1, piece));
   }
-  check(co_await peer.wait_all(requests));
+  co_await wait_all(job, peer, requests);
 }
 
-Task all_to_all(Peer& peer, std::uint64_t bytes, Buffers& buffers) {
+Task all_to_all(const WorkloadRun& job, Peer& peer, std::uint64_t bytes, Buffers& buffers) {
+  note(job, peer, {.kind = Kind::alltoall, .with = {}, .bytes = bytes});
   const std::span out = std::span(buffers.out).first(bytes * peer.size());
   const std::span in = std::span(buffers.in).first(bytes * peer.size());
   check((co_await peer.wait(checked(peer.context().start_alltoall(out, in)))).code);
@@ -99,7 +117,8 @@ Grid grid_of(std::uint32_t size) {
   return grid;
 }
 
-Task halo(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
+Task halo(const WorkloadRun& job, Peer& peer, std::vector<std::byte>& buffer) {
+  const std::uint64_t bytes = job.bytes;
   const Grid grid = grid_of(peer.size());
   const std::uint32_t row = std::to_underlying(peer.rank()) / grid.columns;
   const std::uint32_t column = std::to_underlying(peer.rank()) % grid.columns;
@@ -110,40 +129,38 @@ Task halo(Peer& peer, std::uint64_t bytes, std::vector<std::byte>& buffer) {
   constexpr std::array<std::size_t, 4> kOpposite = {1, 0, 3, 2};
   std::vector<Request> requests;
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
-    const Match match{.source = Rank{neighbours[i]}, .tag = Tag{10 + kOpposite[i]}};
-    requests.push_back(checked(peer.context().receive(match, Layout(buffer.data() + (4 + i) * bytes, bytes))));
     requests.push_back(
-        checked(peer.context().send(Rank{neighbours[i]}, Tag{10 + i}, ConstLayout(buffer.data() + i * bytes, bytes))));
+        begin_receive(job, peer, neighbours[i], 10 + kOpposite[i], std::span(buffer.data() + (4 + i) * bytes, bytes)));
+    requests.push_back(begin_send(job, peer, neighbours[i], 10 + i, std::span(buffer.data() + i * bytes, bytes)));
   }
-  check(co_await peer.wait_all(requests));
+  co_await wait_all(job, peer, requests);
 }
 
 // Everybody knows from the seed who sends to whom.
-Task random_traffic(Peer& peer, const WorkloadRun& job, std::uint32_t round, std::vector<std::byte>& buffer) {
+Task random_traffic(const WorkloadRun& job, Peer& peer, std::uint32_t round, std::vector<std::byte>& buffer) {
   std::mt19937_64 random(job.seed * 1'000'003 + round);
   std::vector<Request> requests;
   for (std::uint32_t from = 0; from < peer.size(); ++from) {
     const auto to = static_cast<std::uint32_t>((from + 1 + random() % (peer.size() - 1)) % peer.size());
     if (to == std::to_underlying(peer.rank()))
-      requests.push_back(checked(
-          peer.context().receive({.source = Rank{from}, .tag = Tag{1}}, Layout(buffer.data() + job.bytes, job.bytes))));
+      requests.push_back(begin_receive(job, peer, from, 1, std::span(buffer.data() + job.bytes, job.bytes)));
     if (from == std::to_underlying(peer.rank()))
-      requests.push_back(checked(peer.context().send(Rank{to}, Tag{1}, ConstLayout(buffer.data(), job.bytes))));
+      requests.push_back(begin_send(job, peer, to, 1, std::span(buffer.data(), job.bytes)));
   }
-  check(co_await peer.wait_all(requests));
+  co_await wait_all(job, peer, requests);
 }
 
 Task one_round(Peer& peer, const WorkloadRun& job, std::uint32_t round, std::vector<std::byte>& buffer,
                Buffers& shared) {
   switch (job.workload) {
-    case Workload::ping_pong: return ping_pong(peer, buffer);
-    case Workload::stream: return stream(peer, job.bytes, buffer);
+    case Workload::ping_pong: return ping_pong(job, peer, buffer);
+    case Workload::stream: return stream(job, peer, buffer);
     case Workload::all_to_all:
-      return all_to_all(peer, round == 0 && job.first_bytes != 0 ? job.first_bytes : job.bytes, shared);
-    case Workload::halo: return halo(peer, job.bytes, buffer);
-    case Workload::random: return random_traffic(peer, job, round, buffer);
+      return all_to_all(job, peer, round == 0 && job.first_bytes != 0 ? job.first_bytes : job.bytes, shared);
+    case Workload::halo: return halo(job, peer, buffer);
+    case Workload::random: return random_traffic(job, peer, round, buffer);
   }
-  return ping_pong(peer, buffer);
+  return ping_pong(job, peer, buffer);
 }
 
 std::uint64_t messages_of_a_round(const WorkloadRun& job, std::uint32_t size) {
@@ -173,13 +190,13 @@ Task run_rounds(Peer& peer, const WorkloadRun& job, Clock& clock, Buffers& share
   std::vector<std::byte> buffer(buffer_pieces(job.workload) * job.bytes);
   for (std::uint32_t round = 0; round <= job.rounds; ++round) { // the first makes the connections
     if (round == 1) {
-      check((co_await peer.barrier()).code);
+      co_await meet(job, peer);
       clock.began(peer.now());
     }
     co_await one_round(peer, job, round, buffer, shared);
   }
   clock.ended(peer.now());
-  check((co_await peer.barrier()).code);
+  co_await meet(job, peer);
 }
 
 } // namespace

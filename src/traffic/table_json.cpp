@@ -1,31 +1,31 @@
 // JSON: an array of objects whose values are numbers, strings or null. What nests deeper is refused where it begins, so that no
 // input costs more than its length.
-#include "traffic/put_file.hpp"
+#include "traffic/table.hpp"
 
 namespace heddle::traffic {
 namespace {
 
 class Reader {
  public:
-  explicit Reader(Cursor cursor) : cursor_(cursor) {}
+  Reader(Cursor cursor, const Table& table) : cursor_(cursor), table_(table) {}
 
-  Result<std::vector<Put>> array() {
-    std::vector<Put> puts;
-    cursor_.next(); // the bracket that parse_puts has seen
+  Result<void> array() {
+    cursor_.next(); // the bracket that read_table has seen
     skip();
     bool more = !cursor_.take(']');
     while (more) {
       skip();
-      Put put{.place = cursor_.place()};
-      if (auto read = object(put); !read) return std::unexpected(std::move(read.error()));
-      if (auto added = add_put(puts, std::move(put)); !added) return std::unexpected(std::move(added.error()));
+      const Place place = cursor_.place();
+      std::vector<Cell> cells;
+      if (auto read = object(cells); !read) return read;
+      if (auto read = table_.row(place, cells); !read) return read;
       skip();
       more = cursor_.take(',');
       if (!more && !cursor_.take(']')) return wrong("expected , or ] after an object");
     }
     skip();
     if (!cursor_.at_end()) return wrong("expected nothing after the array");
-    return puts;
+    return {};
   }
 
  private:
@@ -35,7 +35,7 @@ class Reader {
     return std::unexpected(wrong_at(cursor_.place(), found + ": " + expected));
   }
 
-  Result<void> object(Put& put) {
+  Result<void> object(std::vector<Cell>& cells) {
     if (!cursor_.take('{')) return wrong("expected an object, such as {\"to\": 3, \"bytes\": 65536}");
     if (skip(); cursor_.take('}')) return {};
     while (true) {
@@ -43,7 +43,7 @@ class Reader {
       const Place at = cursor_.place();
       auto name = string();
       if (!name) return std::unexpected(std::move(name.error()));
-      if (auto known = check_name(*name, at); !known) return known;
+      if (auto known = check_name(table_, *name, at); !known) return known;
       if (skip(); !cursor_.take(':')) return wrong("expected : after a name");
       skip();
       Cell cell{.name = std::move(*name), .text = {}, .place = cursor_.place()};
@@ -51,7 +51,7 @@ class Reader {
       if (!text) return std::unexpected(std::move(text.error()));
       if (*text) {
         cell.text = std::move(**text);
-        if (auto added = add_cell(put, cell); !added) return added;
+        cells.push_back(std::move(cell));
       }
       if (skip(); cursor_.take('}')) return {};
       if (!cursor_.take(',')) return wrong("expected , or } after a value");
@@ -84,7 +84,7 @@ class Reader {
     std::string text;
     while (!cursor_.at_end() && cursor_.peek() != '"') {
       if (static_cast<unsigned char>(cursor_.peek()) < ' ') return wrong("expected the end of the string first");
-      if (cursor_.peek() == '\\') return wrong("no name or value of a put needs an escape");
+      if (cursor_.peek() == '\\') return wrong("no name or value needs an escape here");
       text += cursor_.next();
     }
     if (!cursor_.take('"')) return wrong("expected the end of the string");
@@ -92,12 +92,13 @@ class Reader {
   }
 
   Cursor cursor_;
+  const Table& table_;
 };
 
 } // namespace
 
-Result<std::vector<Put>> parse_json(Cursor cursor) {
-  return Reader(cursor).array();
+Result<void> read_json(Cursor cursor, const Table& table) {
+  return Reader(cursor, table).array();
 }
 
 } // namespace heddle::traffic

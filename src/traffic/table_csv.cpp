@@ -1,5 +1,5 @@
-// CSV: a line of names, then a line for each put. Blank lines and those that begin with # do not count; lines may end in CR LF.
-#include "traffic/put_file.hpp"
+// CSV: a line of names, then a line for each row. Blank lines and those that begin with # do not count; lines may end in CR LF.
+#include "traffic/table.hpp"
 
 #include <algorithm>
 
@@ -49,11 +49,11 @@ bool find_line(Cursor& cursor) {
   return false;
 }
 
-Result<void> check_names(const std::vector<Cell>& names) {
+Result<void> check_names(const Table& table, const std::vector<Cell>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].text.find(';') != std::string::npos)
       return std::unexpected(wrong_at(names[i].place, "columns are parted by semicolons: expected commas"));
-    if (auto known = check_name(names[i].text, names[i].place); !known) return known;
+    if (auto known = check_name(table, names[i].text, names[i].place); !known) return known;
     const auto before = names.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::any_of(names.begin(), before, [&](const Cell& name) { return name.text == names[i].text; }))
       return std::unexpected(wrong_at(names[i].place, "two columns are called " + names[i].text));
@@ -63,28 +63,23 @@ Result<void> check_names(const std::vector<Cell>& names) {
 
 } // namespace
 
-Result<std::vector<Put>> parse_csv(Cursor cursor) {
-  std::vector<Put> puts;
-  if (!find_line(cursor)) return puts;
+Result<void> read_csv(Cursor cursor, const Table& table) {
+  if (!find_line(cursor)) return {};
   const auto names = read_line(cursor);
   if (!names) return std::unexpected(names.error());
-  if (auto good = check_names(*names); !good) return std::unexpected(std::move(good.error()));
+  if (auto good = check_names(table, *names); !good) return good;
   while (find_line(cursor)) {
     auto cells = read_line(cursor);
     if (!cells) return std::unexpected(std::move(cells.error()));
     if (cells->size() != names->size())
       return std::unexpected(wrong_at(cells->back().place, std::to_string(cells->size()) + " values for " +
                                                                std::to_string(names->size()) + " columns"));
-    Put put{.place = cells->front().place};
-    for (std::size_t i = 0; i < cells->size(); ++i) {
-      Cell& cell = (*cells)[i];
-      if (cell.text.empty()) continue;
-      cell.name = (*names)[i].text;
-      if (auto added = add_cell(put, cell); !added) return std::unexpected(std::move(added.error()));
-    }
-    if (auto added = add_put(puts, std::move(put)); !added) return std::unexpected(std::move(added.error()));
+    const Place place = cells->front().place;
+    for (std::size_t i = 0; i < cells->size(); ++i) (*cells)[i].name = (*names)[i].text;
+    std::erase_if(*cells, [](const Cell& cell) { return cell.text.empty(); });
+    if (auto read = table.row(place, *cells); !read) return read;
   }
-  return puts;
+  return {};
 }
 
 } // namespace heddle::traffic
