@@ -99,7 +99,7 @@ void print_table(const std::vector<Section>& sections) {
   for (const Section& section : sections)
     for (const ReportedFigure& figure : section.made.figures)
       fmt::print("{:<{}} {:>10} {:>10.5g} {:<6} {:>10}  {:<9} {}\n", figure.id, width,
-                 figure.report ? fmt::format("{:.5g}", *figure.report) : "-", figure.ours, figure.unit,
+                 printed_report(figure).empty() ? "-" : printed_report(figure), figure.ours, figure.unit,
                  printed_difference(figure), to_string(figure.kind), to_string(verdict_of(figure)));
 }
 
@@ -110,11 +110,12 @@ void print_verdicts(const std::vector<Section>& sections) {
     return std::ranges::count_if(predicted, [&](const ReportedFigure* each) { return verdict_of(*each) == verdict; });
   };
   fmt::print(
-      "\n{} predicted figures have a value of the report: {} within tolerance, {} known misses, {} misses; worst "
+      "\n{} predicted figures have a value or a bound of the report: {} within tolerance, {} known misses, {} misses; "
+      "worst "
       "first:\n",
       predicted.size(), count(Verdict::holds), count(Verdict::known_miss), count(Verdict::misses));
   for (const ReportedFigure* figure : predicted)
-    fmt::print("{:>10}  tolerance {:>4.0f} %  {:<10} {}\n", printed_difference(*figure), 100 * figure->tolerance,
+    fmt::print("{:>10}  {:<16}  {:<10} {}\n", printed_difference(*figure), printed_allowance(*figure),
                to_string(verdict_of(*figure)), figure->id);
   for (const ReportedFigure* figure : predicted)
     if (verdict_of(*figure) == Verdict::known_miss) fmt::print("known: {}: {}\n", figure->id, known_miss(figure->id));
@@ -126,8 +127,9 @@ Json as_json(const ReportedFigure& figure) {
            {"ours", figure.ours},
            {"unit", figure.unit},
            {"kind", to_string(figure.kind)}};
+  if (figure.below) one["below"] = *figure.below;
   if (verdict_of(figure) != Verdict::none) {
-    one["tolerance"] = figure.tolerance;
+    if (figure.report) one["tolerance"] = figure.tolerance;
     one["verdict"] = to_string(verdict_of(figure));
   }
   return one;
@@ -315,15 +317,27 @@ std::string picture_of_programs(const Reproduction& made) {
   return to_svg("MPI programs on their own transport and over Heddle", made.compared);
 }
 
+std::string printed_report(const ReportedFigure& figure) {
+  if (figure.below) return fmt::format("< {:.5g}", *figure.below);
+  return figure.report ? fmt::format("{:.5g}", *figure.report) : "";
+}
+
+std::string printed_allowance(const ReportedFigure& figure) {
+  return figure.below ? fmt::format("below {:.5g}", *figure.below)
+                      : fmt::format("tolerance {:>4.0f} %", 100 * figure.tolerance);
+}
+
 double difference_of(const ReportedFigure& figure) {
   return figure.report && *figure.report != 0 ? figure.ours / *figure.report - 1 : 0;
 }
 
 Verdict verdict_of(const ReportedFigure& figure) {
-  if (figure.kind != Kind::predicted || !figure.report) return Verdict::none;
+  if (figure.kind != Kind::predicted || (!figure.report && !figure.below)) return Verdict::none;
   const double rounding = 1e-9;
-  if (std::abs(figure.ours - *figure.report) <= figure.tolerance * std::abs(*figure.report) + rounding)
-    return Verdict::holds;
+  const bool holds =
+      figure.below ? figure.ours < *figure.below
+                   : std::abs(figure.ours - *figure.report) <= figure.tolerance * std::abs(*figure.report) + rounding;
+  if (holds) return Verdict::holds;
   return known_miss(figure.id).empty() ? Verdict::misses : Verdict::known_miss;
 }
 

@@ -37,7 +37,8 @@ struct ReportedFigure {
   std::string unit;
   Kind kind = Kind::predicted;
   double tolerance = kTolerance;
-  bool is_change = false; // by so many percent: differences are points, since a part of a change says nothing
+  bool is_change = false;        // by so many percent: differences are points, since a part of a change says nothing
+  std::optional<double> below{}; // all that the report says is that it is below this
 };
 
 // What is to be said of a figure.
@@ -50,6 +51,10 @@ enum class Verdict : std::uint8_t {
 Verdict verdict_of(const ReportedFigure& figure);
 std::string_view to_string(Verdict verdict);
 std::string_view known_miss(std::string_view id); // empty where none is known; reproduce_known_misses.cpp
+// "1198", "< 1", or nothing.
+std::string printed_report(const ReportedFigure& figure);
+// "tolerance 8 %", "below 1".
+std::string printed_allowance(const ReportedFigure& figure);
 // Of ours to the report's, relatively; 0 where there is nothing to relate it to.
 double difference_of(const ReportedFigure& figure);
 
@@ -114,6 +119,9 @@ std::string picture_of_programs(const Reproduction& made);
 // All of it as one page that needs nothing else; `command` makes the same figures, all of them. reproduce_page.cpp
 std::string reproduction_page(const std::vector<Section>& sections, const Run& run, std::string_view command);
 
+// Of the average of a sample.
+double standard_error(const std::vector<double>& values);
+
 // The random sets of nodes of the fat-tree report.
 inline constexpr std::uint64_t kRandomSetsSeed = 1;
 inline constexpr std::uint32_t kRandomSetNodes = 16;
@@ -122,10 +130,13 @@ std::vector<Part> fat_tree_parts();    // reproduce_fat_tree.cpp
 std::vector<Part> mpi_parts();         // reproduce_mpi.cpp
 std::vector<Part> portability_parts(); // reproduce_portability.cpp
 std::vector<Part> rhinet_parts();      // reproduce_rhinet.cpp
-std::vector<Part> scheduling_parts();  // reproduce_scheduling.cpp
+std::vector<Part> rhinet_switch_parts();
+std::vector<Part> ring_parts();       // reproduce_rings.cpp, of the fat-tree report
+std::vector<Part> scheduling_parts(); // reproduce_scheduling.cpp
 
 Result<void> add_rhinet_mcast_by_library(Reproduction& all, const Run& run); // reproduce_rhinet_mcast.cpp
 Result<void> add_fat_tree_packets(Reproduction& all, const Run& run);        // reproduce_fat_tree_packets.cpp
+Result<void> add_fat_tree_packets_in_a_row(Reproduction& all, const Run& run);
 
 // A few figures of each model that say whether a parameter matters: quick, and with a value for any parameters.
 using Headline = std::vector<std::pair<std::string, double>>;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace heddle::tool {
@@ -165,12 +166,16 @@ Result<void> add_nodes_in_a_row(Reproduction& all, const Run& run) {
 } // namespace
 
 std::vector<Part> fat_tree_parts() {
-  return {{{"fat-tree/random16"}, "All-to-all on random sets of 16 of 30 nodes", {"fat-tree"}, add_random},
-          {{"fat-tree/contiguous"}, "All-to-all on nodes in a row", {"fat-tree"}, add_nodes_in_a_row},
-          {{"fat-tree/packets"},
-           "All-to-all on random sets, in packets",
-           {"fat-tree", "infiniband"},
-           add_fat_tree_packets}};
+  std::vector<Part> parts{
+      {{"fat-tree/random16"}, "All-to-all on random sets of 16 of 30 nodes", {"fat-tree"}, add_random},
+      {{"fat-tree/contiguous"}, "All-to-all on nodes in a row", {"fat-tree"}, add_nodes_in_a_row},
+      {{"fat-tree/packets"}, "All-to-all on random sets, in packets", {"fat-tree", "infiniband"}, add_fat_tree_packets},
+      {{"fat-tree/packets-contiguous"},
+       "All-to-all on nodes in a row, in packets",
+       {"infiniband"},
+       add_fat_tree_packets_in_a_row}};
+  std::ranges::move(ring_parts(), std::back_inserter(parts));
+  return parts;
 }
 
 Result<Headline> fat_tree_headline(const Parameters& parameters) {

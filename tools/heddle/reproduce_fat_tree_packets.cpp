@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace heddle::tool {
 namespace {
@@ -25,6 +26,14 @@ namespace {
 using routing::Method;
 
 constexpr const char* kTree = "6-ary-2-tree:30";
+constexpr std::uint32_t kFewestInARow = 3;
+constexpr std::uint32_t kMostInARow = 30;
+// 000, 5.3: "up to 12 or a multiple of 6".
+constexpr bool is_good_size(std::uint32_t nodes) {
+  return nodes <= 12 || nodes % 6 == 0;
+}
+constexpr double kGoodSizes = 13;
+
 // What is exchanged: the report's, or a part of it.
 struct Scale {
   std::uint32_t processes; // on a node
@@ -35,12 +44,12 @@ constexpr Scale kSmallScale{4, kSmallMessage};
 constexpr Scale kFullScale{8, 1 << 20};
 
 // MB/s per node, as the reports define it.
-Result<double> speed(const std::vector<routing::HostIndex>& set, Method method, const Scale& scale,
+Result<double> speed(const std::vector<routing::HostIndex>& nodes, Method method, const Scale& scale,
                      const Parameters& parameters) {
   simulation::Setup setup{.fabric = parameters.fabric(fmt::format("infiniband:{},lids=report", kTree)),
                           .peers_per_node = scale.processes,
-                          .nodes = set,
-                          .options = options_for(std::uint64_t{kRandomSetNodes} * scale.processes)};
+                          .nodes = nodes,
+                          .options = options_for(nodes.size() * scale.processes)};
   std::ranges::sort(setup.nodes);
   setup.options.paths = std::string(to_string(method));
   auto world = simulation::World::create(setup);
@@ -49,7 +58,7 @@ Result<double> speed(const std::vector<routing::HostIndex>& set, Method method, 
       *world, {.workload = Workload::all_to_all, .bytes = scale.message, .rounds = 1, .first_bytes = kSmallMessage});
   if (!measured) return std::unexpected(measured.error());
   const double us = static_cast<double>(measured->time.count()) / 1e6;
-  return static_cast<double>(scale.message) * (kRandomSetNodes - 1) * scale.processes * scale.processes / us;
+  return static_cast<double>(scale.message * (nodes.size() - 1) * scale.processes * scale.processes) / us;
 }
 
 // What the model says of the same sets.
@@ -66,7 +75,8 @@ Result<double> model_average(const routing::Subnet& subnet, const std::vector<st
   return statistics_of(speeds).average;
 }
 
-// Of the average of a sample.
+} // namespace
+
 double standard_error(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const double average = statistics_of(values).average;
@@ -75,8 +85,6 @@ double standard_error(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   return std::sqrt(squares / (count - 1) / count);
 }
-
-} // namespace
 
 Result<void> add_fat_tree_packets(Reproduction& all, const Run& run) {
   const std::uint32_t count = run.packets;
@@ -115,6 +123,59 @@ Result<void> add_fat_tree_packets(Reproduction& all, const Run& run) {
   }
   all.figures.push_back({id + "node/gain", 1.34, averages[1] / averages[0], "times"});
   all.figures.push_back({id + "colouring/gain", {}, averages[3] / averages[0], "times"});
+  return {};
+}
+
+// Figure 10: nodes 0 to n-1. No sample, so no error: the same to the picosecond each time.
+Result<void> add_fat_tree_packets_in_a_row(Reproduction& all, const Run& run) {
+  if (run.packets == 0) return {};
+  const Scale& scale = run.full_size ? kFullScale : kSmallScale;
+  const std::string id = "fat-tree/packets-contiguous/";
+  Chart chart{.file = "fat-tree-packets-contiguous",
+              .title = "All-to-all on nodes 0 to n-1, in packets (000, figure 10)",
+              .x_name = "nodes n",
+              .y_name = "MB/s per node"};
+  double largest_gap = 0; // between conventional and per node, which are to be alike
+  for (const Method method : {Method::conventional, Method::node, Method::colouring}) {
+    Series& series = chart.series.emplace_back(Series{.name = std::string(to_string(method))});
+    double good = 0;     // average of the sizes that 000 calls good
+    double degraded = 0; // and of the others
+    for (std::uint32_t n = kFewestInARow; n <= kMostInARow; ++n) {
+      run.at(fmt::format("{}{}, {} nodes", id, to_string(method), n));
+      std::vector<routing::HostIndex> nodes(n);
+      std::iota(nodes.begin(), nodes.end(), 0U);
+      const auto one = speed(nodes, method, scale, run.parameters);
+      if (!one) return std::unexpected(one.error());
+      series.points.emplace_back(n, *one);
+      (is_good_size(n) ? good : degraded) += *one;
+      if (method == Method::node)
+        largest_gap = std::max(largest_gap, std::abs(*one / chart.series.front().points[n - kFewestInARow].second - 1));
+      if (n == 16) {
+        const bool measured = run.full_size && method != Method::colouring;
+        all.figures.push_back({fmt::format("{}{}/16", id, to_string(method)),
+                               measured ? std::optional(1310.0) : std::nullopt, *one, "MB/s", Kind::predicted, 0.05});
+      }
+    }
+    constexpr double kSizes = kMostInARow - kFewestInARow + 1;
+    good /= kGoodSizes;
+    degraded /= kSizes - kGoodSizes;
+    all.figures.push_back({fmt::format("{}{}/good_sizes", id, to_string(method)), {}, good, "MB/s"});
+    all.figures.push_back({fmt::format("{}{}/degraded_sizes", id, to_string(method)), {}, degraded, "MB/s"});
+    if (method != Method::colouring)
+      all.figures.push_back({.id = fmt::format("{}{}/degraded_to_good", id, to_string(method)),
+                             .report = {},
+                             .ours = degraded / good,
+                             .unit = "times",
+                             .below = 1.0});
+  }
+  // "The same for both": to 5 %, since a curve was looked at.
+  all.figures.push_back({.id = id + "node/furthest_from_conventional",
+                         .report = {},
+                         .ours = 100 * largest_gap,
+                         .unit = "%",
+                         .below = 5.0});
+  if (run.full_size) chart.series.push_back({.name = "report", .points = {{16, 1310}}, .reported = true});
+  all.charts.push_back(std::move(chart));
   return {};
 }
 

@@ -46,11 +46,11 @@ std::string number(double value) {
 std::string rows_of(const ReportedFigure& figure) {
   const Verdict verdict = verdict_of(figure);
   std::string said(to_string(verdict));
-  if (verdict != Verdict::none) said += fmt::format(" ({:.0f} %)", 100 * figure.tolerance);
+  if (verdict != Verdict::none && figure.report) said += fmt::format(" ({:.0f} %)", 100 * figure.tolerance);
   std::string rows = fmt::format(
       "<tr><td class=\"id\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td>"
       "<td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>\n",
-      escaped(figure.id), figure.report ? number(*figure.report) : "", number(figure.ours), escaped(figure.unit),
+      escaped(figure.id), escaped(printed_report(figure)), number(figure.ours), escaped(figure.unit),
       printed_difference(figure), to_string(figure.kind), verdict == Verdict::holds ? said : "<b>" + said + "</b>");
   if (verdict == Verdict::known_miss)
     rows += fmt::format("<tr><td class=\"reason\" colspan=\"7\">Why: {}</td></tr>\n", escaped(known_miss(figure.id)));
@@ -67,7 +67,8 @@ std::string table_of(const std::vector<const ReportedFigure*>& figures) {
 
 std::string section_of(const Section& section, std::string_view command) {
   std::vector<const ReportedFigure*> compared, alone;
-  for (const ReportedFigure& figure : section.made.figures) (figure.report ? compared : alone).push_back(&figure);
+  for (const ReportedFigure& figure : section.made.figures)
+    (printed_report(figure).empty() ? alone : compared).push_back(&figure);
   const std::string_view id = section.part.ids.front();
   std::string html = fmt::format("<h2 id=\"{}\">{}</h2>\n<pre>", id, escaped(section.part.title));
   for (const std::string_view each : section.part.ids) html += fmt::format("{} --only {}\n", escaped(command), each);
@@ -109,7 +110,7 @@ std::string summary_of(const std::vector<Section>& sections) {
   for (const ReportedFigure* figure : verdicts)
     if (verdict_of(*figure) != Verdict::holds) missed.push_back(figure);
   std::string html = fmt::format(
-      "<p>{} predicted figures have a value of the report; {} are within their tolerance, {} are not.</p>\n",
+      "<p>{} predicted figures have a value or a bound of the report; {} are within their tolerance, {} are not.</p>\n",
       verdicts.size(), verdicts.size() - missed.size(), missed.size());
   if (!missed.empty()) html += "<p>Not within it, the furthest first:</p>\n" + table_of(missed);
   html +=

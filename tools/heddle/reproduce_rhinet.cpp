@@ -6,7 +6,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace heddle::tool {
 namespace {
@@ -156,12 +158,18 @@ Result<void> add_curves(Reproduction& all, const Variant& variant, Chart& latenc
     const Kind kind = as_built ? Kind::fitted : Kind::predicted; // from the twelve times, and from the figure at 4 KiB
     if (bytes == 8) {
       all.figures.push_back({id("latency/8/with-software"), known(9.1), *time + kSoftware, "us", kind});
+      // Another network's figure beside ours, as the report puts it beside its own.
+      all.figures.push_back({fmt::format("rhinet/myrinet/latency/8/{}", variant.id), kMyrinetLatency, *time + kSoftware,
+                             "us", Kind::input});
       all.figures.push_back(
           {id("latency/8/above-myrinet"), known(1.6), *time + kSoftware - kMyrinetLatency, "us", kind});
     }
-    if (bytes == 4096)
+    if (bytes == 4096) {
+      all.figures.push_back(
+          {fmt::format("rhinet/myrinet/bandwidth/4096/{}", variant.id), kMyrinetBandwidth, rate, "MB/s", Kind::input});
       all.figures.push_back({id("bandwidth/4096/of-myrinet"), known(100 * 37 / kMyrinetBandwidth),
                              100 * rate / kMyrinetBandwidth, "%", kind});
+    }
     if (bytes >= 1024)
       all.figures.push_back({fmt::format("{}/{}", id("bandwidth"), bytes), bytes == 4096 ? known(37) : std::nullopt,
                              rate, "MB/s", bytes == 4096 ? kind : Kind::predicted});
@@ -220,13 +228,16 @@ Result<void> add_all_curves(Reproduction& all, const Run& run) {
 } // namespace
 
 std::vector<Part> rhinet_parts() {
-  return {{{"rhinet/push64", "rhinet/overlap/saved"}, "A push of 64 bytes, moment by moment", {"rhinet"}, add_timeline},
-          {{"rhinet/as-built", "rhinet/overlap", "rhinet/read-multiple", "rhinet/25-mhz", "rhinet/all",
-            "rhinet/all-link-133-mhz"},
-           "Latency and bandwidth of push, as built and with the report's remedies",
-           {"rhinet"},
-           add_all_curves},
-          {{"rhinet/mcast"}, "One write to many, copied by the switches", {"rhinet"}, add_multicast}};
+  std::vector<Part> parts{
+      {{"rhinet/push64", "rhinet/overlap/saved"}, "A push of 64 bytes, moment by moment", {"rhinet"}, add_timeline},
+      {{"rhinet/as-built", "rhinet/overlap", "rhinet/read-multiple", "rhinet/25-mhz", "rhinet/all",
+        "rhinet/all-link-133-mhz", "rhinet/myrinet"},
+       "Latency and bandwidth of push, as built and with the report's remedies",
+       {"rhinet"},
+       add_all_curves},
+      {{"rhinet/mcast"}, "One write to many, copied by the switches", {"rhinet"}, add_multicast}};
+  std::ranges::move(rhinet_switch_parts(), std::back_inserter(parts));
+  return parts;
 }
 
 Result<Headline> rhinet_headline(const Parameters& parameters) {

@@ -1,0 +1,212 @@
+// What 004 names of its switch and measures nothing of (3.2): structured channels and their reduction, the virtual-channel cache, slack
+// buffers for long cables, and the maintenance processor that tells a management node of a changed topology. Each is a mechanism of the
+// model; here is what each does.
+#include "reproduce.hpp"
+
+#include "sim/description.hpp"
+#include "sim/rhinet/channels.hpp"
+#include "sim/rhinet/network.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace heddle::tool {
+namespace {
+
+using Network = std::unique_ptr<sim::RhinetNetwork>;
+
+// The report's remedies, so that the network has something to do.
+constexpr const char* kBusy = "overlap=1,read_multiple=1,controller_cycle=10ns,pci_cycle=10ns";
+
+Result<Network> network_of(const std::string& text, const Run& run, std::vector<sim::CableChange> changes = {}) {
+  auto fabric = sim::parse_fabric(run.parameters.fabric(text));
+  if (!fabric) return std::unexpected(fabric.error());
+  return sim::RhinetNetwork::make_changing(std::move(*fabric), std::move(changes));
+}
+
+// Every node sends that much to every other, at distance 1 first, all handed over at once. MB/s that a node receives.
+Result<double> all_to_all(sim::RhinetNetwork& network, std::uint64_t bytes) {
+  const std::uint32_t nodes = network.fabric().nodes;
+  for (std::uint32_t distance = 1; distance < nodes; ++distance)
+    for (std::uint32_t node = 0; node < nodes; ++node)
+      if (auto sent = network.submit({.source = node, .target = (node + distance) % nodes, .bytes = bytes}); !sent)
+        return std::unexpected(sent.error());
+  if (auto ran = network.run(); !ran) return std::unexpected(ran.error());
+  return static_cast<double>(bytes * (nodes - 1)) / (static_cast<double>(network.now().count()) / 1e6);
+}
+
+constexpr std::array kTopologies{"ring:8", "ring:16", "torus:4x4", "torus:8x8"};
+constexpr std::uint64_t kTraffic = 16 << 10; // from each node to each
+
+// How many channels shortest ways take, and what they gain over ways that go up and then down.
+Result<void> add_channels(Reproduction& all, const Run& run) {
+  for (const std::string topology : kTopologies) {
+    const std::string id = fmt::format("rhinet/channels/{}/", topology);
+    run.at(id);
+    const auto fabric = sim::parse_fabric(run.parameters.fabric("rhinet:" + topology));
+    if (!fabric) return std::unexpected(fabric.error());
+    const auto needed = [&](sim::RhinetRouting routing) {
+      return sim::rhinet_tables(*fabric, routing, sim::kMostLanes).needed;
+    };
+    const std::uint32_t structured = needed(sim::RhinetRouting::structured);
+    const std::uint32_t reduced = needed(sim::RhinetRouting::reduced);
+    all.figures.push_back({id + "structured", {}, static_cast<double>(structured), ""});
+    all.figures.push_back(
+        {.id = id + "reduced", .report = {}, .ours = static_cast<double>(reduced), .below = structured});
+    std::array<double, 2> speeds{};
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+      auto network = network_of(fmt::format("rhinet:{},{},lanes=1{}", topology, kBusy,
+                                            i == 0 ? "" : fmt::format(",routing=reduced,channels={}", reduced)),
+                                run);
+      if (!network) return std::unexpected(network.error());
+      const auto speed = all_to_all(**network, kTraffic);
+      if (!speed) return std::unexpected(speed.error());
+      speeds[i] = *speed;
+    }
+    all.figures.push_back({id + "up_down/speed", {}, speeds[0], "MB/s"});
+    all.figures.push_back({id + "reduced/speed", {}, speeds[1], "MB/s"});
+  }
+  return {};
+}
+
+// A ring in which everybody sends two switches on, with buffers for little more than a packet: whether it comes to an end.
+Result<void> add_deadlock(Reproduction& all, const Run& run) {
+  struct Routing {
+    const char* name;
+    const char* text;
+    bool avoids;
+  };
+  constexpr std::array kRoutings{
+      Routing{"shortest", "routing=shortest", false}, Routing{"structured", "routing=structured,channels=3", true},
+      Routing{"reduced", "routing=reduced,channels=2", true}, Routing{"up_down", "routing=up_down", true}};
+  for (const Routing& routing : kRoutings) {
+    auto network =
+        network_of(fmt::format("rhinet:ring:6,{},lanes=1,mtu=4096,metres=20,buffer=4300,{}", kBusy, routing.text), run);
+    if (!network) return std::unexpected(network.error());
+    for (std::uint32_t node = 0; node < 6; ++node)
+      for (int i = 0; i < 30; ++i)
+        if (auto sent = (*network)->submit({.source = node, .target = (node + 2) % 6, .bytes = 4096}); !sent)
+          return std::unexpected(sent.error());
+    const auto ran = (*network)->run();
+    if (!ran && (*network)->find_deadlock().empty()) return std::unexpected(ran.error());
+    all.figures.push_back({.id = fmt::format("rhinet/channels/deadlocks/{}", routing.name),
+                           .report = {},
+                           .ours = ran ? 0.0 : 1.0,
+                           .unit = "",
+                           .below = routing.avoids ? std::optional(1.0) : std::nullopt});
+  }
+  return add_channels(all, run);
+}
+
+// Fewer buffers on the chip than channels.
+Result<void> add_cache(Reproduction& all, const Run& run) {
+  constexpr std::uint32_t kChannels = 4;
+  double full = 0;
+  Chart chart{.file = "rhinet-cache",
+              .title = "All-to-all on a torus of 8 x 8 switches with fewer buffers than channels (004, 3.2)",
+              .x_name = "buffers on the chip for each input; the last: one for every channel",
+              .y_name = "MB/s per node"};
+  Series& series = chart.series.emplace_back(Series{.name = "reduced"});
+  for (const std::uint32_t cached : {3 * kChannels, 1U, 2U, 4U, 6U}) {
+    const std::string id = fmt::format("rhinet/cache/{}/", cached);
+    run.at(id);
+    auto network = network_of(
+        fmt::format("rhinet:torus:8x8,{},lanes=2,routing=reduced,channels={},cached={}", kBusy, kChannels, cached),
+        run);
+    if (!network) return std::unexpected(network.error());
+    const auto speed = all_to_all(**network, kTraffic);
+    if (!speed) return std::unexpected(speed.error());
+    if (full == 0) full = *speed;
+    const auto& counted = (*network)->cache();
+    const auto met = static_cast<double>(counted.hits + counted.misses);
+    all.figures.push_back({id + "speed", {}, *speed, "MB/s"});
+    all.figures.push_back({id + "of_all_on_chip", {}, 100 * *speed / full, "%"});
+    all.figures.push_back({id + "hits", {}, 100 * static_cast<double>(counted.hits) / met, "%"});
+    series.points.emplace_back(cached, *speed);
+  }
+  std::ranges::sort(series.points);
+  all.charts.push_back(std::move(chart));
+  return {};
+}
+
+// The smallest buffer that loses nothing, as the model accepts it: below it the network is refused.
+Result<std::uint32_t> smallest_buffer(std::uint32_t metres, const Run& run) {
+  std::uint32_t too_small = 1;
+  std::uint32_t enough = 1 << 24;
+  while (enough - too_small > 1) {
+    const std::uint32_t middle = too_small + (enough - too_small) / 2;
+    const auto network = network_of(fmt::format("rhinet:star:4,metres={},buffer={}", metres, middle), run);
+    (network ? enough : too_small) = middle;
+  }
+  return enough;
+}
+
+// What comes into a buffer after it has said stop, and what is kept free for that.
+Result<void> add_slack(Reproduction& all, const Run& run) {
+  constexpr std::uint32_t kShort = 20;
+  constexpr std::uint32_t kFar = 100; // what 004 allows
+  std::array<double, 2> kept{};
+  for (const std::uint32_t metres : {kShort, kFar, 10 * kFar}) {
+    const std::string id = fmt::format("rhinet/slack/{}m/", metres);
+    const auto needed = smallest_buffer(metres, run);
+    if (!needed) return std::unexpected(needed.error());
+    const std::uint32_t buffer = 2 * *needed;
+    auto network = network_of(fmt::format("rhinet:star:4,{},metres={},buffer={}", kBusy, metres, buffer), run);
+    if (!network) return std::unexpected(network.error());
+    for (std::uint32_t source = 1; source < 4; ++source)
+      for (int i = 0; i < 40; ++i)
+        if (auto sent = (*network)->submit({.source = source, .target = 0, .bytes = 4096}); !sent)
+          return std::unexpected(sent.error());
+    if (auto ran = (*network)->run(); !ran) return std::unexpected(ran.error());
+    std::uint32_t fullest = 0;
+    for (std::uint32_t link = 0; link < (*network)->fabric().links.size(); ++link)
+      if ((*network)->fabric().links[link].to.kind == sim::End::Kind::switch_)
+        fullest = std::max(fullest, (*network)->counters(link).largest_queue);
+    const std::uint32_t mark = buffer - *needed;
+    const double after_stop = fullest > mark ? fullest - mark : 0;
+    all.figures.push_back({id + "kept_free", {}, static_cast<double>(*needed), "bytes"});
+    all.figures.push_back({.id = id + "came_after_stop",
+                           .report = {},
+                           .ours = after_stop,
+                           .unit = "bytes",
+                           .below = static_cast<double>(*needed) + 1});
+    if (metres >= kFar) kept[metres == kFar ? 0 : 1] = *needed;
+  }
+  all.figures.push_back({"rhinet/slack/for_each_metre", {}, (kept[1] - kept[0]) / (9 * kFar), "bytes"});
+  return {};
+}
+
+// A cable of a ring is cut, and plugged again.
+Result<void> add_maintenance(Reproduction& all, const Run& run) {
+  constexpr sim::Picoseconds kCut = std::chrono::milliseconds(1);
+  constexpr sim::Picoseconds kPlugged = std::chrono::milliseconds(5);
+  constexpr std::uint32_t kCable = 9; // between switches 4 and 5, opposite the management node
+  auto network =
+      network_of("rhinet:ring:8", run,
+                 {{.cable = kCable, .at = kCut, .plugged = false}, {.cable = kCable, .at = kPlugged, .plugged = true}});
+  if (!network) return std::unexpected(network.error());
+  if (auto ran = (*network)->run(); !ran) return std::unexpected(ran.error());
+  const auto us = [](sim::Picoseconds time) { return static_cast<double>(time.count()) / 1e6; };
+  for (const auto& report : (*network)->reports()) {
+    const bool gone = !report.gone.empty();
+    all.figures.push_back({gone ? "rhinet/maintenance/told_of_cut" : "rhinet/maintenance/told_of_plug",
+                           {},
+                           us(report.time - (gone ? kCut : kPlugged)),
+                           "us"});
+  }
+  return {};
+}
+
+} // namespace
+
+std::vector<Part> rhinet_switch_parts() {
+  return {{{"rhinet/channels"}, "Channels that shortest ways take without deadlock", {"rhinet"}, add_deadlock},
+          {{"rhinet/cache"}, "Fewer buffers on the chip than channels", {"rhinet"}, add_cache},
+          {{"rhinet/slack"}, "Slack buffers and the length of cables", {"rhinet"}, add_slack},
+          {{"rhinet/maintenance"}, "What the management node hears of cables", {"rhinet"}, add_maintenance}};
+}
+
+} // namespace heddle::tool
