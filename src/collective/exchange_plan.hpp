@@ -71,7 +71,7 @@ class RingExchange final : public ExchangePlan {
 // Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997. Blocks of equal
 // size travel together: in round k, those whose distance to go has the digit z at place k, in base `radix`, go z * radix^k ranks
 // further. With radix 2, ceil(log2 n) messages of half the blocks each, one after the other, instead of n - 1 of one block. A larger
-// radix makes fewer rounds, in which radix - 1 messages go at once; with the root of n there are two.
+// radix makes fewer rounds, in which radix - 1 messages go at once; from the root of n on there are two.
 class BruckExchange final : public ExchangePlan {
  public:
   BruckExchange(engine::Engine& engine, Tag tag, std::uint32_t radix, ConstBlockView out, BlockView in);

@@ -10,7 +10,7 @@
 namespace heddle::traffic {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"rank", "does", "with", "bytes", "tag", "us"};
+constexpr std::array<std::string_view, 6> kStepNames{"rank", "does", "with", "bytes", "tag", "us"};
 constexpr std::string_view kLineOfNames = "rank,does,with,bytes,tag,us\n";
 
 // What a kind of step is called, and which values it has: '+' needed, '?' if it likes, '-' not.
@@ -130,7 +130,7 @@ Result<Job> parse_job(std::string_view text) {
     return {};
   };
   if (auto read = read_table(
-          text, {.thing = "step", .names = kNames, .expected = "rank, does, with, bytes, tag, us", .row = add});
+          text, {.thing = "step", .names = kStepNames, .expected = "rank, does, with, bytes, tag, us", .row = add});
       !read)
     return std::unexpected(std::move(read.error()));
   if (count == 0) return refuse("there is no step in it");

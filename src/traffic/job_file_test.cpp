@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string fact(std::string_view text) {
+std::string job_fact(std::string_view text) {
   const auto job = parse_job(text);
   return job ? "no error" : job.error().fact;
 }
@@ -49,7 +49,7 @@ TEST(JobFile, IsWrittenAsItIsRead) {
 }
 
 TEST(JobFile, NamesLineAndColumn) {
-  const auto row = [](const std::string& line) { return fact("rank,does,with,bytes,tag,us\n" + line + "\n"); };
+  const auto row = [](const std::string& line) { return job_fact("rank,does,with,bytes,tag,us\n" + line + "\n"); };
   EXPECT_THAT(row("0,sent,1,8,,"), StartsWith("line 2, column 3: does is 'sent', did you mean send?"));
   EXPECT_THAT(row("0,send,,8,,"), StartsWith("line 2, column 1: send needs with"));
   EXPECT_THAT(row("0,send,1,,,"), StartsWith("line 2, column 1: send needs bytes"));
@@ -61,9 +61,9 @@ TEST(JobFile, NamesLineAndColumn) {
   EXPECT_THAT(row("100000,wait,,,,"), StartsWith("line 2, column 1: rank is larger than 99999"));
   EXPECT_THAT(row(",wait,,,,"), HasSubstr("a step needs rank"));
   EXPECT_THAT(row("0,,,,,"), HasSubstr("a step needs does"));
-  EXPECT_THAT(fact("rank,dose\n"), StartsWith("line 1, column 6: no step has a 'dose', did you mean does?"));
-  EXPECT_THAT(fact(""), HasSubstr("no step"));
-  EXPECT_THAT(fact("[{\"rank\": 0, \"rank\": 1, \"does\": \"wait\"}]"), HasSubstr("rank is given twice"));
+  EXPECT_THAT(job_fact("rank,dose\n"), StartsWith("line 1, column 6: no step has a 'dose', did you mean does?"));
+  EXPECT_THAT(job_fact(""), HasSubstr("no step"));
+  EXPECT_THAT(job_fact("[{\"rank\": 0, \"rank\": 1, \"does\": \"wait\"}]"), HasSubstr("rank is given twice"));
 }
 
 } // namespace

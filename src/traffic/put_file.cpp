@@ -5,7 +5,7 @@
 namespace heddle::traffic {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"from", "to", "direction", "bytes", "stage"};
+constexpr std::array<std::string_view, 5> kPutNames{"from", "to", "direction", "bytes", "stage"};
 
 Result<void> add_cell(Put& put, const Cell& cell) {
   if (cell.name == "from") return set(put.from, cell, number_of(cell));
@@ -39,7 +39,7 @@ Result<std::vector<Put>> parse_puts(std::string_view text) {
     return {};
   };
   if (auto read = read_table(
-          text, {.thing = "put", .names = kNames, .expected = "from, to or direction, bytes, stage", .row = add});
+          text, {.thing = "put", .names = kPutNames, .expected = "from, to or direction, bytes, stage", .row = add});
       !read)
     return std::unexpected(std::move(read.error()));
   if (puts.empty()) return refuse("there is no put in it");

@@ -111,7 +111,7 @@ TEST_F(Exchange, BringsEveryBlockToItsPlaceWhateverTheSizes) {
 
 // As many and as small as Bruck's algorithm is for.
 TEST_F(Exchange, BringsSmallBlocksOfManyProcessesToTheirPlaces) {
-  for (const std::uint32_t size : {32U, 37U, 64U}) {
+  for (const std::uint32_t size : {16U, 32U, 37U, 64U, 83U}) { // several radices, and last rounds that are not full
     ASSERT_TRUE(collective::bruck_pays(size, 16, {}));
     populate(size, 4);
     for (std::uint64_t round = 0; round < 4; ++round)
