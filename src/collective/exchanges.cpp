@@ -111,17 +111,25 @@ Protocol Exchanges::why(std::uint64_t block_bytes) const {
   const std::string block = std::to_string(block_bytes) + " bytes";
   if (size == 1) return {.name = "plain copy", .reason = "a job of one process", .translator = ""};
   if (block_bytes == 0) return {.name = "nothing", .reason = "empty blocks do not travel", .translator = ""};
-  if (boards_ && boards_->serves(block_bytes))
-    return {.name = "boards",
-            .reason = block + " <= " + std::to_string(boards_->largest()) + ", the largest block of a board of " +
-                      std::to_string(size) + " processes" + (boards_->met() ? "" : ", if all can read all boards"),
+  const std::string largest = std::to_string(boards_ ? boards_->largest() : 0) + ", the largest block of a board of " +
+                              std::to_string(size) + " processes";
+  if (boards_ && boards_->serves(block_bytes)) {
+    const bool large = Boards::is_large(block_bytes);
+    const std::string unknown = large ? ", if all can read each other's memory" : ", if all can read all boards";
+    return {.name = large ? "reads" : "boards",
+            .reason = (large ? block + " are read from where they lie, by those whom they are for"
+                             : block + " <= " + largest) +
+                      (boards_->met() ? "" : unknown),
             .translator = std::string(engine_.queue_to(engine_.rank() == 0 ? 1 : 0).translator().name())};
+  }
   const auto microseconds = [](double ns) { return std::to_string(std::llround(ns / 1000)) + " us"; };
   const ExpectedTimes expected = expected_times(size, block_bytes, costs_);
   const bool bruck = bruck_pays(size, block_bytes, costs_);
   std::string reason = std::to_string(size - 1) + " messages of " + block;
   if (boards_ && !boards_->refused())
-    reason = block + " > " + std::to_string(boards_->largest()) + ", the largest block of a board; " + reason;
+    reason = block + " > " + largest +
+             (Boards::is_large(block_bytes) ? ", and not every process can read every other's memory; " : "; ") +
+             reason;
   if (boards_ && boards_->refused()) reason = "not every process can read every board; " + reason;
   if (size >= 4)
     reason += " are expected to take " + microseconds(expected.ring_ns) + ", Bruck's rounds " +
@@ -172,17 +180,15 @@ Request Exchanges::begin_on_boards(Notify notify, Boards::Exchange exchange) {
   return exchange.request;
 }
 
-// Where not all can read all boards, those that have waited for this go by messages: all processes know it, in the same order.
+// What boards turn out not to serve goes by messages: all processes know it, in the same order.
 std::size_t Exchanges::advance_boards() {
-  const std::size_t steps = boards_->advance();
-  if (!boards_->refused() || boards_->idle()) return steps;
-  running_.reserve(running_.size() + boards_->started().size());
-  while (!boards_->started().empty()) {
-    const Boards::Exchange& next = boards_->started().front();
-    running_.push_back({.request = next.request, .plan = plan_for(next)});
-    boards_->started().pop_front();
+  std::size_t steps = boards_->advance();
+  auto& started = boards_->started();
+  for (; !started.empty() && !boards_->serves(started.front().each); steps += 1 + boards_->advance()) {
+    running_.push_back({.request = started.front().request, .plan = plan_for(started.front())});
+    started.pop_front();
   }
-  return steps + 1;
+  return steps;
 }
 
 std::size_t Exchanges::advance_all() {

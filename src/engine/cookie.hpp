@@ -17,9 +17,10 @@ enum class CookieKind : std::uint64_t {
   transfer, // this one and the next two are the one-sided room's
   group_put,
   lock_step,
-  prepared // whoever posts commands beside the protocols
+  prepared,  // whoever posts commands beside the protocols
+  block_read // of a collective
 };
-inline constexpr std::size_t kCookieKinds = 11;
+inline constexpr std::size_t kCookieKinds = 12;
 
 constexpr std::uint64_t make_cookie(CookieKind kind, std::uint64_t number) {
   return (static_cast<std::uint64_t>(kind) << 56U) | number;

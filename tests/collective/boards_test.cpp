@@ -1,4 +1,4 @@
-// All-to-all of small blocks on boards, between engines in one thread over real shared memory, progressed in any order.
+// All-to-all on boards, between engines in one thread over real shared memory, progressed in any order.
 #include "collective/boards.hpp"
 #include "base/flight_recorder.hpp"
 #include "collective/exchanges.hpp"
@@ -35,13 +35,19 @@ class Boards : public testing::Test {
  protected:
   static constexpr std::uint32_t kNone = ~0U;
 
-  // `distant` of them cannot read boards.
-  void populate(std::uint32_t size, std::uint32_t distant = kNone) {
+  static constexpr std::uint64_t kLarge = 256 << 10; // read from where they lie
+
+  // `distant` of them cannot read boards, `closed` no memory beside them.
+  void populate(std::uint32_t size, std::uint32_t distant = kNone, std::uint32_t closed = kNone) {
     processes_.clear();
     std::vector<engine::Contact> contacts;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       Process& process = processes_.emplace_back();
-      process.shm = std::move(*translators::Shm::create({.rank = rank, .size = size, .ring_memory = 4U << 20U}));
+      process.shm = std::move(*translators::Shm::create(
+          {.rank = rank,
+           .size = size,
+           .ring_memory = 4U << 20U,
+           .cross_memory = rank == closed ? translators::CrossMemory::off : translators::CrossMemory::automatic}));
       if (rank == distant) process.distant = std::make_unique<Distant>(*process.shm);
       process.queue = rank == distant ? std::make_unique<engine::ScheduleQueue>(*process.distant)
                                       : std::make_unique<engine::ScheduleQueue>(*process.shm);
@@ -103,7 +109,8 @@ TEST_F(Boards, CarryBlocksOfAnySizeInAnyOrderOfProgress) {
     SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     Dice dice(seed);
     populate(static_cast<std::uint32_t>(2 + dice.below(6)));
-    const ExchangeModel model{.seed = seed, .size = size(), .largest = 1 + dice.below(dice.chance(50) ? 100 : 5000)};
+    const std::uint64_t largest = dice.chance(10) ? 700'000 : dice.chance(50) ? 100 : 5000;
+    const ExchangeModel model{.seed = seed, .size = size(), .largest = 1 + dice.below(largest)};
     struct Started {
       std::uint32_t rank;
       Request request;
@@ -111,11 +118,11 @@ TEST_F(Boards, CarryBlocksOfAnySizeInAnyOrderOfProgress) {
     };
     std::deque<Started> all;
     std::vector<std::uint64_t> next(size(), 0);
-    constexpr std::uint64_t kRounds = 30;
-    std::uint64_t left = kRounds * size();
+    const std::uint64_t rounds = model.largest > 5000 ? 6 : 30;
+    std::uint64_t left = rounds * size();
     while (left > 0) {
       const auto rank = static_cast<std::uint32_t>(dice.below(size()));
-      if (next[rank] < kRounds && dice.chance(40)) {
+      if (next[rank] < rounds && dice.chance(40)) {
         Started& started = all.emplace_back(rank, Request{}, ExchangeRound(model, next[rank]++, rank));
         started.request = *started.round.start_by(*at(rank).exchanges);
         --left;
@@ -137,8 +144,52 @@ TEST_F(Boards, CarryBlocksOfAnySizeInAnyOrderOfProgress) {
 TEST_F(Boards, NeedNoMessagesOnceAllHaveMet) {
   populate(3);
   EXPECT_TRUE(exchange_by_messages(8)) << "they meet by messages";
-  for (const std::uint64_t bytes : {8U, 1U, 48U, 49U, 4096U}) EXPECT_FALSE(exchange_by_messages(bytes));
+  for (const std::uint64_t bytes : std::initializer_list<std::uint64_t>{8, 1, 48, 49, 4096, kLarge, 3 * kLarge + 5})
+    EXPECT_FALSE(exchange_by_messages(bytes));
   EXPECT_TRUE(exchange_by_messages(5000));
+}
+
+TEST_F(Boards, AreForSmallBlocksAloneWhereOneCannotReadTheOthersMemory) {
+  populate(3, kNone, 1);
+  EXPECT_TRUE(exchange_by_messages(kLarge)) << "they meet by messages";
+  EXPECT_TRUE(exchange_by_messages(kLarge));
+  EXPECT_FALSE(exchange_by_messages(8));
+}
+
+// Who is slow to read keeps the others from going on, and nobody else.
+TEST_F(Boards, KeepLargeBlocksUntilAllHaveReadThem) {
+  populate(3);
+  exchange_by_messages(8);
+  const std::vector<std::byte> out(3 * kLarge, std::byte{9});
+  std::deque<std::vector<std::byte>> in;
+  std::vector<Request> requests;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(out.size()), {}));
+  for (int i = 0; i < 100; ++i)
+    for (const std::uint32_t rank : {0U, 1U}) progress(rank);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    EXPECT_EQ(in[rank], out);
+    EXPECT_EQ(outcome(rank, requests[rank]), std::nullopt);
+  }
+  settle();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(outcome(rank, requests[rank]), ErrorCode::ok);
+  EXPECT_EQ(in[2], out);
+}
+
+TEST_F(Boards, EndALargeExchangeWithWhatBecameOfOneThatLeftBeforeAllHadRead) {
+  populate(3);
+  exchange_by_messages(8);
+  const std::vector<std::byte> out(3 * kLarge, std::byte{9});
+  std::deque<std::vector<std::byte>> in;
+  std::vector<Request> requests;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(out.size()), {}));
+  processes_[2].exchanges.reset();
+  processes_[2].engine.reset();
+  processes_[2].shm.reset();
+  for (const std::uint32_t rank : {0U, 1U}) at(rank).engine->peer_left(2);
+  settle();
+  for (const std::uint32_t rank : {0U, 1U}) EXPECT_EQ(outcome(rank, requests[rank]), ErrorCode::peer_left);
 }
 
 TEST_F(Boards, AreLeftByAllWhereOneCannotReadThem) {
@@ -178,6 +229,14 @@ TEST_F(Boards, SayWhenTwoDisagreeAboutABlock) {
   settle();
   EXPECT_EQ(outcome(0, shorter), ErrorCode::truncated);
   EXPECT_EQ(outcome(1, longer), ErrorCode::bad_argument);
+
+  const std::vector<std::byte> much(2 * kLarge + 16);
+  std::vector<std::byte> in_much(much.size());
+  const Request small = *at(0).exchanges->start(std::span(out).first(16), std::span(in).first(16), {});
+  const Request large = *at(1).exchanges->start(much, in_much, {});
+  settle();
+  EXPECT_EQ(outcome(0, small), ErrorCode::truncated);
+  EXPECT_EQ(outcome(1, large), ErrorCode::bad_argument);
 }
 
 TEST_F(Boards, GiveWhatAProcessHasWrittenBeforeItLeft) {
@@ -228,11 +287,11 @@ TEST_F(Boards, OneThatLeavesAtAnyMomentIsNotLookedAtAnyMore) {
   for (std::uint64_t moment = 0; moment < 120; moment += kSlowdown) {
     SCOPED_TRACE(moment);
     populate(3);
-    const std::vector<std::byte> out(24, std::byte{9});
+    const std::vector<std::byte> out(moment % 2 == 0 ? 24 : 3 * kLarge, std::byte{9});
     std::deque<std::vector<std::byte>> in;
     std::vector<Request> requests;
     for (std::uint32_t rank = 0; rank < 3; ++rank)
-      requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(24), {}));
+      requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(out.size()), {}));
     Dice dice(moment);
     for (std::uint64_t i = 0; i < moment; ++i) progress(static_cast<std::uint32_t>(dice.below(3)));
     for (const std::uint32_t rank : {0U, 1U}) at(rank).engine->peer_left(2);
@@ -256,7 +315,7 @@ TEST_F(Boards, ADeathAtAnyMomentEndsWhatIsUnderWayAndAllToCome) {
   for (std::uint64_t moment = 0; moment < 60; moment += kSlowdown) {
     SCOPED_TRACE(moment);
     populate(4);
-    const ExchangeModel model{.seed = moment + 1, .size = 4, .largest = 200};
+    const ExchangeModel model{.seed = moment + 1, .size = 4, .largest = moment % 3 == 0 ? 600'000U : 200U};
     std::deque<ExchangeRound> rounds;
     std::vector<std::pair<std::uint32_t, Request>> requests;
     Dice dice(moment);

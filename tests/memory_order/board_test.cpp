@@ -39,13 +39,49 @@ class BoardProgram {
 
   const std::uint64_t rounds_;
   collective::BoardShape shape_{1, kBytes};
-  struct alignas(64) Memory : std::array<std::byte, 128> {};
+  struct alignas(64) Memory : std::array<std::byte, 192> {};
   std::array<Memory, 2> boards_{};
+};
+
+// The same with blocks that lie in their owners' memory, and are written over as soon as the exchange has ended.
+class LargeBlockProgram {
+ public:
+  explicit LargeBlockProgram(std::uint64_t rounds) : rounds_(rounds) {}
+
+  [[nodiscard]] Program program() {
+    return {.prepare = [] {}, .threads = {[this] { exchange(0); }, [this] { exchange(1); }}};
+  }
+
+ private:
+  static constexpr std::uint64_t kBytes = 64; // more than a line takes
+
+  void exchange(std::uint32_t self) {
+    const std::uint32_t other = 1 - self;
+    for (std::uint64_t number = 1; number <= rounds_; ++number) {
+      ModelMemory::plain_store(blocks_.at(self).data(), 100 * number + self);
+      shape_.write_place<ModelMemory>(boards_.at(self).data(), number, 0, kBytes, {});
+      assume(shape_.has<ModelMemory>(boards_.at(other).data(), number, 0));
+      check(shape_.size<ModelMemory>(boards_.at(other).data(), number, 0) == kBytes, "another size");
+      std::uint64_t got = 0;
+      ModelMemory::copy_out(reinterpret_cast<std::byte*>(&got), blocks_.at(other).data(), sizeof got);
+      check(got == 100 * number + other, "what is read is not of this exchange");
+      shape_.tell_read<ModelMemory>(boards_.at(self).data(), number);
+      assume(shape_.has_read<ModelMemory>(boards_.at(other).data(), number));
+    }
+  }
+
+  const std::uint64_t rounds_;
+  collective::BoardShape shape_{1, 8};
+  struct alignas(64) Memory : std::array<std::byte, 192> {};
+  struct alignas(64) Block : std::array<std::byte, kBytes> {};
+  std::array<Memory, 2> boards_{};
+  std::array<Block, 2> blocks_{};
 };
 
 TEST(MemoryOrder, BlocksOnBoardsArriveWholeAndUnderTheirNumber) {
   BoardProgram exchanges(3);
-  expect_sound_and_minimal({{"exchanges", exchanges.program()}}, "shared_words.hpp");
+  LargeBlockProgram large(2);
+  expect_sound_and_minimal({{"exchanges", exchanges.program()}, {"large blocks", large.program()}}, "shared_words.hpp");
 }
 
 } // namespace
