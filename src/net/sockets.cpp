@@ -158,9 +158,9 @@ std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces) {
   return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-std::size_t unsent(int socket) {
+std::size_t unconfirmed(int socket) {
   int bytes = 0;
-  return ::ioctl(socket, SIOCOUTQNSD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+  return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 void hurry_if_local(int socket) {

@@ -51,8 +51,8 @@ void confirm(int socket);
 // Bytes read; 0: nothing now; -1: it has ended, and errno says how: 0 where the other side has closed it.
 std::ptrdiff_t receive_some(int socket, std::span<iovec> pieces);
 
-// Bytes that the socket has taken and the system has not sent yet: the other side has no room for them.
-std::size_t unsent(int socket);
+// Bytes that the socket has taken and the other system has not confirmed.
+std::size_t unconfirmed(int socket);
 
 // Inside one machine nothing is lost, and a system that spreads what it sends over time to avoid that only takes longer. Where both ends
 // have the same address, it need not.

@@ -110,7 +110,7 @@ Tcp::~Tcp() {
   }
   for (const auto& door : doors_) door->decline_all();
   for (auto& [id, wire] : wires_) for_each_lane(*wire, [this](Wire& lane) { say_goodbye(lane); });
-  // What has not left this machine is lost when the peer says something to a socket that is closed.
+  // What the other system has not confirmed is lost when the peer says something to a socket that is closed.
   const auto limit = is_open_world() ? kFarewell : kFarewellOfJob;
   auto pause = std::chrono::milliseconds(1);
   for (std::chrono::milliseconds waited{0}; waited < limit && !has_said_all(); waited += pause) {
@@ -136,7 +136,8 @@ bool Tcp::has_said_all() {
     std::ptrdiff_t got = 1;
     for (int reads = 0; reads < 1024 && got > 0; ++reads) got = net::receive_some(wire.socket.number(), {&piece, 1});
     if (got < 0) wire.state = WireState::idle; // the peer hears nothing any more
-    all = all && (got < 0 || (wire.owed.empty() && wire.out.waiting() == 0 && net::unsent(wire.socket.number()) == 0));
+    all = all &&
+          (got < 0 || (wire.owed.empty() && wire.out.waiting() == 0 && net::unconfirmed(wire.socket.number()) == 0));
   };
   for (auto& [id, wire] : wires_) for_each_lane(*wire, finish);
   return all;
