@@ -15,21 +15,6 @@ namespace heddle::provider {
 
 namespace {
 
-// More processes of the MPI job here than processors: whoever polls in vain gives its core away at once.
-bool is_crowded() {
-  static const bool crowded = [] {
-    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
-      if (const char* text = std::getenv(name)) {
-        cpu_set_t usable;
-        const int cores =
-            ::sched_getaffinity(0, sizeof usable, &usable) == 0 ? static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)) : 1;
-        return std::atoi(text) > cores;
-      }
-    return false;
-  }();
-  return crowded;
-}
-
 // For `heddle mpi`, which wants to know whether the program has come here at all.
 void sign_register() {
   const char* path = std::getenv("FI_HEDDLE_REGISTER");
@@ -205,6 +190,20 @@ fi_ops_cm name_operations = {.size = sizeof(fi_ops_cm),
                              .join = [](fid_ep*, const void*, uint64_t, fid_mc**, void*) { return -FI_ENOSYS; }};
 
 } // namespace
+
+bool is_crowded() {
+  static const bool crowded = [] {
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+      if (const char* text = std::getenv(name)) {
+        cpu_set_t usable;
+        const int cores =
+            ::sched_getaffinity(0, sizeof usable, &usable) == 0 ? static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)) : 1;
+        return std::atoi(text) > cores;
+      }
+    return false;
+  }();
+  return crowded;
+}
 
 void make_progress(const std::vector<Endpoint*>& endpoints) {
   for (Endpoint* endpoint : endpoints) endpoint->progress();

@@ -118,6 +118,7 @@ struct CompletionQueue {
   std::vector<Endpoint*> endpoints; // each once
   Sleep sleep;
   bool signalled = false;
+  std::uint32_t vain = 0; // polls
 
   void add(const Entry& entry) {
     entries.push_back() = entry;
@@ -152,6 +153,8 @@ void make_progress(const std::vector<Endpoint*>& endpoints);
 // Whether all may sleep: whatever comes from now on ends a sleep on their descriptors, which then counts as begun. Where not, others that sleep on
 // them are woken, since their endpoints no longer announce what comes.
 bool go_to_sleep(const std::vector<Endpoint*>& endpoints, Sleep& sleep);
+// More processes of the MPI job here than processors: whoever polls in vain gives its core away at once.
+bool is_crowded();
 // Called where a poll came up empty.
 void relax(const std::vector<Endpoint*>& endpoints);
 

@@ -57,16 +57,17 @@ ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi
   return queue.failures.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
+constexpr std::uint32_t kPollsPerPause = 8;
+
 ssize_t read_from(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources) try {
   CompletionQueue& queue = queue_of(fid);
   const Lock lock(*queue.domain);
   if (queue.entries.empty() || count == 0) {
     make_progress(queue.endpoints);
     if (queue.entries.empty() && queue.failures.empty()) {
-      // Whoever polls comes back only after looking at other things, too: one more look here is sooner.
-      relax(queue.endpoints);
-      make_progress(queue.endpoints);
-      if (queue.entries.empty() && queue.failures.empty()) return -FI_EAGAIN;
+      // Whoever polls comes back only after looking at other things, too: that is pause enough for a while.
+      if (++queue.vain % kPollsPerPause == 0 || is_crowded()) relax(queue.endpoints);
+      return -FI_EAGAIN;
     }
   }
   return take_entries(queue, buffer, count, sources);

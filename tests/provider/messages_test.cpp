@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <span>
 #include <thread>
 
 namespace heddle::tests {
@@ -313,7 +314,7 @@ TEST_F(Provider, RandomTrafficIsAsTheModelSays) {
         const std::size_t number = entry->data;
         ASSERT_LT(number, outs.size());
         ASSERT_EQ(entry->len, outs[number].size());
-        ASSERT_EQ(std::memcmp(post.in.data(), outs[number].data(), entry->len), 0);
+        ASSERT_TRUE(std::ranges::equal(outs[number], std::span(post.in).first(entry->len)));
         // The same receive gets the same message in order: the n-th posted of a tag the n-th sent.
         auto& order = posted[post.tag];
         const auto place = static_cast<std::size_t>(std::ranges::find(order, &post) - order.begin());

@@ -15,6 +15,10 @@ constexpr std::size_t kReadsUnderWay = 16;
 // Asking for help costs two records and a counter that moves between caches: worth it from a few chunks on.
 constexpr std::uint64_t kChunksWorthHelp = 2;
 
+// Where the sender helps, messages from here on are cut so that there is something left to help with after the first read.
+constexpr std::uint64_t kCutSmaller = 256 << 10;
+constexpr std::uint64_t kPieces = 4;
+
 // The number in a read's cookie: which operation, which chunk.
 constexpr unsigned kIndexBits = 24;
 constexpr std::uint64_t read_number(std::uint32_t index, std::uint64_t chunk) {
@@ -34,7 +38,10 @@ void Fetcher::start(Operation& receive) {
   receive.cell = -1;
   receive.read_refused = false;
   // The number of a chunk has 32 bits in the cookie: enough for 2^32 chunks of any size.
-  receive.chunk = std::min(engine_.limits.chunk_bytes, receive.connection->queue().capabilities().largest_transfer);
+  const ir::Capabilities& capabilities = receive.connection->queue().capabilities();
+  receive.chunk = std::min(engine_.limits.chunk_bytes, capabilities.largest_transfer);
+  if (engine_.limits.assist && capabilities.processor_copies && receive.wanted >= kCutSmaller)
+    receive.chunk = std::min(receive.chunk, receive.wanted / kPieces);
   receive.engine = receive.connection->queue().receiving().take();
   reads_.push_back(receive);
 }
