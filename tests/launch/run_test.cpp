@@ -172,10 +172,11 @@ void fail_behind_a_full_pipe(Command& command) {
 }
 
 std::vector<std::string> job_behind_a_full_pipe() {
-  return shell({"-n", "2", "--grace", "0"},
-               "if test $HEDDLE_RANK = 0; then trap '' USR1; echo $$; exec sleep 1000; fi; "
-               "trap 'for size in 4096 1; do dd if=/dev/zero of=/proc/$$/fd/1 oflag=nonblock bs=$size 2>/dev/null; done; "
-               "exit 4' USR1; echo ready; sleep 1000 & wait");
+  return shell(
+      {"-n", "2", "--grace", "0"},
+      "if test $HEDDLE_RANK = 0; then trap '' USR1; echo $$; exec sleep 1000; fi; "
+      "trap 'for size in 4096 1; do dd if=/dev/zero of=/proc/$$/fd/1 oflag=nonblock bs=$size 2>/dev/null; done; "
+      "exit 4' USR1; echo ready; sleep 1000 & wait");
 }
 
 TEST(Run, EndsTheRestThoughNobodyTakesWhatItSays) {

@@ -20,10 +20,10 @@ struct NodeLauncher {
   // The words before the program, for so many processes on each machine.
   std::function<Words(const Machines&, const std::vector<int>& on_each)> command;
   Command::Variables variables{};
-  bool lives = false;          // who is left when one process is killed goes on
+  bool lives = false;           // who is left when one process is killed goes on
   bool lives_elsewhere = false; // so, but on the machine of that process they may be ended
-  bool forgets_to_end = false; // it waits for ever when all its processes have ended, one of them by a signal
-  std::string node_daemon{};   // what it has on each machine
+  bool forgets_to_end = false;  // it waits for ever when all its processes have ended, one of them by a signal
+  std::string node_daemon{};    // what it has on each machine
 };
 
 inline void PrintTo(const NodeLauncher& launcher, std::ostream* out) {

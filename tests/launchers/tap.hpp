@@ -42,8 +42,8 @@ class Tap {
   }
 
   void pass_on(int launcher) {
-    std::array<pollfd, 2> sides{{{.fd = ends_[1], .events = POLLIN, .revents = 0},
-                                 {.fd = launcher, .events = POLLIN, .revents = 0}}};
+    std::array<pollfd, 2> sides{
+        {{.fd = ends_[1], .events = POLLIN, .revents = 0}, {.fd = launcher, .events = POLLIN, .revents = 0}}};
     while (::poll(sides.data(), sides.size(), -1) > 0) {
       for (std::size_t i = 0; i < sides.size(); ++i) {
         if (sides[i].revents == 0) continue;
