@@ -76,6 +76,9 @@ TEST(Reproduce, RunsTheFiguresThatAreAskedFor) {
   for (const json& figure : figures)
     EXPECT_THAT(figure.at("id").get<std::string>(), testing::StartsWith("rhinet/push64/"));
   EXPECT_EQ(figures_of({"reproduce", "--only", "fat-tree/contiguous/node/16", "--json"}).size(), 1U);
+  const json in_packets = figures_of({"reproduce", "--only", "fat-tree/packets-contiguous/node/16", "--json"});
+  ASSERT_EQ(in_packets.size(), 1U);
+  EXPECT_NEAR(in_packets[0].at("ours").get<double>(), 1310, 131) << "scaled down, so not as near as at full size";
   const Outcome unknown = heddle({"reproduce", "--only", "rhinet/pull64"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, testing::HasSubstr("did you mean rhinet/push64?"));

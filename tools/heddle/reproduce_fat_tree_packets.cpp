@@ -18,7 +18,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 
 namespace heddle::tool {
 namespace {
@@ -32,7 +34,7 @@ constexpr std::uint32_t kMostInARow = 30;
 constexpr bool is_good_size(std::uint32_t nodes) {
   return nodes <= 12 || nodes % 6 == 0;
 }
-constexpr double kGoodSizes = 13;
+constexpr std::uint32_t kNamedInARow = 16; // whose speed 000 states
 
 // What is exchanged: the report's, or a part of it.
 struct Scale {
@@ -126,54 +128,77 @@ Result<void> add_fat_tree_packets(Reproduction& all, const Run& run) {
   return {};
 }
 
+namespace {
+
+using Row = std::map<std::uint32_t, double>; // nodes -> MB/s
+
+// Of all sizes, or of 16 where no other figure is asked for.
+Result<Row> speeds_in_a_row(Method method, const std::string& id, const Run& run) {
+  const bool all_sizes = run.wants(id + "good_sizes") || run.wants(id + "degraded_sizes") ||
+                         run.wants(id + "degraded_to_good") || run.wants(id + "furthest_from_conventional");
+  Row row;
+  for (std::uint32_t n = kFewestInARow; n <= kMostInARow; ++n) {
+    if (!all_sizes && n != kNamedInARow) continue;
+    run.at(fmt::format("{}{}", id, n));
+    std::vector<routing::HostIndex> nodes(n);
+    std::iota(nodes.begin(), nodes.end(), 0U);
+    const auto one = speed(nodes, method, run.full_size ? kFullScale : kSmallScale, run.parameters);
+    if (!one) return std::unexpected(one.error());
+    row[n] = *one;
+  }
+  return row;
+}
+
+double average_of(const Row& row, bool good) {
+  std::vector<double> speeds;
+  for (const auto& [n, one] : row)
+    if (is_good_size(n) == good) speeds.push_back(one);
+  return statistics_of(speeds).average;
+}
+
+void add_row(Reproduction& all, const Row& row, const std::string& id, std::optional<double> theirs, bool measured) {
+  all.figures.push_back({id + "16", theirs, row.at(kNamedInARow), "MB/s", Kind::predicted, 0.05});
+  if (row.size() == 1) return;
+  const double good = average_of(row, true);
+  const double degraded = average_of(row, false);
+  all.figures.push_back({id + "good_sizes", {}, good, "MB/s"});
+  all.figures.push_back({id + "degraded_sizes", {}, degraded, "MB/s"});
+  if (!measured) return;
+  all.figures.push_back(
+      {.id = id + "degraded_to_good", .report = {}, .ours = degraded / good, .unit = "times", .below = 1.0});
+}
+
+} // namespace
+
 // Figure 10: nodes 0 to n-1. No sample, so no error: the same to the picosecond each time.
 Result<void> add_fat_tree_packets_in_a_row(Reproduction& all, const Run& run) {
   if (run.packets == 0) return {};
-  const Scale& scale = run.full_size ? kFullScale : kSmallScale;
-  const std::string id = "fat-tree/packets-contiguous/";
   Chart chart{.file = "fat-tree-packets-contiguous",
               .title = "All-to-all on nodes 0 to n-1, in packets (000, figure 10)",
               .x_name = "nodes n",
               .y_name = "MB/s per node"};
-  double largest_gap = 0; // between conventional and per node, which are to be alike
+  std::map<Method, Row> rows;
   for (const Method method : {Method::conventional, Method::node, Method::colouring}) {
-    Series& series = chart.series.emplace_back(Series{.name = std::string(to_string(method))});
-    double good = 0;     // average of the sizes that 000 calls good
-    double degraded = 0; // and of the others
-    for (std::uint32_t n = kFewestInARow; n <= kMostInARow; ++n) {
-      run.at(fmt::format("{}{}, {} nodes", id, to_string(method), n));
-      std::vector<routing::HostIndex> nodes(n);
-      std::iota(nodes.begin(), nodes.end(), 0U);
-      const auto one = speed(nodes, method, scale, run.parameters);
-      if (!one) return std::unexpected(one.error());
-      series.points.emplace_back(n, *one);
-      (is_good_size(n) ? good : degraded) += *one;
-      if (method == Method::node)
-        largest_gap = std::max(largest_gap, std::abs(*one / chart.series.front().points[n - kFewestInARow].second - 1));
-      if (n == 16) {
-        const bool measured = run.full_size && method != Method::colouring;
-        all.figures.push_back({fmt::format("{}{}/16", id, to_string(method)),
-                               measured ? std::optional(1310.0) : std::nullopt, *one, "MB/s", Kind::predicted, 0.05});
-      }
-    }
-    constexpr double kSizes = kMostInARow - kFewestInARow + 1;
-    good /= kGoodSizes;
-    degraded /= kSizes - kGoodSizes;
-    all.figures.push_back({fmt::format("{}{}/good_sizes", id, to_string(method)), {}, good, "MB/s"});
-    all.figures.push_back({fmt::format("{}{}/degraded_sizes", id, to_string(method)), {}, degraded, "MB/s"});
-    if (method != Method::colouring)
-      all.figures.push_back({.id = fmt::format("{}{}/degraded_to_good", id, to_string(method)),
-                             .report = {},
-                             .ours = degraded / good,
-                             .unit = "times",
-                             .below = 1.0});
+    const std::string id = fmt::format("fat-tree/packets-contiguous/{}/", to_string(method));
+    if (!run.wants(id)) continue;
+    auto row = speeds_in_a_row(method, id, run);
+    if (!row) return std::unexpected(row.error());
+    const bool measured = method != Method::colouring;
+    add_row(all, *row, id, measured && run.full_size ? std::optional(1310.0) : std::nullopt, measured);
+    chart.series.push_back({.name = std::string(to_string(method)), .points = {row->begin(), row->end()}});
+    rows[method] = std::move(*row);
   }
+  double furthest = 0;
+  for (const auto& [n, one] : rows[Method::node])
+    if (rows[Method::conventional].contains(n))
+      furthest = std::max(furthest, std::abs(one / rows[Method::conventional][n] - 1));
   // "The same for both": to 5 %, since a curve was looked at.
-  all.figures.push_back({.id = id + "node/furthest_from_conventional",
-                         .report = {},
-                         .ours = 100 * largest_gap,
-                         .unit = "%",
-                         .below = 5.0});
+  if (rows.size() == 3)
+    all.figures.push_back({.id = "fat-tree/packets-contiguous/node/furthest_from_conventional",
+                           .report = {},
+                           .ours = 100 * furthest,
+                           .unit = "%",
+                           .below = 5.0});
   if (run.full_size) chart.series.push_back({.name = "report", .points = {{16, 1310}}, .reported = true});
   all.charts.push_back(std::move(chart));
   return {};
