@@ -1,0 +1,36 @@
+// Which of libfabric's providers there are here, and which can serve.
+#pragma once
+
+#include "translators/ofi/library.hpp"
+
+#if HEDDLE_HAS_LIBFABRIC
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::translators::ofi {
+
+// Our own: below it would be Heddle again.
+inline constexpr std::string_view kOwnProvider = "heddle";
+
+using Info = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
+
+struct Choice {
+  Info info{nullptr, nullptr}; // one entry
+  bool remote = false;         // it leads to other machines, too
+};
+
+// The one that the options name, or the first that leads to other machines. The error lists those found.
+Result<Choice> choose(const Library& library, const std::string& provider, const std::string& domain);
+
+struct Found {
+  std::string provider;
+  std::string why_not; // empty: it is usable
+};
+// Takes its time: every provider looks for its hardware.
+std::vector<Found> find_all(const Library& library);
+std::string to_text(const std::vector<Found>& found);
+
+} // namespace heddle::translators::ofi
+#endif
