@@ -113,7 +113,7 @@ void Ofi::done(Work& work, std::size_t bytes, bool good) {
       if (!good || !arrived(work)) give_back(work);
       return;
     case Work::What::send:
-      --sends_;
+      --work.remote->sends;
       if (!good) lose(*work.remote);
       return give_back(work);
     case Work::What::read:

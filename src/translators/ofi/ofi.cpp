@@ -131,29 +131,26 @@ Result<void> Ofi::begin(std::uint64_t node) {
 
 Ofi::~Ofi() {
   const auto is_awaited = [this](const auto& remote) {
-    return remote && !remote->answered && !remote->has_left && !remote->lost && remote->rank != rank_ &&
-           (remote->heard > 0 || (remote->attached && remote->greeted));
+    if (!remote || remote->lost || remote->rank == rank_) return false;
+    const bool has_met = remote->heard > 0 || (remote->attached && remote->greeted);
+    return remote->is_busy() || (has_met && !remote->answered && !remote->has_left);
   };
   try {
     for (const auto& remote : remotes_)
-      if (is_awaited(remote)) {
-        remote->said_goodbye = true;
+      if (is_awaited(remote) && !std::exchange(remote->said_goodbye, true))
         send(*remote, {.kind = ofi::FrameKind::goodbye});
-      }
     const std::uint64_t begin = base::steady_ns();
     std::uint64_t last_look = begin;
-    while ((sends_ > 0 || !waiting_.empty() || std::ranges::any_of(remotes_, is_awaited)) &&
-           base::steady_ns() - begin < kFarewellNs) {
+    while (std::ranges::any_of(remotes_, is_awaited) && base::steady_ns() - begin < kFarewellNs) {
       progress();
       if (base::steady_ns() - last_look < kFarewellNs / 100) continue;
       last_look = base::steady_ns();
       for (const auto& remote : remotes_)
-        if (is_awaited(remote) && lives(remote->address).has_value() == false) remote->lost = true;
+        if (is_awaited(remote) && !lives(remote->address)) lose(*remote);
     }
   } catch (const std::bad_alloc&) { // the peers find out
   }
   asked_.clear(); // registrations, before the endpoint
-  transfers_.clear();
 }
 
 std::string Ofi::remark() const {
@@ -375,7 +372,7 @@ void Ofi::flush(Remote& remote) {
     const long answer = endpoint_.send(remote.at, {work.data, work.bytes}, work.descriptor, work.context);
     if (answer == -FI_EAGAIN) return;
     if (answer != 0) return lose(remote);
-    ++sends_;
+    ++remote.sends;
     remote.queue.pop_front();
   }
 }
@@ -390,10 +387,13 @@ void Ofi::lose(Remote& remote) {
     events_.push({.kind = ir::EventKind::peer_failed, .status = ir::Status::peer_lost, .peer = peer});
 }
 
+// Of the dead nothing ends where the provider does not notice.
 bool Ofi::drained() const {
-  return sends_ == 0 && transfers_.empty() && std::ranges::none_of(waiting_, [](const Remote* remote) {
-           return remote->attached && !remote->queue.empty();
-         });
+  return std::ranges::none_of(remotes_, [this](const auto& remote) {
+    const auto is_its = [&](const Work* work) { return work->remote == remote.get(); };
+    return remote && remote->attached && !remote->lost &&
+           (remote->is_busy() || std::ranges::any_of(transfers_, is_its));
+  });
 }
 
 bool Ofi::will_tell_end(ir::Peer peer) const {

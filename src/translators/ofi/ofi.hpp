@@ -105,6 +105,9 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
     base::BackedDeque<Work*> queue; // frames that wait for room
     base::BackedDeque<Work*> held;  // frames that came behind a put whose data is being read
     Work* reading = nullptr;        // for that put
+    std::size_t sends = 0;          // under way
+
+    [[nodiscard]] bool is_busy() const { return sends > 0 || !queue.empty(); }
   };
   // A command that waits for its answer.
   struct Asked {
@@ -175,7 +178,6 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   std::vector<Asked> asked_;
   std::vector<std::uint32_t> free_numbers_;
   std::size_t receives_ = 0;
-  std::size_t sends_ = 0; // under way
   bool rung_ = false;
 };
 
