@@ -119,6 +119,7 @@ void Ofi::done(Work& work, std::size_t bytes, bool good) {
     case Work::What::read:
     case Work::What::write:
       std::erase(transfers_, &work);
+      work.remote->is_stuck = false;
       return moved(work, good ? ir::Status::ok : ir::Status::failed);
   }
 }

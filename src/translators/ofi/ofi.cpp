@@ -216,17 +216,24 @@ Ofi::Remote* Ofi::remote_of(std::uint32_t rank) {
   return remotes_[rank].get();
 }
 
+// Of a peer that has died on this machine nothing is waited for; of another that does not go on, once.
 Result<void> Ofi::close_area(const ir::RemotePlace& place) {
   memory_.withdraw(place.key);
   const auto is_in_use = [&](const Work* work) {
-    return work->under_way && work->frame().key == static_cast<std::uint64_t>(place.key);
+    return work->under_way && !work->remote->lost && work->frame().key == static_cast<std::uint64_t>(place.key);
   };
   const std::uint64_t begin = base::steady_ns();
-  while (std::ranges::any_of(transfers_, is_in_use)) {
-    if (base::steady_ns() - begin > kCloseNs)
-      return std::unexpected(
-          Error{.code = ErrorCode::timed_out, .fact = "a transfer from or to that memory does not end"});
-    progress();
+  for (auto work = transfers_.begin(); (work = std::ranges::find_if(transfers_, is_in_use)) != transfers_.end();) {
+    Remote& remote = *(*work)->remote;
+    if (!lives(remote.address)) {
+      lose(remote);
+    } else if (remote.is_stuck || base::steady_ns() - begin > kCloseNs) {
+      remote.is_stuck = true;
+      return std::unexpected(Error{
+          .code = ErrorCode::timed_out, .fact = "a transfer from or to that memory does not end", .peer = remote.rank});
+    } else {
+      progress();
+    }
   }
   return {};
 }
