@@ -109,6 +109,25 @@ class Paths {
   virtual void choose_engine(Peer, std::uint8_t) {}
 };
 
+// A step of a barrier by dissemination: whom this process tells, and who tells it.
+struct GateRound {
+  Peer to{}, from{};
+  Address to_address{}, from_address{};
+};
+
+// Networks that carry out barriers themselves.
+class BarrierGates {
+ public:
+  virtual ~BarrierGates() = default;
+  // Sets the network up for barriers in these steps, once; every process does the same before the first begins one. Error: it cannot,
+  // and then nobody may begin one.
+  virtual Result<void> set_gates(std::span<const GateRound> rounds) = 0;
+  // Begins the next barrier; the one before has ended. False: not now.
+  [[nodiscard]] virtual bool begin_barrier() = 0;
+  // Whether all processes have begun the one under way.
+  [[nodiscard]] virtual bool barrier_ended() = 0;
+};
+
 // Networks that know when something arrives. Without, a sleeper naps.
 class Sleeping {
  public:
@@ -156,6 +175,7 @@ struct Facets {
   Paths* paths = nullptr;
   Sleeping* sleeping = nullptr;
   Naming* naming = nullptr;
+  BarrierGates* gates = nullptr;
 };
 
 } // namespace heddle::ir

@@ -10,6 +10,7 @@ namespace heddle::translators {
 static constexpr Entry (*kAll[])() = {
     entry_of<class Shm>,
     entry_of<class Tcp>,
+    entry_of<class Utofu>,
     entry_of<class Ofi>,
 };
 
