@@ -237,7 +237,8 @@ int Vcq::atomic(Cq& target, const Descriptor& command, std::uint64_t address, st
       return code_of(error, true);
     std::uint64_t made = old;
     if (command.kind == Kind::cswap) {
-      if (old == command.data[0]) made = command.data[1];
+      if (old != command.data[0]) return int{UTOFU_SUCCESS}; // nothing is written then
+      made = command.data[1];
     } else {
       switch (static_cast<utofu_armw_op>(command.data[0])) {
         case UTOFU_ARMW_OP_SWAP: made = command.data[1]; break;

@@ -44,6 +44,7 @@ Fabric& map() {
   if (memory == MAP_FAILED) violation("no memory for the fabric");
   auto& made = *static_cast<Fabric*>(memory);
   prepare(made);
+  if (file >= 0) ::flock(file, LOCK_UN); // the mapping keeps what close would let go of
   if (file >= 0) ::close(file);
   return made;
 }
