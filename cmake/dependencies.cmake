@@ -9,6 +9,14 @@ add_library(heddle_sodium INTERFACE)
 target_link_libraries(heddle_sodium INTERFACE ${HEDDLE_SODIUM})
 target_include_directories(heddle_sodium SYSTEM INTERFACE ${HEDDLE_SODIUM_HEADERS})
 
+# InfiniBand and RoCE: the headers; the library is loaded when it is used.
+find_path(HEDDLE_IBVERBS_HEADERS infiniband/verbs.h)
+set(HEDDLE_WITHOUT "") # folders of translators to leave out
+if(NOT HEDDLE_IBVERBS_HEADERS)
+  message(STATUS "heddle: translator verbs off: install libibverbs-dev")
+  set(HEDDLE_WITHOUT verbs)
+endif()
+
 find_package(CLI11 QUIET)
 find_package(fmt QUIET)
 find_package(nlohmann_json QUIET)

@@ -9,6 +9,9 @@ namespace heddle::translators {
 // the rest (register_entry.hpp), and a class whose folder does not is an error of the linker.
 static constexpr Entry (*kAll[])() = {
     entry_of<class Shm>,
+#ifdef HEDDLE_HAS_VERBS
+    entry_of<class Verbs>,
+#endif
     entry_of<class Tcp>,
     entry_of<class Utofu>,
     entry_of<class Ofi>,

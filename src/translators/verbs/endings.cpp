@@ -1,0 +1,168 @@
+// Calls that are heard, and how contact ends.
+#include "translators/verbs/verbs.hpp"
+
+#include <algorithm>
+
+namespace heddle::translators {
+
+using verbs::Call;
+using verbs::Clock;
+using verbs::Lane;
+using verbs::Party;
+using verbs::Subject;
+
+namespace {
+
+constexpr std::chrono::milliseconds kAskAgain{100};
+
+ir::Status status_of(Party::State state) {
+  switch (state) {
+  case Party::State::there: return ir::Status::ok;
+  case Party::State::breaking:
+  case Party::State::broken: return ir::Status::connection_lost;
+  case Party::State::left: return ir::Status::peer_left;
+  case Party::State::failed: return ir::Status::peer_lost;
+  }
+  return ir::Status::failed;
+}
+
+} // namespace
+
+Party& Verbs::party_of(const verbs::Place& place, std::uint32_t rank) {
+  auto& party = parties_[place.uid];
+  if (party == nullptr) {
+    party = std::make_unique<Party>();
+    party->place = place;
+    party->number = ir::Peer{rank};
+    if (const auto chosen = chosen_.find(rank); chosen != chosen_.end()) party->chosen = chosen->second;
+  }
+  return *party;
+}
+
+void Verbs::hear_call(const Call& call) {
+  if (call.to != self_.uid) { // another process had this number before
+    if (call.subject != Subject::another && call.subject != Subject::goodbye) answer(call.from, call, Subject::another);
+    return;
+  }
+  if (call.number >= size_) return;
+  if (call.subject == Subject::another) {
+    // Whoever answers is not the one that was called; that one is known by its door.
+    for (auto& [uid, party] : parties_)
+      if (party->place.door == call.from.door && party->place.gid == call.from.gid && party->place.lid == call.from.lid &&
+          uid != call.from.uid && !party->gone())
+        return settle(*party, Party::State::failed);
+    return;
+  }
+  Party& party = party_of(call.from, call.number);
+  if (party.gone()) return;
+  const auto lane = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->path; });
+  switch (call.subject) {
+  case Subject::open:
+    if (party.state != Party::State::breaking) answer_open(party, call);
+    break;
+  case Subject::opened: hear_opened(party, call); break;
+  case Subject::close: {
+    const auto incoming = std::ranges::find(party.incoming, call.lane, [](const auto& each) { return each->lane; });
+    if (incoming != party.incoming.end() && (*incoming)->attempt == call.attempt) drop_incoming(party, call.lane);
+    answer(call.from, call, Subject::closed);
+    break;
+  }
+  case Subject::closed:
+    if (lane != party.lanes.end() && (*lane)->state == Lane::State::closing && (*lane)->attempt == call.attempt)
+      (*lane)->state = Lane::State::closed;
+    break;
+  case Subject::make_room:
+    if (lane == party.lanes.end() || (*lane)->state != Lane::State::open || (*lane)->attempt != call.attempt) {
+      if (lane == party.lanes.end() || (*lane)->attempt != call.attempt || (*lane)->state == Lane::State::closed)
+        answer(call.from, call, Subject::close); // nobody uses it
+      break;
+    }
+    if ((*lane)->done == (*lane)->sent) {
+      close_lane(**lane);
+    } else {
+      (*lane)->make_room = true;
+      confirm(**lane);
+    }
+    break;
+  case Subject::broken:
+    answer(call.from, call, Subject::mended);
+    // Told again: the answer was lost, or comes late.
+    if (call.attempt != party.heard_break) {
+      party.heard_break = call.attempt;
+      if (party.state != Party::State::broken) settle(party, Party::State::broken);
+    }
+    break;
+  case Subject::mended:
+    if (party.state == Party::State::breaking && call.attempt == party.own_break) settle(party, Party::State::broken);
+    break;
+  case Subject::goodbye: settle(party, Party::State::left); break;
+  case Subject::another: break;
+  }
+}
+
+// Nobody knows what has arrived of that which was under way. Whether the other side lives is asked, so that both are told the same.
+void Verbs::break_off(Party& party) {
+  if (party.state != Party::State::there) return;
+  party.state = Party::State::breaking;
+  ++party.own_break;
+  for (const auto& lane : party.lanes) drop_pair(*lane);
+  while (!party.incoming.empty()) drop_incoming(party, party.incoming.back()->lane);
+  party.call_again = Clock::now();
+  party.give_up = party.call_again + silence_;
+  breaking_.push_back(&party);
+}
+
+void Verbs::tend_breaking(Party& party, Clock::time_point now) {
+  if (party.state != Party::State::breaking) {
+    std::erase(breaking_, &party);
+    return;
+  }
+  if (now >= party.give_up) return settle(party, Party::State::failed);
+  if (now < party.call_again) return;
+  Call call{.subject = Subject::broken, .attempt = party.own_break, .from = self_, .to = party.place.uid, .number = rank_};
+  door_->call(party.place, call);
+  party.call_again = now + kAskAgain;
+}
+
+// Contact with it ends, and whoever is attached to it is told.
+void Verbs::settle(Party& party, Party::State state) {
+  if (party.gone()) return;
+  party.state = state;
+  for (const auto& lane : party.lanes) drop_pair(*lane);
+  while (!party.incoming.empty()) drop_incoming(party, party.incoming.back()->lane);
+  std::erase(breaking_, &party);
+  const auto kind = state == Party::State::left     ? ir::EventKind::peer_left
+                    : state == Party::State::failed ? ir::EventKind::peer_failed
+                                                    : ir::EventKind::connection_lost;
+  if (party.attached && party.number) {
+    gone_[peer_number(*party.number)] = status_of(state);
+    events_.push({.kind = kind, .peer = *party.number});
+  }
+  end_lanes(party, status_of(state));
+}
+
+void Verbs::end_lanes(Party& party, ir::Status status) {
+  for (const auto& lane : party.lanes) {
+    drop_pair(*lane);
+    while (!lane->idle()) finish(*lane, status, 0);
+  }
+}
+
+void Verbs::hear_device() {
+  ibv_async_event event{};
+  // Its descriptor does not block.
+  while (device_->library().get_async_event(&device_->context(), &event) == 0) {
+    const auto kind = event.event_type;
+    device_->library().ack_async_event(&event);
+    if (kind == IBV_EVENT_DEVICE_FATAL || kind == IBV_EVENT_CQ_ERR) {
+      log_.error("verbs: device " + device_->name() + " has failed");
+      for (auto& [uid, party] : parties_) settle(*party, Party::State::failed);
+    } else if (kind == IBV_EVENT_PORT_ERR) {
+      log_.warning("verbs: port " + device_->name() + ":" + std::to_string(device_->port_number()) + " is down");
+    } else if (kind == IBV_EVENT_PORT_ACTIVE) {
+      log_.warning("verbs: port " + device_->name() + ":" + std::to_string(device_->port_number()) + " is up again");
+    }
+  }
+}
+
+} // namespace heddle::translators

@@ -1,0 +1,342 @@
+// Queue pairs: made when first needed, made anew after a refusal, given up for others. The states are in lane.hpp.
+#include "translators/verbs/verbs.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace heddle::translators {
+
+using verbs::Call;
+using verbs::Clock;
+using verbs::Incoming;
+using verbs::Lane;
+using verbs::Party;
+using verbs::Subject;
+
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{20};
+constexpr std::chrono::milliseconds kLongestPause{500};
+constexpr std::uint32_t kSequences = 1U << 24U;
+// 4.096 us times 2^16, seven times over: the way has broken when nothing is confirmed for two to four seconds.
+constexpr std::uint8_t kTimeout = 16;
+constexpr std::uint8_t kTries = 7;
+constexpr std::uint8_t kForever = 7;    // a peer without room for a message is asked again as often as it takes,
+constexpr std::uint8_t kRoomPause = 12; // after 0.64 ms each
+constexpr std::uint32_t kInline = 256;
+constexpr std::uint32_t kCallsToClose = 20;
+constexpr std::uint32_t kMostLanes = 256; // no port has more LIDs or addresses
+
+std::uint8_t reads_of(const verbs::Device& device) {
+  return static_cast<std::uint8_t>(std::clamp(device.limits().max_qp_rd_atom, 1, 16));
+}
+
+int initialise(const verbs::Device& device, ibv_qp* pair, unsigned access) {
+  ibv_qp_attr wanted{};
+  wanted.qp_state = IBV_QPS_INIT;
+  wanted.port_num = device.port_number();
+  wanted.qp_access_flags = access;
+  return device.library().modify_qp(pair, &wanted, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+struct Far {
+  ibv_ah_attr way{};
+  std::uint32_t pair = 0;
+  std::uint32_t sequence = 0;
+  std::uint8_t mtu = 0;
+};
+
+int make_ready_to_receive(const verbs::Device& device, ibv_qp* pair, const Far& far) {
+  ibv_qp_attr wanted{};
+  wanted.qp_state = IBV_QPS_RTR;
+  wanted.path_mtu = std::min(device.port().active_mtu, static_cast<ibv_mtu>(std::clamp<int>(far.mtu, IBV_MTU_256, IBV_MTU_4096)));
+  wanted.dest_qp_num = far.pair;
+  wanted.rq_psn = far.sequence;
+  wanted.max_dest_rd_atomic = reads_of(device);
+  wanted.min_rnr_timer = kRoomPause;
+  wanted.ah_attr = far.way;
+  return device.library().modify_qp(pair, &wanted,
+                                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+}
+
+int make_ready_to_send(const verbs::Device& device, ibv_qp* pair, std::uint32_t sequence, std::uint8_t reads) {
+  ibv_qp_attr wanted{};
+  wanted.qp_state = IBV_QPS_RTS;
+  wanted.timeout = kTimeout;
+  wanted.retry_cnt = kTries;
+  wanted.rnr_retry = kForever;
+  wanted.sq_psn = sequence;
+  wanted.max_rd_atomic = std::clamp<std::uint8_t>(reads, 1, reads_of(device));
+  return device.library().modify_qp(pair, &wanted,
+                                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+bool later(std::uint32_t one, std::uint32_t other) {
+  return static_cast<std::int32_t>(one - other) > 0;
+}
+
+} // namespace
+
+Lane& Verbs::lane_to(Party& party, std::uint32_t path) {
+  const std::uint32_t wanted = (path == ir::kAnyPath ? party.chosen : path) % party.place.paths();
+  for (const auto& lane : party.lanes)
+    if (lane->path == wanted) return *lane;
+  Lane& lane = *party.lanes.emplace_back(std::make_unique<Lane>());
+  lane.party = &party;
+  lane.path = wanted;
+  lane.index = static_cast<std::uint32_t>(lanes_.size());
+  lanes_.push_back(&lane);
+  return lane;
+}
+
+// Something waits for the lane.
+void Verbs::want(Lane& lane) {
+  if (lane.state == Lane::State::open) return send_waiting(lane);
+  if (lane.state == Lane::State::opening) return;
+  if (lane.party->state != Party::State::there) return;
+  if (!lane.tending) {
+    lane.tending = true;
+    tending_.push_back(&lane);
+    lane.call_again = Clock::now();
+    lane.pause = kFirstPause;
+  }
+  begin_opening(lane);
+}
+
+// False: there is no room for a queue pair yet.
+bool Verbs::begin_opening(Lane& lane) {
+  if (outgoing_ >= most_pairs_ && !make_room_for(lane)) return false;
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = sent_queue_;
+  wanted.recv_cq = arrived_queue_;
+  wanted.srq = rooms_;
+  wanted.cap = {.max_send_wr = 3 * Lane::kDepth, .max_recv_wr = 0, .max_send_sge = 3, .max_recv_sge = 0,
+                .max_inline_data = kInline};
+  wanted.qp_type = IBV_QPT_RC;
+  const verbs::Library& library = device_->library();
+  lane.pair = library.create_qp(&device_->domain(), &wanted);
+  if (lane.pair == nullptr) {
+    make_room_for(lane); // the adapter's limit is lower
+    return false;
+  }
+  ++outgoing_;
+  lane.inline_bytes = wanted.cap.max_inline_data;
+  ++lane.attempt;
+  std::uint32_t drawn = 0;
+  auth::draw_randomly(std::as_writable_bytes(std::span(&drawn, 1)));
+  lane.sequence = drawn % kSequences;
+  lane.state = Lane::State::opening;
+  if (initialise(*device_, lane.pair, 0) != 0) {
+    drop_pair(lane);
+    return false;
+  }
+  lane.pause = kFirstPause;
+  call_open(lane);
+  return true;
+}
+
+void Verbs::call_open(Lane& lane) {
+  const Party& party = *lane.party;
+  Call call{.subject = Subject::open,
+            .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
+            .reads = reads_of(*device_),
+            .lane = lane.path,
+            .attempt = lane.attempt,
+            .queue_pair = lane.pair->qp_num,
+            .sequence = lane.sequence,
+            .from = self_,
+            .to = party.place.uid,
+            .number = rank_,
+            .gid = device_->own().empty() ? verbs::Gid{} : device_->own()[lane.path % device_->own().size()].gid};
+  door_->call(party.place, call);
+  lane.call_again = Clock::now() + lane.pause;
+  lane.pause = std::min(2 * lane.pause, kLongestPause);
+}
+
+// What was posted and has not ended is to be posted again.
+void Verbs::drop_pair(Lane& lane) {
+  if (lane.pair != nullptr) {
+    device_->library().destroy_qp(lane.pair);
+    lane.pair = nullptr;
+    --outgoing_;
+  }
+  posted_ -= lane.sent - lane.done;
+  lane.sent = lane.done;
+  lane.unconfirmed = 0;
+  lane.make_room = false;
+  lane.state = Lane::State::closed;
+}
+
+void Verbs::close_lane(Lane& lane) {
+  drop_pair(lane);
+  lane.state = Lane::State::closing;
+  lane.calls_left = kCallsToClose;
+  if (!lane.tending) tending_.push_back(&lane);
+  lane.tending = true;
+  lane.pause = kFirstPause;
+  lane.call_again = Clock::now();
+}
+
+// The lane unused for longest gives its queue pair to another, now or as soon as nothing is under way on it.
+bool Verbs::make_room_for(const Lane& other) {
+  Lane* idle = nullptr;
+  Lane* busy = nullptr;
+  for (Lane* each : lanes_) {
+    if (each == &other || each->state != Lane::State::open) continue;
+    if (each->make_room && !each->idle()) return false; // it will
+    Lane*& best = each->idle() ? idle : busy;
+    if (best == nullptr || each->last_used < best->last_used) best = each;
+  }
+  if (idle == nullptr) {
+    if (busy != nullptr) {
+      busy->make_room = true;
+      confirm(*busy);
+    }
+    return false;
+  }
+  close_lane(*idle);
+  return true;
+}
+
+void Verbs::tend() {
+  const auto now = Clock::now();
+  for (std::size_t i = 0; i < tending_.size();) {
+    Lane& lane = *tending_[i];
+    tend_lane(lane, now);
+    const bool calls = lane.state == Lane::State::opening || lane.state == Lane::State::closing ||
+                       (lane.state == Lane::State::closed && !lane.idle() && lane.party->state == Party::State::there);
+    if (calls) {
+      ++i;
+      continue;
+    }
+    lane.tending = false;
+    tending_[i] = tending_.back();
+    tending_.pop_back();
+  }
+  for (std::size_t i = breaking_.size(); i-- > 0;) tend_breaking(*breaking_[i], now);
+}
+
+void Verbs::tend_lane(Lane& lane, Clock::time_point now) {
+  if (lane.state == Lane::State::closed || (lane.state == Lane::State::closing && !lane.idle())) {
+    if (!lane.idle() && lane.party->state == Party::State::there) begin_opening(lane);
+    return;
+  }
+  if (now < lane.call_again) return;
+  if (lane.state == Lane::State::opening) return call_open(lane);
+  if (lane.state != Lane::State::closing) return;
+  if (lane.calls_left-- == 0) { // it is not there any more, or finds out by itself
+    lane.state = Lane::State::closed;
+    return;
+  }
+  Call call{.subject = Subject::close, .lane = lane.path, .attempt = lane.attempt, .from = self_, .to = lane.party->place.uid, .number = rank_};
+  door_->call(lane.party->place, call);
+  lane.call_again = now + lane.pause;
+  lane.pause = std::min(2 * lane.pause, kLongestPause);
+}
+
+void Verbs::drop_incoming(Party& party, std::uint32_t lane) {
+  const auto found = std::ranges::find(party.incoming, lane, [](const auto& each) { return each->lane; });
+  if (found == party.incoming.end()) return;
+  incoming_.erase((*found)->pair->qp_num);
+  device_->library().destroy_qp((*found)->pair);
+  party.incoming.erase(found);
+}
+
+bool Verbs::ask_for_room(const Party& other_than) {
+  Incoming* best = nullptr;
+  for (auto& [pair, each] : incoming_)
+    if (each->party != &other_than && (best == nullptr || each->last_used < best->last_used)) best = each;
+  if (best == nullptr) return false;
+  Call call{.subject = Subject::make_room, .lane = best->lane, .attempt = best->attempt, .from = self_, .to = best->party->place.uid, .number = rank_};
+  door_->call(best->party->place, call);
+  return true;
+}
+
+void Verbs::answer_open(Party& party, const Call& call) {
+  const auto known = std::ranges::find(party.incoming, call.lane, [](const auto& each) { return each->lane; });
+  const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[call.lane % device_->own().size()];
+  Incoming* incoming = known == party.incoming.end() ? nullptr : known->get();
+  if (incoming != nullptr && later(incoming->attempt, call.attempt)) return;
+  if (incoming != nullptr && incoming->attempt != call.attempt) {
+    drop_incoming(party, call.lane);
+    incoming = nullptr;
+  }
+  if (incoming == nullptr) {
+    if (call.lane >= kMostLanes) return;
+    if (incoming_.size() >= most_pairs_) {
+      ask_for_room(party); // the caller calls again
+      return;
+    }
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = sent_queue_;
+    wanted.recv_cq = arrived_queue_;
+    wanted.srq = rooms_;
+    wanted.cap = {.max_send_wr = 1, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 0, .max_inline_data = 0};
+    wanted.qp_type = IBV_QPT_RC;
+    ibv_qp* pair = device_->library().create_qp(&device_->domain(), &wanted);
+    if (pair == nullptr) {
+      ask_for_room(party);
+      return;
+    }
+    verbs::Place there = call.from;
+    there.gid = call.gid;
+    Far far{.way = verbs::address_vector({.port = device_->port_number(), .gid_index = own.index}, there, 0),
+            .pair = call.queue_pair,
+            .sequence = call.sequence,
+            .mtu = call.mtu};
+    int error = initialise(*device_, pair, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    if (error == 0) error = make_ready_to_receive(*device_, pair, far);
+    if (error != 0) {
+      log_.warning("verbs: a queue pair cannot be connected: errno " + std::to_string(error));
+      device_->library().destroy_qp(pair);
+      return;
+    }
+    incoming = party.incoming
+                   .emplace_back(std::make_unique<Incoming>(
+                       Incoming{.party = &party, .lane = call.lane, .attempt = call.attempt, .pair = pair, .last_used = ++uses_}))
+                   .get();
+    incoming_[pair->qp_num] = incoming;
+  }
+  Call reply{.subject = Subject::opened,
+             .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
+             .reads = reads_of(*device_),
+             .lane = call.lane,
+             .attempt = call.attempt,
+             .queue_pair = incoming->pair->qp_num,
+             .from = self_,
+             .to = call.from.uid,
+             .number = rank_,
+             .gid = own.gid};
+  door_->call(call.from, reply);
+}
+
+void Verbs::hear_opened(Party& party, const Call& call) {
+  const auto found = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->path; });
+  if (found == party.lanes.end()) return;
+  Lane& lane = **found;
+  if (lane.state != Lane::State::opening || lane.attempt != call.attempt) return;
+  const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[lane.path % device_->own().size()];
+  verbs::Place there = party.place;
+  if (there.addresses != 0) there.gid = call.gid;
+  const Far far{.way = verbs::address_vector({.port = device_->port_number(), .gid_index = own.index}, there, lane.path),
+                .pair = call.queue_pair,
+                .mtu = call.mtu};
+  int error = make_ready_to_receive(*device_, lane.pair, far);
+  if (error == 0) error = make_ready_to_send(*device_, lane.pair, lane.sequence, call.reads);
+  if (error != 0) {
+    log_.warning("verbs: a queue pair cannot be connected: errno " + std::to_string(error));
+    drop_pair(lane); // tended to again
+    return;
+  }
+  lane.state = Lane::State::open;
+  send_waiting(lane);
+}
+
+void Verbs::answer(const verbs::Place& there, const Call& call, Subject subject) {
+  Call reply{.subject = subject, .lane = call.lane, .attempt = call.attempt, .from = self_, .to = call.from.uid, .number = rank_};
+  door_->call(there, reply);
+}
+
+} // namespace heddle::translators

@@ -1,0 +1,163 @@
+// InfiniBand and RoCE, by libibverbs. See docs/protocols/verbs.md.
+#pragma once
+
+#include "base/log.hpp"
+#include "ir/translator.hpp"
+#include "translators/entry.hpp"
+#include "translators/event_list.hpp"
+#include "translators/verbs/lane.hpp"
+
+#include <string>
+#include <unordered_map>
+
+namespace heddle::translators {
+
+class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping {
+ public:
+  static constexpr std::string_view kName = "verbs";
+  static constexpr std::string_view kReach = "processes on the same InfiniBand subnet, or on networks that RoCE crosses";
+  static const std::span<const base::SectionOption> kOptions;
+
+  struct Setup {
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    verbs::Wanted wanted{};
+    std::optional<auth::Secret> secret{};
+    std::uint32_t queue_pairs = 1024;
+    std::chrono::seconds silence{10};
+    base::Log log{};
+  };
+  static Result<std::unique_ptr<Verbs>> create(const Setup& setup);
+  static Result<std::unique_ptr<ir::Translator>> make(const TranslatorSetup& setup);
+  ~Verbs() override;
+
+  [[nodiscard]] std::string_view name() const override { return kName; }
+  [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] std::string remark() const override;
+  [[nodiscard]] ir::Facets facets() override { return {.paths = this, .sleeping = this}; }
+  [[nodiscard]] ir::Address address() const override;
+  [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
+
+  Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
+  void deallocate(const ir::ExposedMemory& memory) override { memory_.deallocate(memory); }
+  Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return memory_.expose(memory); }
+  void withdraw(const ir::RemotePlace& place) override { memory_.withdraw(place); }
+
+  Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
+  void detach(ir::Peer peer) override;
+  std::size_t submit(std::span<const ir::Command> commands) override;
+  std::size_t poll(std::span<ir::Event> events) override;
+  [[nodiscard]] bool drained() const override { return under_way_ == 0; }
+
+  // Paths: the LIDs of a peer's port, or its addresses on Ethernet.
+  [[nodiscard]] ir::Resources resources() const override;
+  [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override;
+  [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer, std::uint32_t) const override { return {}; }
+  [[nodiscard]] std::uint64_t location() const override;
+  void choose_path(ir::Peer peer, std::uint32_t path) override { chosen_[peer_number(peer)] = path; }
+
+  bool announce_sleep(By by) override;
+  void cancel_sleep() override;
+  void sleep(std::chrono::nanoseconds limit) override;
+  [[nodiscard]] Result<int> descriptor() override;
+
+  // For tests and for people: queue pairs that there are now, and how many lanes were made anew.
+  [[nodiscard]] std::uint32_t queue_pairs() const { return outgoing_ + static_cast<std::uint32_t>(incoming_.size()); }
+  [[nodiscard]] std::uint64_t reopened() const { return reopened_; }
+
+ private:
+  using Lane = verbs::Lane;
+  using Party = verbs::Party;
+  using Slot = verbs::Slot;
+
+  Verbs(const Setup& setup, std::unique_ptr<verbs::Device> device);
+  Result<void> prepare(const Setup& setup);
+  static std::uint32_t peer_number(ir::Peer peer) { return static_cast<std::uint32_t>(peer); }
+
+  // posting.cpp: commands as work requests
+  [[nodiscard]] bool sound(const ir::Command& command) const;
+  bool fill(Lane& lane, const ir::Command& command); // false: not now
+  bool place_contents(Slot& slot);
+  void send_waiting(Lane& lane);
+  bool post(Lane& lane, std::uint32_t number);
+  bool post_put(Lane& lane, const Slot& slot, ibv_send_wr& request);
+  bool post_record(Lane& lane, const Slot& slot, ibv_send_wr& request);
+  void confirm(Lane& lane);
+
+  // completing.cpp: what the adapter says
+  void hear_completions();
+  void hear_arrivals();
+  void hear_record(std::uint32_t pair, const std::byte* message, std::size_t bytes);
+  void give_back(std::uint32_t room);
+  void finish_until(Lane& lane, std::uint32_t number);
+  void finish(Lane& lane, ir::Status status, std::int64_t vendor_code);
+  void lane_failed(Lane& lane, const ibv_wc& completion);
+  void complete(const ir::Command& command, ir::Status status, std::uint64_t value = 0, std::int64_t vendor = 0);
+
+  // opening.cpp: queue pairs
+  Lane& lane_to(Party& party, std::uint32_t path);
+  void want(Lane& lane);
+  bool begin_opening(Lane& lane);
+  void call_open(Lane& lane);
+  void drop_pair(Lane& lane);
+  void close_lane(Lane& lane);
+  bool make_room_for(const Lane& lane);
+  void tend();
+  void tend_lane(Lane& lane, verbs::Clock::time_point now);
+  void answer_open(Party& party, const verbs::Call& call);
+  void hear_opened(Party& party, const verbs::Call& call);
+  void drop_incoming(Party& party, std::uint32_t lane);
+  bool ask_for_room(const Party& other_than);
+  void answer(const verbs::Place& there, const verbs::Call& call, verbs::Subject subject);
+
+  // endings.cpp: calls, and how contact ends
+  void hear_call(const verbs::Call& call);
+  Party& party_of(const verbs::Place& place, std::uint32_t rank);
+  void break_off(Party& party);
+  void tend_breaking(Party& party, verbs::Clock::time_point now);
+  void settle(Party& party, Party::State state);
+  void end_lanes(Party& party, ir::Status status);
+  void hear_device();
+  void let_go(Party& party);
+
+  std::uint32_t size_;
+  std::uint32_t rank_;
+  std::uint32_t most_pairs_; // in each direction
+  std::chrono::seconds silence_;
+  base::Log log_;
+  std::unique_ptr<verbs::Device> device_;
+  verbs::Memory memory_{*device_};
+  verbs::Memory::Pool slots_;  // a lane's
+  verbs::Memory::Pool large_;  // contents of one command
+  ir::Capabilities capabilities_{};
+  verbs::Place self_;
+  ir::MemoryKey bootstrap_{};
+  ibv_comp_channel* channel_ = nullptr;
+  ibv_cq* sent_queue_ = nullptr;    // commands
+  ibv_cq* arrived_queue_ = nullptr; // what peers send, and calls
+  ibv_srq* rooms_ = nullptr;
+  verbs::Memory::Pool::Piece room_memory_{};
+  std::uint32_t room_count_ = 0;
+  std::vector<std::uint32_t> free_rooms_; // to be given back together
+  std::unique_ptr<verbs::Door> door_;
+  int waiting_ = -1; // epoll on channel_ and the device's events
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<Party>> parties_; // by unique id
+  std::unordered_map<std::uint32_t, Party*> attached_;
+  std::unordered_map<std::uint32_t, ir::Status> gone_; // of numbers that were attached
+  std::unordered_map<std::uint32_t, std::uint32_t> chosen_;
+  std::vector<Lane*> lanes_; // by index
+  std::vector<Lane*> tending_;
+  std::vector<Party*> breaking_;
+  std::unordered_map<std::uint32_t, verbs::Incoming*> incoming_; // by queue pair
+  std::uint32_t outgoing_ = 0;
+  std::uint64_t under_way_ = 0; // commands in lanes
+  std::uint64_t posted_ = 0;    // that the adapter has
+  std::uint64_t most_posted_ = 0;
+  std::uint64_t uses_ = 0;
+  std::uint64_t reopened_ = 0;
+  std::uint32_t idle_polls_ = 0;
+  EventList events_;
+};
+
+} // namespace heddle::translators

@@ -1,0 +1,106 @@
+// The contract over real queue pairs. Skipped where there is no adapter: tests/verbs/run makes one.
+#include "translators/contract/contract.hpp"
+#include "translators/decorator.hpp"
+#include "translators/verbs/verbs.hpp"
+
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+namespace heddle::translators::contract {
+namespace {
+
+std::unique_ptr<Verbs> verbs_of(std::uint32_t rank, std::uint32_t queue_pairs = 1024) {
+  auto made = Verbs::create({.rank = rank, .size = 4, .queue_pairs = queue_pairs});
+  EXPECT_TRUE(made) << made.error().message();
+  return std::move(*made);
+}
+
+// Queue pairs are agreed on when the target makes calls; so each side's polls are the other's, too, even where another thread is at work there.
+class Shared final : public Decorator, public ir::Sleeping {
+ public:
+  explicit Shared(Verbs& own) : Decorator(own) {}
+  void polls_too(Shared& other) { other_ = &other; }
+  ir::Facets facets() override {
+    ir::Facets facets = Decorator::facets();
+    facets.sleeping = this;
+    return facets;
+  }
+  std::size_t submit(std::span<const ir::Command> commands) override {
+    const std::scoped_lock lock(mutex_);
+    return Decorator::submit(commands);
+  }
+  std::size_t poll(std::span<ir::Event> events) override {
+    if (other_ != nullptr && other_->mutex_.try_lock()) {
+      const std::unique_lock other(other_->mutex_, std::adopt_lock);
+      other_->Decorator::poll({});
+    }
+    const std::scoped_lock lock(mutex_);
+    return Decorator::poll(events);
+  }
+
+  bool announce_sleep(By by) override {
+    const std::scoped_lock lock(mutex_);
+    return own().announce_sleep(by);
+  }
+  void cancel_sleep() override {
+    const std::scoped_lock lock(mutex_);
+    own().cancel_sleep();
+  }
+  // Asleep, it leaves its translator to the other thread's polls.
+  void sleep(std::chrono::nanoseconds limit) override {
+    pollfd waits{.fd = *own().descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&waits, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(limit).count()));
+    cancel_sleep();
+  }
+  [[nodiscard]] Result<int> descriptor() override { return own().descriptor(); }
+
+ private:
+  ir::Sleeping& own() { return *inner().facets().sleeping; }
+
+  std::mutex mutex_;
+  Shared* other_ = nullptr;
+};
+
+class VerbsNetwork : public Network {
+ public:
+  explicit VerbsNetwork(std::uint32_t queue_pairs = 1024) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      networks_.push_back(verbs_of(rank, queue_pairs));
+      sides_.push_back(std::make_unique<Shared>(*networks_.back()));
+    }
+    sides_[0]->polls_too(*sides_[1]);
+    sides_[1]->polls_too(*sides_[0]);
+  }
+  ir::Translator& at(std::uint32_t rank) override { return *sides_[rank]; }
+  Contact nobody() override { return {.peer = ir::Peer{3}, .address = {}}; }
+  // Who has never been met is called for as long as it takes; one that was, has said that it leaves.
+  Contact gone() override {
+    auto third = verbs_of(2);
+    EXPECT_TRUE(third->allocate(64));
+    const ir::Address address = third->address();
+    EXPECT_TRUE(third->attach(ir::Peer{0}, networks_[0]->address()));
+    EXPECT_TRUE(networks_[0]->attach(ir::Peer{2}, address));
+    third.reset();
+    std::array<ir::Event, 1> told{};
+    Side left(*sides_[0]);
+    EXPECT_TRUE(left.wait([&] { return networks_[0]->poll(told) == 1; }));
+    EXPECT_EQ(told[0].kind, ir::EventKind::peer_left);
+    return {.peer = ir::Peer{2}, .address = address};
+  }
+
+ private:
+  std::vector<std::unique_ptr<Verbs>> networks_;
+  std::vector<std::unique_ptr<Shared>> sides_;
+};
+
+std::vector<NetworkType> where_there_are_adapters(std::initializer_list<NetworkType> types) {
+  std::error_code none;
+  const std::filesystem::directory_iterator adapters("/sys/class/infiniband", none);
+  return adapters == std::filesystem::directory_iterator() ? std::vector<NetworkType>{} : types;
+}
+
+HEDDLE_TRANSLATOR_CONTRACT_OF(Verbs, ::testing::ValuesIn(where_there_are_adapters({type_of<VerbsNetwork>("Verbs")})));
+
+} // namespace
+} // namespace heddle::translators::contract
