@@ -91,10 +91,12 @@ void Verbs::lane_failed(Lane& lane, const ibv_wc& completion) {
   log_.debug("verbs: a command to " + std::to_string(party.number ? peer_number(*party.number) : 0) +
              " ended with adapter status " + std::to_string(completion.status));
   if (!of_command(completion.status)) return break_off(party);
+  if (!refused(completion.status))
+    log_.error("verbs: the adapter refuses a command of this process: status " + std::to_string(completion.status));
   // All before it have been carried out, none behind it.
   const auto number = static_cast<std::uint32_t>(completion.wr_id);
-  if (lane.done != number) finish_until(lane, number - 1);
-  finish(lane, refused(completion.status) ? ir::Status::refused : ir::Status::failed, completion.status);
+  finish_until(lane, number - 1);
+  if (lane.done == number && lane.done != lane.sent) finish(lane, refused(completion.status) ? ir::Status::refused : ir::Status::failed, completion.status);
   drop_pair(lane);
   ++reopened_;
   if (!lane.idle()) want(lane);

@@ -21,7 +21,8 @@ struct Slot {
   ir::Command command;
   ibv_mr* pinned = nullptr;
   Memory::Pool::Piece large{};   // contents that the image has no room for
-  std::uint32_t local_key = 0;   // of command.local, where the adapter reads or writes it itself
+  std::uint64_t local = 0;       // command.local as the adapter knows it, where it reads or writes there itself
+  std::uint32_t local_key = 0;
   bool direct = false;           // it does
   bool told = false;             // the event was given already
   alignas(8) std::array<std::byte, kImageBytes> image; // NOLINT: what it holds is written when needed

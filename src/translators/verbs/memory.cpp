@@ -67,7 +67,9 @@ Result<ir::ExposedMemory> Memory::allocate(std::size_t bytes) {
     return std::unexpected(std::move(place.error()));
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  lasting_[begin] = {begin + bytes, areas_[static_cast<std::uint64_t>(place->key)].registered->lkey};
+  lasting_[begin] = {.end = begin + bytes,
+                     .address = adapter_address(*place),
+                     .key = areas_[static_cast<std::uint64_t>(place->key)].registered->lkey};
   return ir::ExposedMemory{.memory = memory, .place = *place};
 }
 
@@ -104,13 +106,13 @@ std::byte* Memory::reach(const ir::RemotePlace& place, std::uint64_t bytes) cons
 std::optional<Memory::Pinned> Memory::pin(std::byte* from, std::uint64_t bytes, bool written) {
   const auto begin = reinterpret_cast<std::uintptr_t>(from);
   if (auto after = lasting_.upper_bound(begin); after != lasting_.begin()) {
-    const auto& [end, key] = std::prev(after)->second;
-    if (begin + bytes <= end) return Pinned{.key = key};
+    const auto& [first, lasting] = *std::prev(after);
+    if (begin + bytes <= lasting.end) return Pinned{.address = lasting.address + (begin - first), .key = lasting.key};
   }
   ibv_mr* own =
       device_.library().reg_mr(&device_.domain(), from, bytes, begin, written ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0U);
   if (own == nullptr) return std::nullopt;
-  return Pinned{.key = own->lkey, .own = own};
+  return Pinned{.address = begin, .key = own->lkey, .own = own};
 }
 
 void Memory::unpin(ibv_mr* own) {

@@ -43,6 +43,7 @@ class Memory {
   // For the adapter's own reading and writing during one command: registered for it alone, unless it is part of what allocate() gave.
   // So nothing is remembered that the program might unmap meanwhile. Null, with errno: the limit is reached.
   struct Pinned {
+    std::uint64_t address = 0; // as the adapter knows it
     std::uint32_t key = 0;
     ibv_mr* own = nullptr; // to be let go of
   };
@@ -82,7 +83,12 @@ class Memory {
   const Device& device_;
   AreaKeys keys_ = AreaKeys::secret();
   std::unordered_map<std::uint64_t, Area> areas_; // by key
-  std::map<std::uintptr_t, std::pair<std::uintptr_t, std::uint32_t>> lasting_; // allocated: begin -> end, key
+  struct Lasting {
+    std::uintptr_t end = 0;
+    std::uint64_t address = 0; // of its first byte, for the adapter
+    std::uint32_t key = 0;
+  };
+  std::map<std::uintptr_t, Lasting> lasting_; // allocated, by where it begins
 };
 
 } // namespace heddle::translators::verbs

@@ -62,6 +62,9 @@ void aim(ibv_send_wr& request, const ir::RemotePlace& place) {
 ibv_sge piece(const std::byte* data, std::uint64_t bytes, std::uint32_t key) {
   return {.addr = reinterpret_cast<std::uintptr_t>(data), .length = static_cast<std::uint32_t>(bytes), .lkey = key};
 }
+ibv_sge local_piece(const Slot& slot) {
+  return {.addr = slot.local, .length = static_cast<std::uint32_t>(slot.command.bytes), .lkey = slot.local_key};
+}
 
 } // namespace
 
@@ -100,6 +103,7 @@ bool Verbs::place_contents(Slot& slot) {
       const auto pinned = memory_.pin(command.local, command.bytes, !put);
       if (!pinned) return false;
       slot.pinned = pinned->own;
+      slot.local = pinned->address;
       slot.local_key = pinned->key;
       slot.direct = true;
     }
@@ -163,7 +167,7 @@ bool Verbs::post(Lane& lane, std::uint32_t number) {
   } else if (put) {
     posted = post_put(lane, slot, request);
   } else {
-    ibv_sge into = slot.direct                 ? piece(command.local, command.bytes, slot.local_key)
+    ibv_sge into = slot.direct                 ? local_piece(slot)
                    : slot.large.data != nullptr ? piece(slot.large.data, command.bytes, slot.large.key)
                                                 : piece(slot.image.data(), command.bytes, lane.memory.key);
     request.sg_list = &into;
@@ -207,7 +211,7 @@ bool Verbs::post_put(Lane& lane, const Slot& slot, ibv_send_wr& request) {
   if (slot.direct) {
     first = slot.image.data() + kHeadAt;
     add(first + lead, command.head_bytes - lead, lane.memory.key);
-    add(command.local, command.bytes, slot.local_key);
+    pieces.at(static_cast<std::size_t>(count++)) = local_piece(slot);
     add(slot.image.data() + kZerosAt, extent - content_of(command), lane.memory.key);
   } else {
     add(contents + lead, extent - lead, image ? lane.memory.key : slot.large.key);
@@ -249,7 +253,7 @@ bool Verbs::post_record(Lane& lane, const Slot& slot, ibv_send_wr& request) {
     const std::uint64_t extent = put_extent(command);
     if (slot.direct) {
       pieces[0] = piece(slot.image.data() + kHeadAt + kWord, command.head_bytes - kWord, lane.memory.key);
-      pieces[1] = piece(command.local, command.bytes, slot.local_key);
+      pieces[1] = local_piece(slot);
       pieces[2] = piece(slot.image.data() + kZerosAt, extent - content_of(command), lane.memory.key);
     } else {
       pieces[0] = piece(slot.large.data + kWord, extent - kWord, slot.large.key);

@@ -23,10 +23,11 @@ const std::span<const base::SectionOption> Verbs::kOptions = verbs::kOptions;
 
 namespace {
 
-// Contents that are copied when a command is taken; what is larger is registered for as long as its command takes.
-constexpr std::uint64_t kCopied = 16 << 10;
+// Contents that are copied when a command is taken: all of a message up to the usual eager_limit. What is larger is registered for as
+// long as its command takes.
+constexpr std::uint64_t kCopied = (64 << 10) + 256;
 constexpr std::size_t kLargePiece = kCopied + 256; // head and terminator
-constexpr std::size_t kLargeAtOnce = 32;
+constexpr std::size_t kLargeAtOnce = 16;
 constexpr std::size_t kLanesAtOnce = 4;
 constexpr std::uint32_t kMostRooms = 2048;
 constexpr int kMostCompletions = 1 << 16;

@@ -102,5 +102,29 @@ std::vector<NetworkType> where_there_are_adapters(std::initializer_list<NetworkT
 
 HEDDLE_TRANSLATOR_CONTRACT_OF(Verbs, ::testing::ValuesIn(where_there_are_adapters({type_of<VerbsNetwork>("Verbs")})));
 
+class VerbsMemory : public Pair {};
+
+// What allocate() gave stands elsewhere for the adapter than for the processor: also when it is read or written for a command.
+TEST_P(VerbsMemory, OfOnesOwnServesLargeCommands) {
+  constexpr std::size_t kBytes = 300'000;
+  const auto own = left.translator().allocate(kBytes);
+  ASSERT_TRUE(own);
+  const std::vector<std::byte> contents = pattern(kBytes, 5);
+  std::ranges::copy(contents, own->memory.begin());
+  ir::Command record = put(1, there, own->memory);
+  record.head = {std::byte{1}};
+  record.head_bytes = 16;
+  record.flags = ir::Flags::lead_last | ir::Flags::terminated;
+  left.submit(record);
+  left.wait([&] { return load_word(memory.data()) == 1; });
+  EXPECT_TRUE(std::equal(contents.begin(), contents.end(), memory.begin() + 16));
+  std::ranges::fill(own->memory, std::byte{0});
+  EXPECT_EQ(left.status_of(get(1, there.at(16), own->memory)), ir::Status::ok);
+  EXPECT_TRUE(std::ranges::equal(own->memory, contents));
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, VerbsMemory, ::testing::ValuesIn(where_there_are_adapters({type_of<VerbsNetwork>("Verbs")})));
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(VerbsMemory);
+
 } // namespace
 } // namespace heddle::translators::contract
