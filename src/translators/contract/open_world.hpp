@@ -10,6 +10,8 @@ namespace heddle::translators::contract {
 struct OpenNetworkType {
   const char* name;
   std::unique_ptr<ir::Translator> (*open)(std::uint64_t uid);
+  // attach finds out at once that nobody is there any more. Otherwise who does not answer is called for a while.
+  bool tells_at_once = true;
 };
 inline void PrintTo(const OpenNetworkType& type, std::ostream* out) {
   *out << type.name;
@@ -89,4 +91,5 @@ class OpenWorldContract : public ::testing::TestWithParam<OpenNetworkType> {
 
 // Stands inside namespace heddle::translators::contract. A macro because GoogleTest registers by macro.
 #define HEDDLE_OPEN_WORLD_CONTRACT(name, open_one) \
-  INSTANTIATE_TEST_SUITE_P(name, OpenWorldContract, ::testing::Values(OpenNetworkType{#name, open_one}))
+  HEDDLE_OPEN_WORLD_CONTRACT_OF(name, ::testing::Values(OpenNetworkType{#name, open_one}))
+#define HEDDLE_OPEN_WORLD_CONTRACT_OF(name, types) INSTANTIATE_TEST_SUITE_P(name, OpenWorldContract, types)

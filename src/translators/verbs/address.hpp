@@ -26,8 +26,14 @@ struct Place {
   [[nodiscard]] ir::Address pack() const;
   // unreachable: these bytes are no such address.
   static Result<Place> unpack(const ir::Address& address);
+  // In an open world, where all else follows from the process's unique id; and the way back.
+  [[nodiscard]] ir::ShortAddress shorten() const;
+  static Result<Place> lengthen(std::uint64_t uid, std::span<const std::byte> shortened);
 };
 static_assert(sizeof(Place) == sizeof(ir::Address));
+
+// What a process of an open world draws the upper half of its bootstrap key from.
+[[nodiscard]] std::uint64_t key_base_of(std::uint64_t uid);
 
 // One of this process's ends, as an address vector needs it.
 struct Source {

@@ -73,6 +73,11 @@ void Verbs::hear_completions() {
   const int count = ::ibv_poll_cq(sent_queue_, kAtOnce, all.data());
   for (int i = 0; i < count; ++i) {
     const ibv_wc& one = all.at(static_cast<std::size_t>(i));
+    if ((one.wr_id & kWatching) != 0) {
+      const auto from = incoming_.find(static_cast<std::uint32_t>(one.wr_id));
+      if (one.status == IBV_WC_RETRY_EXC_ERR && from != incoming_.end()) break_off(*from->second->party);
+      continue;
+    }
     Lane& lane = *lanes_[one.wr_id >> 48U];
     // What is left of a queue pair that was given up.
     if (lane.pair == nullptr || ((one.wr_id >> 32U) & 0xffffU) != (lane.attempt & 0xffffU)) continue;
@@ -158,6 +163,11 @@ void Verbs::hear_record(std::uint32_t pair, const std::byte* message, std::size_
   if (record.bytes != bytes - sizeof record || record.bytes < kWord) return;
   verbs::Incoming& incoming = *from->second;
   incoming.last_used = ++uses_;
+  if (record.key == 0) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, message + sizeof record, sizeof number);
+    return hear_notice(*incoming.party, record.offset, static_cast<std::uint32_t>(number));
+  }
   // As the command that it was.
   ir::Command command;
   command.operation = ir::Operation::put;

@@ -151,8 +151,9 @@ Device::~Device() {
 }
 
 Place Device::place() const {
-  Place place{.lid = port_.lid, .lmc = port_.lmc, .addresses = ethernet() ? static_cast<std::uint8_t>(std::min<std::size_t>(own_.size(), 255)) : std::uint8_t{0}};
+  Place place{.lid = port_.lid, .lmc = port_.lmc, .addresses = ethernet() ? static_cast<std::uint8_t>(std::min<std::size_t>(own_.size(), 127)) : std::uint8_t{0}};
   if (!own_.empty()) place.gid = own_.front().gid;
+  if (!ethernet()) std::fill(place.gid.begin() + 8, place.gid.end(), std::byte{0}); // the LID says it
   return place;
 }
 

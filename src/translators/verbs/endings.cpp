@@ -33,7 +33,7 @@ Party& Verbs::party_of(const verbs::Place& place, std::uint32_t rank) {
   if (party == nullptr) {
     party = std::make_unique<Party>();
     party->place = place;
-    party->number = ir::Peer{rank};
+    if (!is_open_world()) party->number = ir::Peer{rank};
     if (const auto chosen = chosen_.find(rank); chosen != chosen_.end()) party->chosen = chosen->second;
   }
   return *party;
@@ -44,7 +44,7 @@ void Verbs::hear_call(const Call& call) {
     if (call.subject != Subject::another && call.subject != Subject::goodbye) answer(call.from, call, Subject::another);
     return;
   }
-  if (call.number >= size_) return;
+  if (!is_open_world() && call.number >= size_) return;
   if (call.subject == Subject::another) {
     // Whoever answers is not the one that was called; that one is known by its door.
     for (auto& [uid, party] : parties_)
@@ -138,6 +138,9 @@ void Verbs::settle(Party& party, Party::State state) {
     gone_[peer_number(*party.number)] = status_of(state);
     events_.push({.kind = kind, .peer = *party.number});
   }
+  owed_notices_ -= party.notices.size();
+  party.notices.clear();
+  end_stays(party, kind == ir::EventKind::peer_left ? kind : ir::EventKind::peer_failed);
   end_lanes(party, status_of(state));
 }
 

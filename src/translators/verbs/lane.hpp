@@ -53,6 +53,7 @@ struct Lane {
   std::uint32_t attempt = 0;
   std::uint32_t sequence = 0;
   std::uint32_t inline_bytes = 0;
+  Clock::time_point begun{}; // to open
   Clock::time_point call_again{};
   std::chrono::milliseconds pause{};
   std::uint32_t calls_left = 0; // of those that `closed` is waited for with
@@ -98,6 +99,9 @@ struct Party {
   Clock::time_point give_up{};
   std::uint32_t chosen = 0; // path
   std::vector<std::unique_ptr<Lane>> lanes;
+  // In an open world: by which numbers it has attached this process, and what it is to be told of the same kind.
+  std::vector<std::uint32_t> stays;
+  std::vector<ir::Command> notices;
   std::vector<std::unique_ptr<Incoming>> incoming;
 
   [[nodiscard]] bool gone() const { return state == State::left || state == State::failed; }

@@ -39,8 +39,8 @@ Error Memory::refusal(const char* what, std::uint64_t bytes, int number) const {
           .system_code = number};
 }
 
-Result<ir::RemotePlace> Memory::enter(std::span<std::byte> memory, std::uint64_t first, std::size_t mapped) {
-  const std::uint64_t base = keys_.draw() & 0xffff'ffffU;
+Result<ir::RemotePlace> Memory::enter(std::span<std::byte> memory, std::uint64_t base, std::uint64_t first,
+                                       std::size_t mapped) {
   const std::uint64_t address = (base << 30U) + first;
   const std::size_t bytes = std::max<std::size_t>(memory.size(), 1);
   ibv_mr* registered = device_.library().reg_mr(&device_.domain(), memory.data(), bytes, address, kAll);
@@ -52,7 +52,7 @@ Result<ir::RemotePlace> Memory::enter(std::span<std::byte> memory, std::uint64_t
   return ir::RemotePlace{.key = ir::MemoryKey{key}, .offset = first};
 }
 
-Result<ir::ExposedMemory> Memory::allocate(std::size_t bytes) {
+Result<ir::ExposedMemory> Memory::allocate(std::size_t bytes, std::optional<std::uint64_t> base) {
   const std::size_t mapped = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
   if (bytes > std::numeric_limits<std::size_t>::max() / 2 || !base::memory_suffices(bytes))
     return std::unexpected(Error{.code = ErrorCode::out_of_memory,
@@ -61,7 +61,7 @@ Result<ir::ExposedMemory> Memory::allocate(std::size_t bytes) {
   void* data = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return std::unexpected(refusal("cannot map", bytes, errno));
   const std::span memory(static_cast<std::byte*>(data), bytes);
-  auto place = enter(memory, 0, mapped);
+  auto place = enter(memory, base ? *base : draw_base(), 0, mapped);
   if (!place) {
     ::munmap(data, mapped);
     return std::unexpected(std::move(place.error()));
@@ -83,7 +83,7 @@ void Memory::deallocate(const ir::ExposedMemory& memory) {
 }
 
 Result<ir::RemotePlace> Memory::expose(std::span<std::byte> memory) {
-  return enter(memory, reinterpret_cast<std::uintptr_t>(memory.data()) & kAlike, 0);
+  return enter(memory, draw_base(), reinterpret_cast<std::uintptr_t>(memory.data()) & kAlike, 0);
 }
 
 void Memory::withdraw(const ir::RemotePlace& place) {

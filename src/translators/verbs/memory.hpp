@@ -9,6 +9,7 @@
 #include "translators/verbs/device.hpp"
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -31,8 +32,8 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // As ir::Translator has them.
-  Result<ir::ExposedMemory> allocate(std::size_t bytes);
+  // As ir::Translator has them. A base, where one is given, instead of drawn bits in the key.
+  Result<ir::ExposedMemory> allocate(std::size_t bytes, std::optional<std::uint64_t> base = std::nullopt);
   void deallocate(const ir::ExposedMemory& memory);
   Result<ir::RemotePlace> expose(std::span<std::byte> memory);
   void withdraw(const ir::RemotePlace& place);
@@ -77,7 +78,8 @@ class Memory {
     std::uint64_t first = 0; // offset of `data`
     std::size_t mapped = 0;  // bytes; 0: the caller's memory
   };
-  Result<ir::RemotePlace> enter(std::span<std::byte> memory, std::uint64_t first, std::size_t mapped);
+  Result<ir::RemotePlace> enter(std::span<std::byte> memory, std::uint64_t base, std::uint64_t first, std::size_t mapped);
+  std::uint64_t draw_base() { return keys_.draw() & 0xffff'ffffU; }
   Error refusal(const char* what, std::uint64_t bytes, int number) const;
 
   const Device& device_;

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{20};
 constexpr std::chrono::milliseconds kLongestPause{500};
+// In an open world nobody else says whether a process that does not answer computes or is dead.
+constexpr std::chrono::seconds kMostPatience{60};
 constexpr std::uint32_t kSequences = 1U << 24U;
 // 4.096 us times 2^16, seven times over: the way has broken when nothing is confirmed for two to four seconds.
 constexpr std::uint8_t kTimeout = 16;
@@ -128,11 +130,13 @@ bool Verbs::begin_opening(Lane& lane) {
   auth::draw_randomly(std::as_writable_bytes(std::span(&drawn, 1)));
   lane.sequence = drawn % kSequences;
   lane.state = Lane::State::opening;
-  if (initialise(*device_, lane.pair, 0) != 0) {
+  // An adapter checks that even where nothing is written: watch_peers.
+  if (initialise(*device_, lane.pair, is_open_world() ? unsigned{IBV_ACCESS_REMOTE_WRITE} : 0U) != 0) {
     drop_pair(lane);
     return false;
   }
   lane.pause = kFirstPause;
+  lane.begun = Clock::now();
   call_open(lane);
   return true;
 }
@@ -224,6 +228,8 @@ void Verbs::tend_lane(Lane& lane, Clock::time_point now) {
     return;
   }
   if (now < lane.call_again) return;
+  if (lane.state == Lane::State::opening && is_open_world() && now - lane.begun > kMostPatience)
+    return settle(*lane.party, Party::State::failed);
   if (lane.state == Lane::State::opening) return call_open(lane);
   if (lane.state != Lane::State::closing) return;
   if (lane.calls_left-- == 0) { // it is not there any more, or finds out by itself
@@ -288,6 +294,8 @@ void Verbs::answer_open(Party& party, const Call& call) {
             .mtu = call.mtu};
     int error = initialise(*device_, pair, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
     if (error == 0) error = make_ready_to_receive(*device_, pair, far);
+    // By which it is asked whether the other end is still there: watch_peers.
+    if (error == 0 && is_open_world()) error = make_ready_to_send(*device_, pair, 0, 1);
     if (error != 0) {
       log_.warning("verbs: a queue pair cannot be connected: errno " + std::to_string(error));
       device_->library().destroy_qp(pair);

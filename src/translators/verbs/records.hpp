@@ -20,6 +20,10 @@ static_assert(sizeof(Record) == 24);
 // Of a frame and what follows it. A record that is longer is written by the adapter, all but its first word; the word follows so.
 inline constexpr std::uint32_t kRoomBytes = 1024;
 
+// In an open world, with key 0, what the sender has done; the 8 bytes are the number by which it knows the receiver.
+inline constexpr std::uint64_t kAttached = 1;
+inline constexpr std::uint64_t kDetached = 2;
+
 // What comes with a write that its target is to notice: kAnnounced and the number that the command carries.
 inline constexpr std::uint32_t kAnnounced = 0x100;
 

@@ -50,12 +50,9 @@ void do_not_block(int descriptor) {
 } // namespace
 
 Result<std::unique_ptr<ir::Translator>> Verbs::make(const TranslatorSetup& setup) {
-  if (setup.uid != 0)
-    return std::unexpected(Error{.code = ErrorCode::unsupported,
-                                 .fact = "processes of an open world do not meet by verbs yet",
-                                 .remedy = "let option translators name others"});
   auto made = create({.rank = setup.rank,
                       .size = setup.size,
+                      .uid = setup.uid,
                       .wanted = {.device = setup.own->text(verbs::kDevice), .gid = setup.own->text(verbs::kGid)},
                       .secret = setup.secret,
                       .queue_pairs = static_cast<std::uint32_t>(setup.own->number(verbs::kQueuePairs)),
@@ -76,6 +73,7 @@ Result<std::unique_ptr<Verbs>> Verbs::create(const Setup& setup) {
 Verbs::Verbs(const Setup& setup, std::unique_ptr<verbs::Device> device)
     : size_(setup.size),
       rank_(setup.rank),
+      uid_(setup.uid),
       most_pairs_(std::max(1U, setup.queue_pairs / 2)),
       silence_(setup.silence),
       log_(setup.log),
@@ -115,8 +113,9 @@ Result<void> Verbs::prepare(const Setup& setup) {
   if (!door) return std::unexpected(std::move(door.error()));
   door_ = std::move(*door);
   self_.door = door_->number();
-  auth::draw_randomly(std::as_writable_bytes(std::span(&self_.uid, 1)));
-  self_.uid |= 1U; // never 0
+  self_.uid = uid_;
+  if (uid_ == 0) auth::draw_randomly(std::as_writable_bytes(std::span(&self_.uid, 1)));
+  if (uid_ == 0) self_.uid |= 1U; // never 0
   do_not_block(channel_->fd);
   do_not_block(context->async_fd);
   waiting_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -131,6 +130,8 @@ Result<void> Verbs::prepare(const Setup& setup) {
 Verbs::~Verbs() {
   const verbs::Library& library = device_->library();
   if (door_ != nullptr) {
+    // Those who have just called hear of it, too.
+    for (int looks = 0; looks < 4; ++looks) hear_arrivals();
     for (auto& [uid, party] : parties_) {
       if (party->gone() || uid == self_.uid) continue;
       verbs::Call goodbye{.subject = verbs::Subject::goodbye, .from = self_, .to = uid, .number = rank_};
@@ -181,8 +182,9 @@ Result<void> Verbs::reaches(const ir::Address& address) const {
 }
 
 Result<ir::ExposedMemory> Verbs::allocate(std::size_t bytes) {
-  auto made = memory_.allocate(bytes);
-  if (made && bootstrap_ == ir::MemoryKey{}) bootstrap_ = made->place.key;
+  const bool first = bootstrap_ == ir::MemoryKey{};
+  auto made = memory_.allocate(bytes, first && is_open_world() ? std::optional(verbs::key_base_of(uid_)) : std::nullopt);
+  if (made && first) bootstrap_ = made->place.key;
   return made;
 }
 
@@ -194,16 +196,19 @@ Result<ir::RemotePlace> Verbs::attach(ir::Peer peer, const ir::Address& address)
   };
   auto place = verbs::Place::unpack(address);
   if (!place) return refuse(std::move(place.error()));
-  if (peer_number(peer) >= size_) return refuse({.fact = "peer " + std::to_string(peer_number(peer)) + " is not of this job"});
+  if (!is_open_world() && peer_number(peer) >= size_) return refuse({.fact = "peer " + std::to_string(peer_number(peer)) + " is not of this job"});
   Party& party = party_of(*place, peer_number(peer));
   if (party.gone())
     return refuse({.fact = party.state == Party::State::left ? "the process at that address has left" : "the process at that address has died"});
   if (const auto known = attached_.find(peer_number(peer)); known != attached_.end() && known->second != &party) detach(peer);
   if (party.state == Party::State::broken) party.state = Party::State::there;
+  if (party.attached && party.number == peer) return ir::RemotePlace{.key = place->bootstrap, .offset = 0};
+  if (party.attached) detach(*party.number);
   party.number = peer;
   party.attached = true;
   attached_[peer_number(peer)] = &party;
   gone_.erase(peer_number(peer));
+  if (is_open_world()) notify(party, verbs::kAttached, peer);
   return ir::RemotePlace{.key = place->bootstrap, .offset = 0};
 }
 
@@ -215,19 +220,20 @@ void Verbs::detach(ir::Peer peer) {
   attached_.erase(found);
   party.attached = false;
   let_go(party);
+  if (is_open_world() && !party.gone()) notify(party, verbs::kDetached, peer);
 }
 
 // Every command to it ends now. What the adapter has been given is still sent, unless it concerns the caller's memory.
 void Verbs::let_go(Party& party) {
   for (const auto& lane : party.lanes) {
-    bool touches = lane->state != Lane::State::open || lane->sent != lane->filled;
+    bool touches = !is_open_world() && (lane->state != Lane::State::open || lane->sent != lane->filled);
     for (std::uint32_t number = lane->done; number != lane->filled; ++number) {
       Slot& slot = lane->slot(number);
       if (!slot.told) complete(slot.command, ir::Status::peer_lost);
       slot.told = true;
       touches = touches || slot.direct;
     }
-    if (lane->state == Lane::State::closed || lane->state == Lane::State::closing) touches = !lane->idle();
+    if (lane->idle()) continue;
     if (touches) {
       const bool known_there = lane->pair != nullptr;
       drop_pair(*lane);
@@ -251,6 +257,8 @@ std::size_t Verbs::submit(std::span<const ir::Command> commands) {
       complete(command, gone_[peer_number(command.peer)]);
     } else if (!sound(command)) {
       complete(command, ir::Status::refused);
+    } else if (!found->second->notices.empty()) {
+      return taken; // they come first
     } else if (!fill(lane_to(*found->second, command.path), command)) {
       return taken;
     }
@@ -260,11 +268,14 @@ std::size_t Verbs::submit(std::span<const ir::Command> commands) {
 
 std::size_t Verbs::poll(std::span<ir::Event> events) {
   hear_arrivals();
-  if (posted_ != 0 || under_way_ != 0) hear_completions();
+  if (posted_ != 0 || under_way_ != 0 || watching_) hear_completions();
   if (!tending_.empty() || !breaking_.empty()) tend();
+  if (owed_notices_ != 0)
+    for (auto& [uid, party] : parties_) send_notices(*party);
   if (++idle_polls_ % kIdlePolls == 0 && under_way_ != 0)
     for (Lane* lane : lanes_) confirm(*lane);
   if (idle_polls_ % kLooksAtDevice == 0) hear_device();
+  if (is_open_world() && idle_polls_ % kIdlePolls == 0) watch_peers(verbs::Clock::now());
   return events_.pop(events);
 }
 

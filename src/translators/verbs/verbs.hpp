@@ -12,7 +12,7 @@
 
 namespace heddle::translators {
 
-class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping {
+class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping, public ir::Naming {
  public:
   static constexpr std::string_view kName = "verbs";
   static constexpr std::string_view kReach = "processes on the same InfiniBand subnet, or on networks that RoCE crosses";
@@ -21,6 +21,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   struct Setup {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
+    std::uint64_t uid = 0; // in an open world; 0: in a job
     verbs::Wanted wanted{};
     std::optional<auth::Secret> secret{};
     std::uint32_t queue_pairs = 1024;
@@ -34,7 +35,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] std::string remark() const override;
-  [[nodiscard]] ir::Facets facets() override { return {.paths = this, .sleeping = this}; }
+  [[nodiscard]] ir::Facets facets() override { return {.paths = this, .sleeping = this, .naming = this}; }
   [[nodiscard]] ir::Address address() const override;
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
 
@@ -47,7 +48,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
   std::size_t poll(std::span<ir::Event> events) override;
-  [[nodiscard]] bool drained() const override { return under_way_ == 0; }
+  [[nodiscard]] bool drained() const override { return under_way_ == 0 && owed_notices_ == 0; }
 
   // Paths: the LIDs of a peer's port, or its addresses on Ethernet.
   [[nodiscard]] ir::Resources resources() const override;
@@ -55,6 +56,10 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer, std::uint32_t) const override { return {}; }
   [[nodiscard]] std::uint64_t location() const override;
   void choose_path(ir::Peer peer, std::uint32_t path) override { chosen_[peer_number(peer)] = path; }
+
+  [[nodiscard]] char letter() const override { return 'v'; }
+  [[nodiscard]] ir::ShortAddress short_address() const override;
+  [[nodiscard]] Result<ir::Address> whole_address(std::uint64_t uid, std::span<const std::byte> shortened) const override;
 
   bool announce_sleep(By by) override;
   void cancel_sleep() override;
@@ -66,6 +71,9 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   [[nodiscard]] std::uint64_t reopened() const { return reopened_; }
 
  private:
+  // In the number of a work request: it asks by a queue pair that a peer has made.
+  static constexpr std::uint64_t kWatching = std::uint64_t{1} << 63U;
+
   using Lane = verbs::Lane;
   using Party = verbs::Party;
   using Slot = verbs::Slot;
@@ -120,8 +128,17 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void hear_device();
   void let_go(Party& party);
 
+  // open_world.cpp: who attaches whom
+  [[nodiscard]] bool is_open_world() const { return uid_ != 0; }
+  void notify(Party& party, std::uint64_t what, ir::Peer number);
+  void send_notices(Party& party);
+  void hear_notice(Party& party, std::uint64_t what, std::uint32_t number);
+  void end_stays(Party& party, ir::EventKind kind);
+  void watch_peers(verbs::Clock::time_point now);
+
   std::uint32_t size_;
   std::uint32_t rank_;
+  std::uint64_t uid_;
   std::uint32_t most_pairs_; // in each direction
   std::chrono::seconds silence_;
   base::Log log_;
@@ -157,6 +174,9 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   std::uint64_t uses_ = 0;
   std::uint64_t reopened_ = 0;
   std::uint32_t idle_polls_ = 0;
+  std::size_t owed_notices_ = 0;
+  bool watching_ = false; // some answer to watch_peers may still come
+  verbs::Clock::time_point watched_{};
   EventList events_;
 };
 

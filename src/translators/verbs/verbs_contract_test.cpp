@@ -1,7 +1,10 @@
 // The contract over real queue pairs. Skipped where there is no adapter: tests/verbs/run makes one.
 #include "translators/contract/contract.hpp"
+#include "translators/contract/open_world.hpp"
 #include "translators/decorator.hpp"
 #include "translators/verbs/verbs.hpp"
+
+#include <unistd.h>
 
 #include <filesystem>
 #include <mutex>
@@ -94,13 +97,50 @@ class VerbsNetwork : public Network {
   std::vector<std::unique_ptr<Shared>> sides_;
 };
 
-std::vector<NetworkType> where_there_are_adapters(std::initializer_list<NetworkType> types) {
+template <typename Type>
+std::vector<Type> where_there_are_adapters(std::initializer_list<Type> types) {
   std::error_code none;
   const std::filesystem::directory_iterator adapters("/sys/class/infiniband", none);
-  return adapters == std::filesystem::directory_iterator() ? std::vector<NetworkType>{} : types;
+  return adapters == std::filesystem::directory_iterator() ? std::vector<Type>{} : types;
 }
 
 HEDDLE_TRANSLATOR_CONTRACT_OF(Verbs, ::testing::ValuesIn(where_there_are_adapters({type_of<VerbsNetwork>("Verbs")})));
+
+// One that is opened is driven by all others of its process.
+class OpenVerbs final : public Decorator {
+ public:
+  explicit OpenVerbs(std::unique_ptr<Verbs> own) : Decorator(*own), own_(std::move(own)) {
+    if (std::exchange(process(), ::getpid()) != ::getpid())
+      all().clear(); // what a child has of its parent's is the parent's
+    all().push_back(own_.get());
+  }
+  ~OpenVerbs() override { std::erase(all(), own_.get()); }
+  std::size_t poll(std::span<ir::Event> events) override {
+    for (Verbs* each : all())
+      if (each != own_.get()) each->poll({});
+    return Decorator::poll(events);
+  }
+
+ private:
+  static pid_t& process() {
+    static pid_t which = 0;
+    return which;
+  }
+  static std::vector<Verbs*>& all() {
+    static std::vector<Verbs*> opened;
+    return opened;
+  }
+  std::unique_ptr<Verbs> own_;
+};
+
+std::unique_ptr<ir::Translator> open_verbs(std::uint64_t uid) {
+  auto made = Verbs::create({.uid = uid, .silence = std::chrono::seconds(2)});
+  EXPECT_TRUE(made) << made.error().message();
+  return std::make_unique<OpenVerbs>(std::move(*made));
+}
+
+HEDDLE_OPEN_WORLD_CONTRACT_OF(Verbs, ::testing::ValuesIn(where_there_are_adapters({OpenNetworkType{
+                                         .name = "Verbs", .open = open_verbs, .tells_at_once = false}})));
 
 class VerbsMemory : public Pair {};
 
