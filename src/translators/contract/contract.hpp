@@ -120,7 +120,7 @@ NetworkType type_of(const char* name) {
 #define HEDDLE_TRANSLATOR_CONTRACT(name, Type) \
   HEDDLE_TRANSLATOR_CONTRACT_OF(name, ::testing::Values(type_of<Type>(#name)))
 // The same with a generator of types, which may be empty: of a network that not every machine has.
-#define HEDDLE_TRANSLATOR_CONTRACT_OF(name, types)            \
+#define HEDDLE_TRANSLATOR_CONTRACT_OF(name, types)             \
   INSTANTIATE_TEST_SUITE_P(name, MemoryContract, types);       \
   INSTANTIATE_TEST_SUITE_P(name, TransfersContract, types);    \
   INSTANTIATE_TEST_SUITE_P(name, AreasContract, types);        \

@@ -37,7 +37,7 @@ namespace {
 
 struct Short {
   std::uint32_t key = 0;
-  std::uint32_t door = 0; // and above its 24 bits the number of addresses, or 0x80 and the LMC
+  std::uint32_t door = 0;           // and above its 24 bits the number of addresses, or 0x80 and the LMC
   std::array<std::byte, 16> rest{}; // on Ethernet the address; otherwise the subnet's prefix and the LID
 };
 static_assert(sizeof(Short) == 24);
@@ -47,7 +47,8 @@ constexpr std::uint32_t kInfiniband = 0x8000'0000;
 
 ir::ShortAddress Place::shorten() const {
   Short packed{.key = static_cast<std::uint32_t>(bootstrap), .door = door};
-  packed.door |= addresses != 0 ? std::min<std::uint32_t>(addresses, 127) << 24U : kInfiniband | std::uint32_t{lmc} << 24U;
+  packed.door |=
+      addresses != 0 ? std::min<std::uint32_t>(addresses, 127) << 24U : kInfiniband | std::uint32_t{lmc} << 24U;
   std::memcpy(packed.rest.data(), gid.data(), gid.size());
   if (addresses == 0) std::memcpy(packed.rest.data() + 8, &lid, sizeof lid);
   ir::ShortAddress made{.size = addresses != 0 ? std::uint8_t{24} : std::uint8_t{18}};

@@ -13,12 +13,12 @@ namespace heddle::translators::verbs {
 using Gid = std::array<std::byte, 16>;
 
 struct Place {
-  Gid gid{};                 // on Ethernet the first of its addresses
-  std::uint32_t door = 0;    // the queue pair that hears calls; 24 bits, never 0
-  std::uint16_t lid = 0;     // 0 on Ethernet
-  std::uint8_t lmc = 0;      // 2^lmc LIDs from `lid` on lead to the port, each by a path of its own
+  Gid gid{};                  // on Ethernet the first of its addresses
+  std::uint32_t door = 0;     // the queue pair that hears calls; 24 bits, never 0
+  std::uint16_t lid = 0;      // 0 on Ethernet
+  std::uint8_t lmc = 0;       // 2^lmc LIDs from `lid` on lead to the port, each by a path of its own
   std::uint8_t addresses = 0; // on Ethernet, each a path of its own; 0: InfiniBand
-  std::uint64_t uid = 0;     // of the process; drawn, so that another one behind the same numbers is noticed
+  std::uint64_t uid = 0;      // of the process; drawn, so that another one behind the same numbers is noticed
   ir::MemoryKey bootstrap{};
 
   [[nodiscard]] std::uint32_t paths() const { return addresses != 0 ? addresses : 1U << lmc; }

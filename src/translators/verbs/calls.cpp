@@ -28,7 +28,10 @@ Result<std::unique_ptr<Door>> Door::open(const Device& device, Memory& memory, i
                                  .system_code = errno});
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = &queue;
-  wanted.cap = {.max_send_wr = kMostCalling, .max_recv_wr = kRooms, .max_send_sge = 1, .max_recv_sge = 1,
+  wanted.cap = {.max_send_wr = kMostCalling,
+                .max_recv_wr = kRooms,
+                .max_send_sge = 1,
+                .max_recv_sge = 1,
                 .max_inline_data = sizeof(Call)};
   wanted.qp_type = IBV_QPT_UD;
   const Library& library = device.library();

@@ -10,32 +10,32 @@
 namespace heddle::translators::verbs {
 
 enum class Subject : std::uint8_t {
-  open = 1,   // the caller's queue pair `queue_pair` wants one of the other side's to write through
-  opened,     // there it is
-  close,      // the caller has given its queue pair of that lane up; the other side's can go
-  closed,     // it has gone
-  make_room,  // the one called is to give its queue pair of that lane up when nothing is under way on it
-  broken,     // the way between the two broke: nothing that was under way is known to have arrived
-  mended,     // the same is known here now
-  goodbye,    // the caller leaves in good order
-  another,    // the process that was called is not here: another one has its number now
+  open = 1,  // the caller's queue pair `queue_pair` wants one of the other side's to write through
+  opened,    // there it is
+  close,     // the caller has given its queue pair of that lane up; the other side's can go
+  closed,    // it has gone
+  make_room, // the one called is to give its queue pair of that lane up when nothing is under way on it
+  broken,    // the way between the two broke: nothing that was under way is known to have arrived
+  mended,    // the same is known here now
+  goodbye,   // the caller leaves in good order
+  another,   // the process that was called is not here: another one has its number now
 };
 
 struct Call {
   std::uint32_t mark = kMark;
   Subject subject{};
-  std::uint8_t mtu = 0;       // of the caller's port
-  std::uint8_t reads = 0;     // gets and atomics that the caller's adapter serves at once
+  std::uint8_t mtu = 0;   // of the caller's port
+  std::uint8_t reads = 0; // gets and atomics that the caller's adapter serves at once
   std::uint8_t reserved = 0;
-  std::uint32_t lane = 0;     // of the one whose commands it carries
-  std::uint32_t attempt = 0;  // of that lane; the later is the higher
+  std::uint32_t lane = 0;    // of the one whose commands it carries
+  std::uint32_t attempt = 0; // of that lane; the later is the higher
   std::uint32_t queue_pair = 0;
   std::uint32_t sequence = 0; // first packet's number
   Place from{};
-  std::uint64_t to = 0;       // the process called
-  std::uint32_t number = 0;   // in a job: the caller's rank
+  std::uint64_t to = 0;     // the process called
+  std::uint32_t number = 0; // in a job: the caller's rank
   std::uint32_t reserved_too = 0;
-  Gid gid{};                  // of `queue_pair`'s end
+  Gid gid{};                    // of `queue_pair`'s end
   std::array<char, 32> proof{}; // that the caller knows the job's secret
 
   static constexpr std::uint32_t kMark = 0x4864'0001; // changes with the layout

@@ -7,9 +7,9 @@
 
 namespace heddle::translators {
 
-using verbs::Record;
 using verbs::Lane;
 using verbs::Party;
+using verbs::Record;
 using verbs::Slot;
 
 namespace {
@@ -101,7 +101,8 @@ void Verbs::lane_failed(Lane& lane, const ibv_wc& completion) {
   // All before it have been carried out, none behind it.
   const auto number = static_cast<std::uint32_t>(completion.wr_id);
   finish_until(lane, number - 1);
-  if (lane.done == number && lane.done != lane.sent) finish(lane, refused(completion.status) ? ir::Status::refused : ir::Status::failed, completion.status);
+  if (lane.done == number && lane.done != lane.sent)
+    finish(lane, refused(completion.status) ? ir::Status::refused : ir::Status::failed, completion.status);
   drop_pair(lane);
   ++reopened_;
   if (!lane.idle()) want(lane);
@@ -113,9 +114,10 @@ void Verbs::give_back(std::uint32_t room) {
   std::array<ibv_recv_wr, kTogether> requests{};
   std::array<ibv_sge, kTogether> pieces{};
   for (std::size_t i = 0; i < kTogether; ++i) {
-    pieces.at(i) = {.addr = reinterpret_cast<std::uintptr_t>(room_memory_.data) + std::uint64_t{free_rooms_[i]} * verbs::kRoomBytes,
-                    .length = verbs::kRoomBytes,
-                    .lkey = room_memory_.key};
+    pieces.at(i) = {
+        .addr = reinterpret_cast<std::uintptr_t>(room_memory_.data) + std::uint64_t{free_rooms_[i]} * verbs::kRoomBytes,
+        .length = verbs::kRoomBytes,
+        .lkey = room_memory_.key};
     requests.at(i).wr_id = free_rooms_[i];
     requests.at(i).sg_list = &pieces.at(i);
     requests.at(i).num_sge = 1;

@@ -13,10 +13,8 @@ namespace {
 constexpr std::string_view kAutomatic = "automatic";
 
 std::unexpected<Error> none(std::string fact, std::string remedy, int number = 0) {
-  return std::unexpected(Error{.code = ErrorCode::unsupported,
-                               .fact = std::move(fact),
-                               .remedy = std::move(remedy),
-                               .system_code = number});
+  return std::unexpected(Error{
+      .code = ErrorCode::unsupported, .fact = std::move(fact), .remedy = std::move(remedy), .system_code = number});
 }
 
 std::optional<std::uint8_t> number_in(std::string_view text) {
@@ -151,7 +149,10 @@ Device::~Device() {
 }
 
 Place Device::place() const {
-  Place place{.lid = port_.lid, .lmc = port_.lmc, .addresses = ethernet() ? static_cast<std::uint8_t>(std::min<std::size_t>(own_.size(), 127)) : std::uint8_t{0}};
+  Place place{
+      .lid = port_.lid,
+      .lmc = port_.lmc,
+      .addresses = ethernet() ? static_cast<std::uint8_t>(std::min<std::size_t>(own_.size(), 127)) : std::uint8_t{0}};
   if (!own_.empty()) place.gid = own_.front().gid;
   if (!ethernet()) std::fill(place.gid.begin() + 8, place.gid.end(), std::byte{0}); // the LID says it
   return place;
@@ -161,18 +162,22 @@ double Device::rate() const {
   // Gbit/s of one lane by code, and lanes: InfiniBand specification, PortInfo.
   double lane = 0;
   switch (port_.active_speed) {
-  case 1: lane = 2; break;      // SDR, 8b/10b
-  case 2: lane = 4; break;      // DDR
-  case 4: lane = 8; break;      // QDR
-  case 8: lane = 10; break;     // FDR10
-  case 16: lane = 13.64; break; // FDR
-  case 32: lane = 25; break;    // EDR
-  case 64: lane = 50; break;    // HDR
-  case 128: lane = 100; break;  // NDR
-  default: return 0;
+    case 1: lane = 2; break;      // SDR, 8b/10b
+    case 2: lane = 4; break;      // DDR
+    case 4: lane = 8; break;      // QDR
+    case 8: lane = 10; break;     // FDR10
+    case 16: lane = 13.64; break; // FDR
+    case 32: lane = 25; break;    // EDR
+    case 64: lane = 50; break;    // HDR
+    case 128: lane = 100; break;  // NDR
+    default: return 0;
   }
-  const int lanes = port_.active_width == 1 ? 1 : port_.active_width == 2 ? 4 : port_.active_width == 4 ? 8
-                    : port_.active_width == 8 ? 12 : port_.active_width == 16 ? 2 : 0;
+  const int lanes = port_.active_width == 1    ? 1
+                    : port_.active_width == 2  ? 4
+                    : port_.active_width == 4  ? 8
+                    : port_.active_width == 8  ? 12
+                    : port_.active_width == 16 ? 2
+                                               : 0;
   return lane * lanes / 8;
 }
 

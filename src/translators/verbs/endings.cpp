@@ -17,11 +17,11 @@ constexpr std::chrono::milliseconds kAskAgain{100};
 
 ir::Status status_of(Party::State state) {
   switch (state) {
-  case Party::State::there: return ir::Status::ok;
-  case Party::State::breaking:
-  case Party::State::broken: return ir::Status::connection_lost;
-  case Party::State::left: return ir::Status::peer_left;
-  case Party::State::failed: return ir::Status::peer_lost;
+    case Party::State::there: return ir::Status::ok;
+    case Party::State::breaking:
+    case Party::State::broken: return ir::Status::connection_lost;
+    case Party::State::left: return ir::Status::peer_left;
+    case Party::State::failed: return ir::Status::peer_lost;
   }
   return ir::Status::failed;
 }
@@ -48,8 +48,8 @@ void Verbs::hear_call(const Call& call) {
   if (call.subject == Subject::another) {
     // Whoever answers is not the one that was called; that one is known by its door.
     for (auto& [uid, party] : parties_)
-      if (party->place.door == call.from.door && party->place.gid == call.from.gid && party->place.lid == call.from.lid &&
-          uid != call.from.uid && !party->gone())
+      if (party->place.door == call.from.door && party->place.gid == call.from.gid &&
+          party->place.lid == call.from.lid && uid != call.from.uid && !party->gone())
         return settle(*party, Party::State::failed);
     return;
   }
@@ -57,46 +57,46 @@ void Verbs::hear_call(const Call& call) {
   if (party.gone()) return;
   const auto lane = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->path; });
   switch (call.subject) {
-  case Subject::open:
-    if (party.state != Party::State::breaking) answer_open(party, call);
-    break;
-  case Subject::opened: hear_opened(party, call); break;
-  case Subject::close: {
-    const auto incoming = std::ranges::find(party.incoming, call.lane, [](const auto& each) { return each->lane; });
-    if (incoming != party.incoming.end() && (*incoming)->attempt == call.attempt) drop_incoming(party, call.lane);
-    answer(call.from, call, Subject::closed);
-    break;
-  }
-  case Subject::closed:
-    if (lane != party.lanes.end() && (*lane)->state == Lane::State::closing && (*lane)->attempt == call.attempt)
-      (*lane)->state = Lane::State::closed;
-    break;
-  case Subject::make_room:
-    if (lane == party.lanes.end() || (*lane)->state != Lane::State::open || (*lane)->attempt != call.attempt) {
-      if (lane == party.lanes.end() || (*lane)->attempt != call.attempt || (*lane)->state == Lane::State::closed)
-        answer(call.from, call, Subject::close); // nobody uses it
+    case Subject::open:
+      if (party.state != Party::State::breaking) answer_open(party, call);
+      break;
+    case Subject::opened: hear_opened(party, call); break;
+    case Subject::close: {
+      const auto incoming = std::ranges::find(party.incoming, call.lane, [](const auto& each) { return each->lane; });
+      if (incoming != party.incoming.end() && (*incoming)->attempt == call.attempt) drop_incoming(party, call.lane);
+      answer(call.from, call, Subject::closed);
       break;
     }
-    if ((*lane)->done == (*lane)->sent) {
-      close_lane(**lane);
-    } else {
-      (*lane)->make_room = true;
-      confirm(**lane);
-    }
-    break;
-  case Subject::broken:
-    answer(call.from, call, Subject::mended);
-    // Told again: the answer was lost, or comes late.
-    if (call.attempt != party.heard_break) {
-      party.heard_break = call.attempt;
-      if (party.state != Party::State::broken) settle(party, Party::State::broken);
-    }
-    break;
-  case Subject::mended:
-    if (party.state == Party::State::breaking && call.attempt == party.own_break) settle(party, Party::State::broken);
-    break;
-  case Subject::goodbye: settle(party, Party::State::left); break;
-  case Subject::another: break;
+    case Subject::closed:
+      if (lane != party.lanes.end() && (*lane)->state == Lane::State::closing && (*lane)->attempt == call.attempt)
+        (*lane)->state = Lane::State::closed;
+      break;
+    case Subject::make_room:
+      if (lane == party.lanes.end() || (*lane)->state != Lane::State::open || (*lane)->attempt != call.attempt) {
+        if (lane == party.lanes.end() || (*lane)->attempt != call.attempt || (*lane)->state == Lane::State::closed)
+          answer(call.from, call, Subject::close); // nobody uses it
+        break;
+      }
+      if ((*lane)->done == (*lane)->sent) {
+        close_lane(**lane);
+      } else {
+        (*lane)->make_room = true;
+        confirm(**lane);
+      }
+      break;
+    case Subject::broken:
+      answer(call.from, call, Subject::mended);
+      // Told again: the answer was lost, or comes late.
+      if (call.attempt != party.heard_break) {
+        party.heard_break = call.attempt;
+        if (party.state != Party::State::broken) settle(party, Party::State::broken);
+      }
+      break;
+    case Subject::mended:
+      if (party.state == Party::State::breaking && call.attempt == party.own_break) settle(party, Party::State::broken);
+      break;
+    case Subject::goodbye: settle(party, Party::State::left); break;
+    case Subject::another: break;
   }
 }
 
@@ -119,7 +119,8 @@ void Verbs::tend_breaking(Party& party, Clock::time_point now) {
   }
   if (now >= party.give_up) return settle(party, Party::State::failed);
   if (now < party.call_again) return;
-  Call call{.subject = Subject::broken, .attempt = party.own_break, .from = self_, .to = party.place.uid, .number = rank_};
+  Call call{
+      .subject = Subject::broken, .attempt = party.own_break, .from = self_, .to = party.place.uid, .number = rank_};
   door_->call(party.place, call);
   party.call_again = now + kAskAgain;
 }

@@ -20,11 +20,11 @@ struct Slot {
 
   ir::Command command;
   ibv_mr* pinned = nullptr;
-  Memory::Pool::Piece large{};   // contents that the image has no room for
-  std::uint64_t local = 0;       // command.local as the adapter knows it, where it reads or writes there itself
+  Memory::Pool::Piece large{}; // contents that the image has no room for
+  std::uint64_t local = 0;     // command.local as the adapter knows it, where it reads or writes there itself
   std::uint32_t local_key = 0;
-  bool direct = false;           // it does
-  bool told = false;             // the event was given already
+  bool direct = false;                                 // it does
+  bool told = false;                                   // the event was given already
   alignas(8) std::array<std::byte, kImageBytes> image; // NOLINT: what it holds is written when needed
 };
 static_assert(sizeof(Slot) <= 512);
@@ -44,11 +44,11 @@ struct Lane {
   static constexpr std::uint32_t kDepth = 64;
 
   Party* party = nullptr;
-  std::uint32_t index = 0;  // among all of this process
-  std::uint32_t path = 0;   // also its number for the peer
+  std::uint32_t index = 0; // among all of this process
+  std::uint32_t path = 0;  // also its number for the peer
   State state = State::closed;
-  bool make_room = false;   // to be closed as soon as nothing is under way
-  bool tending = false;     // on the list of those that call
+  bool make_room = false; // to be closed as soon as nothing is under way
+  bool tending = false;   // on the list of those that call
   ibv_qp* pair = nullptr;
   std::uint32_t attempt = 0;
   std::uint32_t sequence = 0;
@@ -65,9 +65,7 @@ struct Lane {
   std::uint32_t filled = 0;
   std::uint32_t unconfirmed = 0; // sent since the last for which the adapter was to tell
 
-  [[nodiscard]] Slot& slot(std::uint32_t number) const {
-    return reinterpret_cast<Slot*>(memory.data)[number % kDepth];
-  }
+  [[nodiscard]] Slot& slot(std::uint32_t number) const { return reinterpret_cast<Slot*>(memory.data)[number % kDepth]; }
   [[nodiscard]] bool idle() const { return done == filled; }
 };
 

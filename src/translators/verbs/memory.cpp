@@ -40,7 +40,7 @@ Error Memory::refusal(const char* what, std::uint64_t bytes, int number) const {
 }
 
 Result<ir::RemotePlace> Memory::enter(std::span<std::byte> memory, std::uint64_t base, std::uint64_t first,
-                                       std::size_t mapped) {
+                                      std::size_t mapped) {
   const std::uint64_t address = (base << 30U) + first;
   const std::size_t bytes = std::max<std::size_t>(memory.size(), 1);
   ibv_mr* registered = device_.library().reg_mr(&device_.domain(), memory.data(), bytes, address, kAll);
@@ -48,7 +48,8 @@ Result<ir::RemotePlace> Memory::enter(std::span<std::byte> memory, std::uint64_t
     registered = device_.library().reg_mr(&device_.domain(), memory.data(), bytes, address, IBV_ACCESS_REMOTE_READ);
   if (registered == nullptr) return std::unexpected(refusal("cannot lock", memory.size(), errno));
   const std::uint64_t key = base << 32U | registered->rkey;
-  areas_[key] = {.registered = registered, .data = memory.data(), .bytes = memory.size(), .first = first, .mapped = mapped};
+  areas_[key] = {
+      .registered = registered, .data = memory.data(), .bytes = memory.size(), .first = first, .mapped = mapped};
   return ir::RemotePlace{.key = ir::MemoryKey{key}, .offset = first};
 }
 
@@ -125,14 +126,15 @@ Memory::Pool::Piece Memory::Pool::take() {
     void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) return {};
     // Peers have no right to it. It goes with all other memory in the end.
-    ibv_mr* registered = memory_.device_.library().reg_mr(&memory_.device_.domain(), data, bytes,
-                                                          reinterpret_cast<std::uintptr_t>(data), IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* registered = memory_.device_.library().reg_mr(
+        &memory_.device_.domain(), data, bytes, reinterpret_cast<std::uintptr_t>(data), IBV_ACCESS_LOCAL_WRITE);
     if (registered == nullptr) {
       ::munmap(data, bytes);
       return {};
     }
     // Keys of what is exposed have drawn bits; these none.
-    memory_.areas_[reinterpret_cast<std::uintptr_t>(data)] = {.registered = registered, .data = static_cast<std::byte*>(data), .bytes = 0, .mapped = bytes};
+    memory_.areas_[reinterpret_cast<std::uintptr_t>(data)] = {
+        .registered = registered, .data = static_cast<std::byte*>(data), .bytes = 0, .mapped = bytes};
     for (std::size_t i = 0; i < at_once_; ++i)
       free_.push_back({.data = static_cast<std::byte*>(data) + i * piece_, .key = registered->lkey});
   }

@@ -78,7 +78,8 @@ class Memory {
     std::uint64_t first = 0; // offset of `data`
     std::size_t mapped = 0;  // bytes; 0: the caller's memory
   };
-  Result<ir::RemotePlace> enter(std::span<std::byte> memory, std::uint64_t base, std::uint64_t first, std::size_t mapped);
+  Result<ir::RemotePlace> enter(std::span<std::byte> memory, std::uint64_t base, std::uint64_t first,
+                                std::size_t mapped);
   std::uint64_t draw_base() { return keys_.draw() & 0xffff'ffffU; }
   Error refusal(const char* what, std::uint64_t bytes, int number) const;
 

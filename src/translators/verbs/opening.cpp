@@ -38,7 +38,8 @@ int initialise(const verbs::Device& device, ibv_qp* pair, unsigned access) {
   wanted.qp_state = IBV_QPS_INIT;
   wanted.port_num = device.port_number();
   wanted.qp_access_flags = access;
-  return device.library().modify_qp(pair, &wanted, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  return device.library().modify_qp(pair, &wanted,
+                                    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 struct Far {
@@ -51,7 +52,8 @@ struct Far {
 int make_ready_to_receive(const verbs::Device& device, ibv_qp* pair, const Far& far) {
   ibv_qp_attr wanted{};
   wanted.qp_state = IBV_QPS_RTR;
-  wanted.path_mtu = std::min(device.port().active_mtu, static_cast<ibv_mtu>(std::clamp<int>(far.mtu, IBV_MTU_256, IBV_MTU_4096)));
+  wanted.path_mtu =
+      std::min(device.port().active_mtu, static_cast<ibv_mtu>(std::clamp<int>(far.mtu, IBV_MTU_256, IBV_MTU_4096)));
   wanted.dest_qp_num = far.pair;
   wanted.rq_psn = far.sequence;
   wanted.max_dest_rd_atomic = reads_of(device);
@@ -70,9 +72,9 @@ int make_ready_to_send(const verbs::Device& device, ibv_qp* pair, std::uint32_t 
   wanted.rnr_retry = kForever;
   wanted.sq_psn = sequence;
   wanted.max_rd_atomic = std::clamp<std::uint8_t>(reads, 1, reads_of(device));
-  return device.library().modify_qp(pair, &wanted,
-                                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  return device.library().modify_qp(
+      pair, &wanted,
+      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 bool later(std::uint32_t one, std::uint32_t other) {
@@ -114,7 +116,10 @@ bool Verbs::begin_opening(Lane& lane) {
   wanted.send_cq = sent_queue_;
   wanted.recv_cq = arrived_queue_;
   wanted.srq = rooms_;
-  wanted.cap = {.max_send_wr = 3 * Lane::kDepth, .max_recv_wr = 0, .max_send_sge = 3, .max_recv_sge = 0,
+  wanted.cap = {.max_send_wr = 3 * Lane::kDepth,
+                .max_recv_wr = 0,
+                .max_send_sge = 3,
+                .max_recv_sge = 0,
                 .max_inline_data = kInline};
   wanted.qp_type = IBV_QPT_RC;
   const verbs::Library& library = device_->library();
@@ -236,7 +241,12 @@ void Verbs::tend_lane(Lane& lane, Clock::time_point now) {
     lane.state = Lane::State::closed;
     return;
   }
-  Call call{.subject = Subject::close, .lane = lane.path, .attempt = lane.attempt, .from = self_, .to = lane.party->place.uid, .number = rank_};
+  Call call{.subject = Subject::close,
+            .lane = lane.path,
+            .attempt = lane.attempt,
+            .from = self_,
+            .to = lane.party->place.uid,
+            .number = rank_};
   door_->call(lane.party->place, call);
   lane.call_again = now + lane.pause;
   lane.pause = std::min(2 * lane.pause, kLongestPause);
@@ -255,7 +265,12 @@ bool Verbs::ask_for_room(const Party& other_than) {
   for (auto& [pair, each] : incoming_)
     if (each->party != &other_than && (best == nullptr || each->last_used < best->last_used)) best = each;
   if (best == nullptr) return false;
-  Call call{.subject = Subject::make_room, .lane = best->lane, .attempt = best->attempt, .from = self_, .to = best->party->place.uid, .number = rank_};
+  Call call{.subject = Subject::make_room,
+            .lane = best->lane,
+            .attempt = best->attempt,
+            .from = self_,
+            .to = best->party->place.uid,
+            .number = rank_};
   door_->call(best->party->place, call);
   return true;
 }
@@ -301,10 +316,11 @@ void Verbs::answer_open(Party& party, const Call& call) {
       device_->library().destroy_qp(pair);
       return;
     }
-    incoming = party.incoming
-                   .emplace_back(std::make_unique<Incoming>(
-                       Incoming{.party = &party, .lane = call.lane, .attempt = call.attempt, .pair = pair, .last_used = ++uses_}))
-                   .get();
+    incoming =
+        party.incoming
+            .emplace_back(std::make_unique<Incoming>(Incoming{
+                .party = &party, .lane = call.lane, .attempt = call.attempt, .pair = pair, .last_used = ++uses_}))
+            .get();
     incoming_[pair->qp_num] = incoming;
   }
   Call reply{.subject = Subject::opened,
@@ -328,9 +344,10 @@ void Verbs::hear_opened(Party& party, const Call& call) {
   const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[lane.path % device_->own().size()];
   verbs::Place there = party.place;
   if (there.addresses != 0) there.gid = call.gid;
-  const Far far{.way = verbs::address_vector({.port = device_->port_number(), .gid_index = own.index}, there, lane.path),
-                .pair = call.queue_pair,
-                .mtu = call.mtu};
+  const Far far{
+      .way = verbs::address_vector({.port = device_->port_number(), .gid_index = own.index}, there, lane.path),
+      .pair = call.queue_pair,
+      .mtu = call.mtu};
   int error = make_ready_to_receive(*device_, lane.pair, far);
   if (error == 0) error = make_ready_to_send(*device_, lane.pair, lane.sequence, call.reads);
   if (error != 0) {
@@ -343,7 +360,12 @@ void Verbs::hear_opened(Party& party, const Call& call) {
 }
 
 void Verbs::answer(const verbs::Place& there, const Call& call, Subject subject) {
-  Call reply{.subject = subject, .lane = call.lane, .attempt = call.attempt, .from = self_, .to = call.from.uid, .number = rank_};
+  Call reply{.subject = subject,
+             .lane = call.lane,
+             .attempt = call.attempt,
+             .from = self_,
+             .to = call.from.uid,
+             .number = rank_};
   door_->call(there, reply);
 }
 

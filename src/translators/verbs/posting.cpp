@@ -7,8 +7,8 @@
 
 namespace heddle::translators {
 
-using verbs::Record;
 using verbs::Lane;
+using verbs::Record;
 using verbs::Slot;
 
 namespace {
@@ -37,11 +37,11 @@ bool fits_room(const ir::Command& command) {
 
 void write_record(const ir::Command& command, std::uint32_t bytes, bool terminated, std::byte* to) {
   const Record record{.key = static_cast<std::uint64_t>(command.remote.key),
-                    .offset = command.remote.offset,
-                    .bytes = bytes,
-                    .terminated = terminated ? std::uint8_t{1} : std::uint8_t{0},
-                    .announced = ir::has(command.flags, ir::Flags::announced) ? std::uint8_t{1} : std::uint8_t{0},
-                    .notice = static_cast<std::uint8_t>(command.operand)};
+                      .offset = command.remote.offset,
+                      .bytes = bytes,
+                      .terminated = terminated ? std::uint8_t{1} : std::uint8_t{0},
+                      .announced = ir::has(command.flags, ir::Flags::announced) ? std::uint8_t{1} : std::uint8_t{0},
+                      .notice = static_cast<std::uint8_t>(command.operand)};
   std::memcpy(to, &record, sizeof record);
 }
 
@@ -73,14 +73,14 @@ bool Verbs::sound(const ir::Command& command) const {
   // Memory begins for the adapter at the same place within a page as for the processor.
   const std::uint64_t at = command.remote.offset;
   switch (command.operation) {
-  case ir::Operation::put: {
-    const std::uint64_t extent = put_extent(command);
-    return extent <= capabilities_.largest_transfer + 2 * ir::kHeadBytes &&
-           put_is_sound(command, reinterpret_cast<const std::byte*>(at));
-  }
-  case ir::Operation::get: return command.bytes <= capabilities_.largest_transfer;
-  case ir::Operation::compare_and_swap:
-  case ir::Operation::fetch_and_add: return at % kWord == 0;
+    case ir::Operation::put: {
+      const std::uint64_t extent = put_extent(command);
+      return extent <= capabilities_.largest_transfer + 2 * ir::kHeadBytes &&
+             put_is_sound(command, reinterpret_cast<const std::byte*>(at));
+    }
+    case ir::Operation::get: return command.bytes <= capabilities_.largest_transfer;
+    case ir::Operation::compare_and_swap:
+    case ir::Operation::fetch_and_add: return at % kWord == 0;
   }
   return false;
 }
@@ -167,7 +167,7 @@ bool Verbs::post(Lane& lane, std::uint32_t number) {
   } else if (put) {
     posted = post_put(lane, slot, request);
   } else {
-    ibv_sge into = slot.direct                 ? local_piece(slot)
+    ibv_sge into = slot.direct                  ? local_piece(slot)
                    : slot.large.data != nullptr ? piece(slot.large.data, command.bytes, slot.large.key)
                                                 : piece(slot.image.data(), command.bytes, lane.memory.key);
     request.sg_list = &into;
@@ -267,7 +267,8 @@ bool Verbs::post_record(Lane& lane, const Slot& slot, ibv_send_wr& request) {
   }
   const std::uint64_t bytes = sizeof(Record) + (whole ? content_of(command) : kWord);
   const bool large = whole && slot.large.data != nullptr;
-  ibv_sge message = large ? piece(slot.large.data, bytes, slot.large.key) : piece(slot.image.data(), bytes, lane.memory.key);
+  ibv_sge message =
+      large ? piece(slot.large.data, bytes, slot.large.key) : piece(slot.image.data(), bytes, lane.memory.key);
   const unsigned asked = request.send_flags;
   request.sg_list = &message;
   request.num_sge = 1;

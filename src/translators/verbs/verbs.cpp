@@ -1,8 +1,8 @@
 #include "translators/verbs/verbs.hpp"
 
 #include "translators/register_entry.hpp"
-#include "translators/verbs/records.hpp"
 #include "translators/verbs/options.hpp"
+#include "translators/verbs/records.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -37,10 +37,11 @@ constexpr std::uint32_t kIdlePolls = 64;
 constexpr std::uint32_t kLooksAtDevice = 1 << 14U;
 
 std::unexpected<Error> cannot(const verbs::Device& device, const std::string& what, int number) {
-  return std::unexpected(Error{.code = number == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::system_failed,
-                               .fact = "device " + device.name() + " gives no " + what,
-                               .remedy = number == ENOMEM ? "ulimit -l unlimited, or memlock in /etc/security/limits.conf" : "",
-                               .system_code = number});
+  return std::unexpected(
+      Error{.code = number == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::system_failed,
+            .fact = "device " + device.name() + " gives no " + what,
+            .remedy = number == ENOMEM ? "ulimit -l unlimited, or memlock in /etc/security/limits.conf" : "",
+            .system_code = number});
 }
 
 void do_not_block(int descriptor) {
@@ -80,14 +81,15 @@ Verbs::Verbs(const Setup& setup, std::unique_ptr<verbs::Device> device)
       device_(std::move(device)),
       slots_(memory_, Lane::kDepth * sizeof(Slot), kLanesAtOnce),
       large_(memory_, kLargePiece, kLargeAtOnce),
-      capabilities_{.announces_writes = true,
-                    .orders_puts = true,
-                    .atomics = device_->limits().atomic_cap != IBV_ATOMIC_NONE,
-                    .atomics_with_processor = device_->limits().atomic_cap == IBV_ATOMIC_GLOB,
-                    .atomics_on_any_memory = true,
-                    .reads_any_memory = true,
-                    .inline_bytes = kCopied,
-                    .largest_transfer = std::min<std::uint64_t>(device_->port().max_msg_sz, kMostTransfer) - kLargePiece},
+      capabilities_{
+          .announces_writes = true,
+          .orders_puts = true,
+          .atomics = device_->limits().atomic_cap != IBV_ATOMIC_NONE,
+          .atomics_with_processor = device_->limits().atomic_cap == IBV_ATOMIC_GLOB,
+          .atomics_on_any_memory = true,
+          .reads_any_memory = true,
+          .inline_bytes = kCopied,
+          .largest_transfer = std::min<std::uint64_t>(device_->port().max_msg_sz, kMostTransfer) - kLargePiece},
       self_(device_->place()) {}
 
 Result<void> Verbs::prepare(const Setup& setup) {
@@ -122,7 +124,8 @@ Result<void> Verbs::prepare(const Setup& setup) {
   for (const int each : {channel_->fd, context->async_fd}) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = each}};
     if (waiting_ < 0 || ::epoll_ctl(waiting_, EPOLL_CTL_ADD, each, &event) != 0)
-      return std::unexpected(Error{.code = ErrorCode::out_of_descriptors, .fact = "verbs cannot wait", .system_code = errno});
+      return std::unexpected(
+          Error{.code = ErrorCode::out_of_descriptors, .fact = "verbs cannot wait", .system_code = errno});
   }
   return {};
 }
@@ -183,7 +186,8 @@ Result<void> Verbs::reaches(const ir::Address& address) const {
 
 Result<ir::ExposedMemory> Verbs::allocate(std::size_t bytes) {
   const bool first = bootstrap_ == ir::MemoryKey{};
-  auto made = memory_.allocate(bytes, first && is_open_world() ? std::optional(verbs::key_base_of(uid_)) : std::nullopt);
+  auto made =
+      memory_.allocate(bytes, first && is_open_world() ? std::optional(verbs::key_base_of(uid_)) : std::nullopt);
   if (made && first) bootstrap_ = made->place.key;
   return made;
 }
@@ -196,11 +200,14 @@ Result<ir::RemotePlace> Verbs::attach(ir::Peer peer, const ir::Address& address)
   };
   auto place = verbs::Place::unpack(address);
   if (!place) return refuse(std::move(place.error()));
-  if (!is_open_world() && peer_number(peer) >= size_) return refuse({.fact = "peer " + std::to_string(peer_number(peer)) + " is not of this job"});
+  if (!is_open_world() && peer_number(peer) >= size_)
+    return refuse({.fact = "peer " + std::to_string(peer_number(peer)) + " is not of this job"});
   Party& party = party_of(*place, peer_number(peer));
   if (party.gone())
-    return refuse({.fact = party.state == Party::State::left ? "the process at that address has left" : "the process at that address has died"});
-  if (const auto known = attached_.find(peer_number(peer)); known != attached_.end() && known->second != &party) detach(peer);
+    return refuse({.fact = party.state == Party::State::left ? "the process at that address has left"
+                                                             : "the process at that address has died"});
+  if (const auto known = attached_.find(peer_number(peer)); known != attached_.end() && known->second != &party)
+    detach(peer);
   if (party.state == Party::State::broken) party.state = Party::State::there;
   if (party.attached && party.number == peer) return ir::RemotePlace{.key = place->bootstrap, .offset = 0};
   if (party.attached) detach(*party.number);
@@ -280,7 +287,11 @@ std::size_t Verbs::poll(std::span<ir::Event> events) {
 }
 
 ir::Resources Verbs::resources() const {
-  return {.engines = 1, .receive_engines = 1, .engine_rate = device_->rate(), .node_rate = device_->rate(), .startup_ns = 500};
+  return {.engines = 1,
+          .receive_engines = 1,
+          .engine_rate = device_->rate(),
+          .node_rate = device_->rate(),
+          .startup_ns = 500};
 }
 
 std::uint32_t Verbs::paths_to(ir::Peer peer) const {

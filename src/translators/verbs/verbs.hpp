@@ -15,7 +15,8 @@ namespace heddle::translators {
 class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping, public ir::Naming {
  public:
   static constexpr std::string_view kName = "verbs";
-  static constexpr std::string_view kReach = "processes on the same InfiniBand subnet, or on networks that RoCE crosses";
+  static constexpr std::string_view kReach =
+      "processes on the same InfiniBand subnet, or on networks that RoCE crosses";
   static const std::span<const base::SectionOption> kOptions;
 
   struct Setup {
@@ -59,7 +60,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
 
   [[nodiscard]] char letter() const override { return 'v'; }
   [[nodiscard]] ir::ShortAddress short_address() const override;
-  [[nodiscard]] Result<ir::Address> whole_address(std::uint64_t uid, std::span<const std::byte> shortened) const override;
+  [[nodiscard]] Result<ir::Address> whole_address(std::uint64_t uid,
+                                                  std::span<const std::byte> shortened) const override;
 
   bool announce_sleep(By by) override;
   void cancel_sleep() override;
@@ -144,8 +146,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   base::Log log_;
   std::unique_ptr<verbs::Device> device_;
   verbs::Memory memory_{*device_};
-  verbs::Memory::Pool slots_;  // a lane's
-  verbs::Memory::Pool large_;  // contents of one command
+  verbs::Memory::Pool slots_; // a lane's
+  verbs::Memory::Pool large_; // contents of one command
   ir::Capabilities capabilities_{};
   verbs::Place self_;
   ir::MemoryKey bootstrap_{};

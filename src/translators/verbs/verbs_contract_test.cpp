@@ -163,7 +163,8 @@ TEST_P(VerbsMemory, OfOnesOwnServesLargeCommands) {
   EXPECT_TRUE(std::ranges::equal(own->memory, contents));
 }
 
-INSTANTIATE_TEST_SUITE_P(Verbs, VerbsMemory, ::testing::ValuesIn(where_there_are_adapters({type_of<VerbsNetwork>("Verbs")})));
+INSTANTIATE_TEST_SUITE_P(Verbs, VerbsMemory,
+                         ::testing::ValuesIn(where_there_are_adapters({type_of<VerbsNetwork>("Verbs")})));
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(VerbsMemory);
 
 } // namespace
