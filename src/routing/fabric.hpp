@@ -35,6 +35,8 @@ struct Host {
   Port port = 1;
   Port leaf_port = 0;
   SwitchIndex leaf = 0;
+  std::uint16_t lid = 0; // what the topology says that it has; 0: nothing. Tables are planned without (lids.hpp).
+  std::uint8_t lmc = 0;
   bool present = true; // a failed or missing host keeps its number, so that no other host's LIDs change
 };
 

@@ -8,10 +8,17 @@
 namespace heddle::routing {
 namespace {
 
+// Of a host's port, where it has some.
+struct Lids {
+  std::uint16_t base = 0;
+  std::uint8_t lmc = 0;
+};
+
 struct Cable {
   std::size_t line = 0;
   std::uint32_t port = 0;
   std::uint64_t port_guid = 0; // of the near end; hosts only
+  std::optional<Lids> lids;    // the same
   std::string_view far_id;
   std::uint32_t far_port = 0;
 };
@@ -84,6 +91,20 @@ class Reader {
     if (quote == std::string_view::npos) return {};
     rest_.remove_prefix(quote);
     return quoted().value_or("");
+  }
+
+  // "# lid 8 lmc 3 ...", as stands behind the port of a host; another comment is none.
+  std::optional<Lids> lids() {
+    blanks();
+    if (!word("#")) return {};
+    blanks();
+    if (!word("lid ")) return {};
+    const auto base = number<std::uint16_t>(10);
+    blanks();
+    if (!base || *base == 0 || !word("lmc ")) return {};
+    const auto lmc = number<std::uint8_t>(10);
+    if (!lmc) return {};
+    return Lids{*base, *lmc};
   }
 
   [[nodiscard]] bool finished() {
@@ -171,6 +192,7 @@ class Parser {
     cable.port = *port;
     cable.far_id = *far;
     cable.far_port = *far_port;
+    if (!node.is_switch) cable.lids = reader.lids();
     node.cables.push_back(cable);
     return {};
   }
@@ -246,6 +268,10 @@ class Assembler {
               .guid = far.guid,
               .port_guid = (*other)->port_guid,
               .port = static_cast<Port>(cable.far_port)};
+    if (const auto& lids = (*other)->lids) {
+      host.lid = lids->base;
+      host.lmc = lids->lmc;
+    }
     if (far.cables.size() > 1) host.name += ":" + std::to_string(cable.far_port);
     graph_.hosts.push_back(std::move(host));
     connect_host(graph_, static_cast<HostIndex>(graph_.hosts.size() - 1), here, port);

@@ -46,7 +46,7 @@ std::string printed(const Fabric& fabric) {
     text += "\nvendid=0x0\ncaguid=0x" + hex(host.guid) + "\nCa\t1 \"" + id_of(fabric, {Peer::Kind::host, 1, i}) +
             "\"\t\t# \"" + host.name + "\"\n[1](" + hex(host.port_guid) + ") \t\"" +
             id_of(fabric, {Peer::Kind::a_switch, 0, host.leaf}) + "\"[" + std::to_string(host.leaf_port) +
-            "]\t\t# lid 6 lmc 1 \"leaf\" lid 4 4xSDR\n";
+            "]\t\t# lid " + std::to_string(2 * i + 6) + " lmc 1 \"leaf\" lid 4 4xSDR\n";
   }
   return text;
 }
@@ -67,8 +67,26 @@ TEST(Ibnetdiscover, FindsTheTreeInWhatIsPrintedOfIt) {
     for (std::size_t i = 0; i < built.hosts.size(); ++i) {
       EXPECT_EQ(found->hosts[i].name, built.hosts[i].name);
       EXPECT_EQ(found->hosts[i].port_guid, built.hosts[i].port_guid);
+      EXPECT_EQ(found->hosts[i].lid, 2 * i + 6);
+      EXPECT_EQ(found->hosts[i].lmc, 1);
     }
   }
+}
+
+TEST(Ibnetdiscover, KnowsNoLidWhereNoneIsSaid) {
+  std::string text = printed(testing::fabric_of("2-ary-2-tree"));
+  const auto replace = [&text](const std::string& what, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+  };
+  replace("# lid 6 lmc 1", "# lid 0 lmc 0");
+  replace("# lid 8 lmc 1", "# lid 8");
+  replace("# lid 10 lmc 1", "# lid 70000 lmc 1");
+  replace("# lid 12 lmc 1 ", "# ");
+  const auto found = parse_ibnetdiscover(text);
+  ASSERT_TRUE(found) << found.error().message();
+  for (HostIndex host = 0; host < 4; ++host) EXPECT_EQ(found->hosts[host].lid, 0) << host;
+  EXPECT_EQ(found->hosts[4].lid, 14);
 }
 
 TEST(Ibnetdiscover, PlansWithoutHotSpotsOnWhatItFound) {
