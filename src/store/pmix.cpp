@@ -107,6 +107,14 @@ Placement Pmix::placement(Deadline deadline) {
   return {.nodes = here == size_ ? 1 : nodes.value_or(0), .node = node ? std::to_string(*node) : std::string()};
 }
 
+Result<std::string> Pmix::nodes() const {
+  char* names = nullptr;
+  const auto status = library_.resolve_nodes(self_.name_space.data(), &names);
+  const std::unique_ptr<char, void (*)(void*)> owner(names, &std::free);
+  if (status != pmix::kSuccess) return failed("server does not say which nodes there are", status);
+  return std::string(names != nullptr ? names : "");
+}
+
 std::size_t Pmix::longest() const {
   return 2 * kLargestNote + 16; // a note in one piece; launchers pass on many times that
 }

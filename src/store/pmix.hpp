@@ -17,6 +17,8 @@ class Pmix final : public Pinboard {
   [[nodiscard]] std::uint32_t rank() const override { return self_.rank; }
   [[nodiscard]] std::uint32_t size() const override { return size_; }
   [[nodiscard]] Placement placement(Deadline deadline) override;
+  // The names of the nodes that the job's processes are on, with commas between.
+  [[nodiscard]] Result<std::string> nodes() const;
   Result<void> fence(Deadline deadline) override;
   void abort(int status) override;
   void leave(Deadline deadline) override;

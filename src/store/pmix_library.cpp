@@ -30,7 +30,7 @@ Result<Library> Library::load() {
   if (!find(library.init, "PMIx_Init") || !find(library.finalize, "PMIx_Finalize") ||
       !find(library.abort, "PMIx_Abort") || !find(library.put, "PMIx_Put") || !find(library.commit, "PMIx_Commit") ||
       !find(library.fence, "PMIx_Fence_nb") || !find(library.get, "PMIx_Get_nb") ||
-      !find(library.error_text, "PMIx_Error_string"))
+      !find(library.resolve_nodes, "PMIx_Resolve_nodes") || !find(library.error_text, "PMIx_Error_string"))
     return not_there(::dlerror());
   return library;
 }

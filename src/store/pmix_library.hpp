@@ -55,6 +55,7 @@ struct Library {
                   OperationCallback callback, void* context) = nullptr;
   Status (*get)(const Process* process, const char* key, const Info* info, std::size_t infos, ValueCallback callback,
                 void* context) = nullptr;
+  Status (*resolve_nodes)(const char* name_space, char** names) = nullptr;
   const char* (*error_text)(Status status) = nullptr;
 
   // The library that the system finds as libpmix.so.2; stays loaded. store_failed where there is none.

@@ -29,7 +29,7 @@ void open_standard_streams() {
 
 // A new subcommand: a file of its own, a declaration in subcommands.hpp, a line here.
 constexpr std::array kSubcommands{
-    add_run, add_agent, add_info, add_perf, add_route, add_schedule, add_sim, add_reproduce, add_mpi,
+    add_run, add_agent, add_info, add_perf, add_route, add_schedule, add_sim, add_reproduce, add_mpi, add_paths,
 };
 
 // Which command's help lists the options in question: the innermost that was named, such as "route load".
@@ -40,7 +40,7 @@ std::string command_of(const CLI::App& program) {
   return name;
 }
 
-// Cuts PROGRAM ARGS... off the arguments of `run` and `mpi`: all after `--`, or from the first that is neither an option nor
+// Cuts PROGRAM ARGS... off the arguments of `run`, `mpi` and `paths`: all after `--`, or from the first that is neither an option nor
 // the value of one.
 std::vector<std::string> cut_program(const CLI::App& run, std::vector<std::string>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
@@ -57,6 +57,13 @@ std::vector<std::string> cut_program(const CLI::App& run, std::vector<std::strin
     return program;
   }
   return {};
+}
+
+// Whether a program follows, which is not ours to parse. `paths plan` starts none.
+bool starts_program(std::span<const std::string> arguments) {
+  const std::string& command = arguments.front();
+  return command == "run" || command == "mpi" ||
+         (command == "paths" && (arguments.size() == 1 || arguments[1] != "plan"));
 }
 
 // The command among those of `parent`, or null where none has that name.
@@ -132,11 +139,12 @@ int run_program(std::vector<std::string> arguments) {
   if (!arguments.front().starts_with("-")) {
     CLI::App* chosen = find_command(program, arguments.front());
     if (chosen == nullptr) return unknown_command(program, "", arguments.front());
+    const bool starts = starts_program(arguments);
     const bool names_another =
-        !chosen->get_subcommands({}).empty() && arguments.size() > 1 && !arguments[1].starts_with("-");
+        !starts && !chosen->get_subcommands({}).empty() && arguments.size() > 1 && !arguments[1].starts_with("-");
     if (names_another && find_command(*chosen, arguments[1]) == nullptr)
       return unknown_command(*chosen, chosen->get_name(), arguments[1]);
-    if (arguments.front() == "run" || arguments.front() == "mpi") invocation.program = cut_program(*chosen, arguments);
+    if (starts) invocation.program = cut_program(*chosen, arguments);
   }
   if (const int refused = check_options(program, arguments); refused != 0) return refused;
   try {

@@ -23,13 +23,6 @@ struct MpiArguments {
   bool json = false;
 };
 
-// Single quotes, for a shell.
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& command) {
   const auto provider = find_provider();
   if (!provider)
@@ -38,7 +31,7 @@ int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& comma
                           .remedy = "install libfabric-dev and build again"});
   Variables variables = variables_for(arguments.via, *provider);
   if (arguments.print_env) {
-    for (const auto& [name, value] : variables) fmt::print("export {}={}\n", name, quoted(value));
+    for (const auto& [name, value] : variables) fmt::print("export {}={}\n", name, quoted_for_shell(value));
     return 0;
   }
   if (command.empty()) return bad_usage("mpi", "a command is required: -- mpiexec -n N PROGRAM");

@@ -67,18 +67,22 @@ void heed_signals() {
 
 } // namespace
 
-// bin/heddle and lib*/libfabric/libheddle-fi.so, also below a folder of the machine's architecture.
-std::optional<std::string> find_provider() {
+// bin/heddle and lib*/NAME, also below a folder of the machine's architecture.
+std::optional<std::string> find_library(const std::string& name) {
   std::error_code error;
   const fs::path root = installed_root();
   for (const char* libraries : {"lib", "lib64"}) {
-    if (fs::exists(root / libraries / "libfabric" / "libheddle-fi.so", error))
-      return (root / libraries / "libfabric").string();
+    if (fs::exists(root / libraries / name, error)) return (root / libraries / name).string();
     for (const auto& folder : fs::directory_iterator(root / libraries, error))
-      if (fs::exists(folder.path() / "libfabric" / "libheddle-fi.so", error))
-        return (folder.path() / "libfabric").string();
+      if (fs::exists(folder.path() / name, error)) return (folder.path() / name).string();
   }
   return std::nullopt;
+}
+
+std::optional<std::string> find_provider() {
+  const auto library = find_library("libfabric/libheddle-fi.so");
+  if (!library) return std::nullopt;
+  return fs::path(*library).parent_path().string();
 }
 
 std::optional<std::string> find_folder(const std::string& name) {
@@ -123,6 +127,12 @@ void pass_on(Variables& variables, const std::vector<std::string>& command) {
     if (std::ranges::find(variables, name, &Variables::value_type::first) == variables.end()) add(name);
   }
   variables.emplace_back("OMPI_MCA_mca_base_env_list", names);
+}
+
+std::string quoted_for_shell(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
 }
 
 Register::Register() {

@@ -12,7 +12,9 @@ namespace heddle::tool {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// The folder of libheddle-fi.so and libheddle-mpi-times.so, beside this program where it was built or installed.
+// A file below the folders for libraries, such as "libfabric/libheddle-fi.so", beside this program where it was built or installed.
+std::optional<std::string> find_library(const std::string& name);
+// The folder of libheddle-fi.so and libheddle-mpi-times.so.
 std::optional<std::string> find_provider();
 // A folder below libexec/heddle, beside this program as well.
 std::optional<std::string> find_folder(const std::string& name);
@@ -23,6 +25,9 @@ Variables variables_for(const std::string& via, const std::string& provider);
 Variables variables_for_root();
 // Environment variables of the other machines' processes: Open MPI passes only those on that it is told to.
 void pass_on(Variables& variables, const std::vector<std::string>& command);
+
+// In single quotes.
+std::string quoted_for_shell(const std::string& text);
 
 // A file for the program's processes to note something in: gone with the object.
 class Register {

@@ -18,7 +18,7 @@ inline constexpr int kBadUsage = 2;
 
 // One call of the program; outlives the parsing.
 struct Invocation {
-  std::vector<std::string> program; // for `run` and `mpi`: PROGRAM ARGS..., which are not ours to parse
+  std::vector<std::string> program; // for `run`, `mpi` and `paths`: PROGRAM ARGS..., which are not ours to parse
   int exit_status = 0;              // set by the subcommand's callback
 };
 
@@ -34,6 +34,7 @@ void add_schedule(CLI::App& program, Invocation& invocation);  // schedule.cpp
 void add_sim(CLI::App& program, Invocation& invocation);       // sim.cpp
 void add_reproduce(CLI::App& program, Invocation& invocation); // reproduce.cpp
 void add_mpi(CLI::App& program, Invocation& invocation);       // mpi.cpp
+void add_paths(CLI::App& program, Invocation& invocation);     // paths.cpp
 
 // One line on stderr: "heddle COMMAND: TEXT"; returns kBadUsage.
 int bad_usage(std::string_view command, std::string_view text);
