@@ -236,8 +236,9 @@ SEEN ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
 SEEN int ibv_destroy_qp(ibv_qp* qp) {
   return freed(qp);
 }
-SEEN int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* about, int, ibv_qp_init_attr*) {
+SEEN int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* about, int, ibv_qp_init_attr* made_with) {
   about->qp_state = qp->state;
+  made_with->cap = about->cap = {.max_send_wr = 256, .max_recv_wr = 256, .max_send_sge = 4, .max_recv_sge = 4, .max_inline_data = 64};
   return 0;
 }
 SEEN int recorded_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask);

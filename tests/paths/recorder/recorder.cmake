@@ -1,0 +1,20 @@
+# libibverbs.so.1 and libmlx5.so.1 as tests want them, in a folder of their own for LD_LIBRARY_PATH; and libraries that are asked for
+# what stands behind them. Without sanitizers, as all that is preloaded.
+set(recorder_folder ${PROJECT_BINARY_DIR}/tests/paths)
+function(heddle_stand_in target file)
+  add_library(${target} SHARED ${ARGN})
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${recorder_folder} PREFIX "" OUTPUT_NAME ${file} SUFFIX ""
+                        UNITY_BUILD OFF INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${HEDDLE_WERROR}>:-Werror> -O1)
+endfunction()
+set(here ${CMAKE_CURRENT_SOURCE_DIR}/paths/recorder)
+heddle_stand_in(paths_recorder libibverbs.so.1 ${here}/recorder.cpp)
+heddle_stand_in(paths_commands libmlx5.so.1 ${here}/commands.cpp)
+heddle_stand_in(paths_device_file libdevice_file.so ${here}/device_file.cpp)
+heddle_stand_in(paths_behind libbehind.so ${here}/behind.cpp)
+heddle_stand_in(paths_asking libasking.so ${here}/asking.cpp)
+target_link_options(paths_recorder PRIVATE -Wl,--version-script=${here}/recorder.map)
+target_link_options(paths_commands PRIVATE -Wl,--version-script=${here}/commands.map)
+target_link_libraries(paths_asking PRIVATE -Wl,--no-as-needed paths_behind)
+add_custom_target(paths_stand_ins DEPENDS paths_recorder paths_commands paths_device_file paths_asking heddle_paths_preload)
