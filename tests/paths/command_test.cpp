@@ -101,7 +101,7 @@ TEST_F(PathsCommand, AsksPmixForTheJobsNodes) {
   Command job({"/usr/bin/mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2", HEDDLE_PROGRAM, "paths",
                "plan", "--topology", job_.file("topology"), "--nodes", "pmix", "--out", job_.file("plan"), "--json"});
   const std::string said = job.rest();
-  EXPECT_EQ(job.status(), 0) << said;
+  ASSERT_EQ(job.status(), 0) << said;
   EXPECT_THAT(planned(), ElementsAre(4)) << said;
   EXPECT_EQ(nlohmann::json::parse(said, nullptr, false).value("nodes", 0), 1) << said;
 }

@@ -71,7 +71,7 @@ class Ucx : public testing::TestWithParam<const char*> {
     command.insert(command.end(), other.begin(), other.end());
     Command::Variables variables = job_.on(lid, 3);
     variables.emplace_back("LD_PRELOAD", std::string(HEDDLE_STAND_INS) + "/libdevice_file.so");
-    variables.emplace_back("UCX_LOG_LEVEL", "fatal");
+    variables.emplace_back("UCX_LOG_LEVEL", "warn");
     return std::make_unique<Command>(command, variables);
   }
 

@@ -18,8 +18,8 @@ struct NodeSource {
 };
 Result<std::vector<routing::HostIndex>> find_nodes(const routing::Fabric& fabric, const NodeSource& source);
 
-// Of a job that was started by PMIx once on each node, all but the first have nothing to do.
-bool leaves_it_to_another(const NodeSource& source);
+// Of a job that was started by PMIx, all but the first join and have nothing to do.
+Result<bool> leaves_it_to_another(const NodeSource& source);
 
 void add_paths_plan(CLI::App& paths, Invocation& invocation); // paths_plan.cpp
 

@@ -111,9 +111,14 @@ Result<std::vector<routing::HostIndex>> find_nodes(const routing::Fabric& fabric
   return hosts;
 }
 
-bool leaves_it_to_another(const NodeSource& source) {
+Result<bool> leaves_it_to_another(const NodeSource& source) {
   const char* rank = std::getenv("PMIX_RANK");
-  return source.nodes == "pmix" && rank != nullptr && std::string_view(rank) != "0";
+  if (source.nodes != "pmix" || rank == nullptr || std::string_view(rank) == "0") return false;
+  // mpirun ends a job in which some have joined and others end without.
+  const auto board = store::Pmix::open(base::deadline_in(kPmixLimit));
+  if (!board) return std::unexpected(board.error());
+  (*board)->leave(base::deadline_in(kPmixLimit));
+  return true;
 }
 
 } // namespace heddle::tool

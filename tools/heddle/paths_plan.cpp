@@ -110,7 +110,9 @@ Result<void> plan(const PlanArguments& arguments) {
 }
 
 int run_plan(const PlanArguments& arguments) {
-  if (leaves_it_to_another(arguments.source)) return 0;
+  const auto left = leaves_it_to_another(arguments.source);
+  if (!left) return failed("paths plan", left.error());
+  if (*left) return 0;
   const auto done = plan(arguments);
   return done ? 0 : failed("paths plan", done.error());
 }

@@ -1,5 +1,5 @@
-# libibverbs.so.1 and libmlx5.so.1 as tests want them, in a folder of their own for LD_LIBRARY_PATH; and libraries that are asked for
-# what stands behind them. Without sanitizers, as all that is preloaded.
+# libibverbs.so.1 as tests want it, in a folder of its own for LD_LIBRARY_PATH, libmlx5.so.1 in another, since UCX needs the whole of
+# that; and libraries that are asked for what stands behind them. Without sanitizers, as all that is preloaded.
 set(recorder_folder ${PROJECT_BINARY_DIR}/tests/paths)
 function(heddle_stand_in target file)
   add_library(${target} SHARED ${ARGN})
@@ -14,6 +14,7 @@ heddle_stand_in(paths_commands libmlx5.so.1 ${here}/commands.cpp)
 heddle_stand_in(paths_device_file libdevice_file.so ${here}/device_file.cpp)
 heddle_stand_in(paths_behind libbehind.so ${here}/behind.cpp)
 heddle_stand_in(paths_asking libasking.so ${here}/asking.cpp)
+set_target_properties(paths_commands PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${recorder_folder}/mlx5)
 target_link_options(paths_recorder PRIVATE -Wl,--version-script=${here}/recorder.map)
 target_link_options(paths_commands PRIVATE -Wl,--version-script=${here}/commands.map)
 target_link_libraries(paths_asking PRIVATE -Wl,--no-as-needed paths_behind)
