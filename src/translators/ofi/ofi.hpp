@@ -98,6 +98,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
     bool has_left = false;     // it has said goodbye
     bool said_goodbye = false; // to it
     bool answered = false;     // that
+    bool is_stuck = false;     // data that it was to move was waited for in vain
     bool lost = false;         // it cannot be reached any more
     std::uint32_t sent = 0;
     std::uint32_t heard = 0;
