@@ -3,7 +3,14 @@
 #include "translators/decorator.hpp"
 #include "translators/ofi/ofi.hpp"
 
-#if HEDDLE_HAS_LIBFABRIC
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HEDDLE_UNDER_TSAN
+#endif
+#endif
+
+// TSan does not see by what the threads inside libfabric are ordered.
+#if HEDDLE_HAS_LIBFABRIC && !defined(HEDDLE_UNDER_TSAN)
 #include <thread>
 
 namespace heddle::translators::contract {
