@@ -78,7 +78,8 @@ job::Member Context::State::as_member() const {
           .node = node_,
           .host = host_,
           .settings = options_.settings,
-          .log = log_};
+          .log = log_,
+          .simulated = simulated_};
 }
 
 Result<void> Context::State::build() {

@@ -9,9 +9,19 @@ namespace heddle::collective {
 
 namespace {
 
+// Beside the code in the byte that the first barrier carries: somebody has no gates.
+constexpr std::uint8_t kNoGates = 0x80;
+// Looks at a barrier by gates once somebody has gone. If that process had passed the barrier, all signals are on their way already; if not, it
+// never ends, and the others go on by messages, by which they learn who has gone.
+constexpr std::uint32_t kLooks = 20'000;
+
 // A byte that another process wrote.
 ErrorCode sound(ErrorCode news) {
-  return news > ErrorCode::system_failed ? ErrorCode::connection_lost : news;
+  const auto code = static_cast<ErrorCode>(static_cast<std::uint8_t>(news) & ~kNoGates);
+  return code > ErrorCode::system_failed ? ErrorCode::connection_lost : code;
+}
+bool lacks_gates(ErrorCode news) {
+  return (static_cast<std::uint8_t>(news) & kNoGates) != 0;
 }
 
 constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
@@ -56,14 +66,18 @@ Request Barriers::start(Notify notify) {
   auto plan = std::move(spare_.back());
   spare_.pop_back();
   plan->begin(request, number_);
+  if (gates_ == Gates::unset) set_gates();
+  if (number_ > 1 && gates_ != Gates::none) plan->by = Plan::By::gates_next;
   running_.push_back(std::move(plan));
-  enter_round(*running_.back());
+  if (running_.back()->by == Plan::By::messages) enter_round(*running_.back());
   advance_all();
   return request;
 }
 
 void Barriers::enter_round(Plan& plan) {
   plan.news_out = plan.code;
+  if (plan.number == 1 && (gates_ == Gates::none || some_lack_gates_))
+    plan.news_out = static_cast<ErrorCode>(static_cast<std::uint8_t>(plan.code) | kNoGates);
   plan.partners = 0;
   while (plan.partners + 1 < radix_ && (plan.partners + 1) * plan.distance < engine_.size())
     plan.with[plan.partners++].reset();
@@ -121,6 +135,7 @@ bool Barriers::advance(Plan& plan) {
   for (Partner& partner : plan.all()) {
     const auto sent = engine_.take_completion(partner.send);
     const auto received = engine_.take_completion(partner.receive);
+    some_lack_gates_ = some_lack_gates_ || (plan.number == 1 && lacks_gates(partner.news_in));
     for (const ErrorCode news : {sent->code, received->code, sound(partner.news_in)})
       plan.code = engine::graver(plan.code, news);
   }
@@ -133,6 +148,52 @@ bool Barriers::advance(Plan& plan) {
 void Barriers::finish(Plan& plan, ErrorCode code) {
   engine_.finish_composite(plan.request, code);
   plan.over = true;
+  if (plan.number == 1) settle_gates(plan);
+}
+
+void Barriers::set_gates() {
+  gates_ = Gates::none;
+  const std::uint32_t size = engine_.size();
+  if (size < 2) return;
+  ir::BarrierGates* gates = nullptr;
+  const std::uint8_t port = engine_.contact((engine_.rank() + 1) % size).port;
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    if (rank == engine_.rank()) continue;
+    gates = engine_.queue_to(rank).facets().gates;
+    if (gates == nullptr || engine_.contact(rank).port != port) return;
+  }
+  std::vector<ir::GateRound> rounds;
+  for (std::uint64_t distance = 1; distance < size; distance *= 2) {
+    const auto to = static_cast<std::uint32_t>((engine_.rank() + distance) % size);
+    const auto from = static_cast<std::uint32_t>((engine_.rank() + size - distance) % size);
+    rounds.push_back({.to = ir::Peer{to},
+                      .from = ir::Peer{from},
+                      .to_address = engine_.contact(to).address,
+                      .from_address = engine_.contact(from).address});
+  }
+  if (!gates->set_gates(rounds)) return;
+  network_ = gates;
+  gates_ = Gates::set;
+}
+
+void Barriers::settle_gates(const Plan& first) {
+  if (gates_ == Gates::set) gates_ = some_lack_gates_ || first.code != ErrorCode::ok ? Gates::none : Gates::ready;
+}
+
+bool Barriers::advance_gates(Plan& plan) {
+  if (gates_ == Gates::set || (gates_ == Gates::ready && plan.number != next_by_gates_)) return false;
+  if (gates_ == Gates::ready && plan.by == Plan::By::gates_next && engine_.gone() == 0 && network_->begin_barrier())
+    plan.by = Plan::By::gates;
+  if (plan.by == Plan::By::gates && network_->barrier_ended()) {
+    ++next_by_gates_;
+    plan.distance = engine_.size();
+    return true;
+  }
+  if (gates_ == Gates::ready && (engine_.gone() == 0 || (plan.by == Plan::By::gates && ++looks_ < kLooks))) return false;
+  gates_ = Gates::none;
+  plan.by = Plan::By::messages;
+  enter_round(plan);
+  return true;
 }
 
 std::size_t Barriers::end_all() {
@@ -161,7 +222,8 @@ std::size_t Barriers::advance_all() {
   for (std::size_t i = 0; i < running_.size();) {
     Plan& plan = *running_[i];
     bool gone = plan.over && wind_up(plan);
-    if (!plan.over) {
+    if (!plan.over && plan.by != Plan::By::messages && advance_gates(plan)) ++steps;
+    if (!plan.over && (plan.by == Plan::By::messages || plan.distance >= engine_.size())) {
       while (advance(plan)) ++steps;
       gone = plan.distance >= engine_.size();
       if (gone) finish(plan, plan.code);

@@ -1,6 +1,8 @@
 // Barriers by dissemination: in round k every process tells those 1, 2, ... r - 1 times r^k further on, and waits for those as far before.
 // After ceil(log_r n) rounds each knows of all. The radix r is 2 between machines; inside one, where a round may take a turn of everybody
 // there, a few more messages are cheaper than another round. Non-blocking: a barrier is a plan that progress carries out.
+// Where one network with gates leads to everybody, the first barrier goes by messages and sets the gates up, and all later ones are the
+// network's (docs/protocols/barrier.md).
 // Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 #pragma once
 
@@ -57,6 +59,7 @@ class Barriers {
     ErrorCode code{};           // the gravest that this process knows of
     ErrorCode news_out{};       // `code` when the round began
     bool over = false;          // its request has ended; only its messages have not
+    enum class By : std::uint8_t { messages, gates_next, gates } by = By::messages; // gates_next: it waits for its turn
     std::uint32_t partners = 0; // of the round
     std::array<Partner, kMostPartners> with{};
 
@@ -67,6 +70,8 @@ class Barriers {
       distance = 1;
       code = {};
       over = false;
+      by = By::messages;
+      partners = 0;
     }
     [[nodiscard]] std::span<Partner> all() { return std::span(with).first(partners); }
   };
@@ -82,6 +87,12 @@ class Barriers {
   bool begin_messages(Plan& plan);
   [[nodiscard]] bool messages_ended(Plan& plan) const;
   void finish(Plan& plan, ErrorCode code);
+  // Of barriers by gates. Sets them up, as far as this process is concerned.
+  void set_gates();
+  // After the first barrier, which has told whether everybody has set theirs.
+  void settle_gates(const Plan& first);
+  // True: the plan has ended, or goes on by messages.
+  bool advance_gates(Plan& plan);
   bool wind_up(Plan& plan);
 
   engine::Engine& engine_;
@@ -89,6 +100,11 @@ class Barriers {
   std::vector<std::unique_ptr<Plan>> running_;
   std::vector<std::unique_ptr<Plan>> spare_;
   std::uint64_t number_ = 0;
+  enum class Gates : std::uint8_t { unset, none, set, ready } gates_ = Gates::unset; // set: here; ready: everywhere
+  ir::BarrierGates* network_ = nullptr;
+  std::uint64_t next_by_gates_ = 2; // number of the barrier whose turn it is
+  std::uint32_t looks_ = 0;         // at that one since somebody has gone
+  bool some_lack_gates_ = false;
   bool failed_ = false;                                                                      // a process has died
   engine::Swallower swallower_{engine_, engine::Channel::collective, Tag{0}, kExchangeMark}; // once failed
 };

@@ -103,6 +103,17 @@ double processes_on_each(const std::vector<Card>& cards, std::uint64_t node) {
 
 } // namespace
 
+namespace {
+
+// Whether a network's atomics and the processor's do not know of each other: then a process comes to its own memory by that network, too.
+bool processor_is_apart(const Member& self) {
+  return !self.simulated && std::ranges::any_of(self.networks, [](const ir::Translator* network) {
+    return network->capabilities().atomics && !network->capabilities().atomics_with_processor;
+  });
+}
+
+} // namespace
+
 Result<void> publish(const Member& self, base::Deadline deadline) {
   Card card{.node = self.node, .host = self.host, .processors = usable_processors()};
   for (ir::Translator* network : self.networks) {
@@ -123,7 +134,8 @@ Result<Roster> meet(const Member& self, base::Deadline deadline) {
   for (std::uint32_t rank = 0; rank < cards->size(); ++rank) {
     nodes.push_back((*cards)[rank].node);
     hosts.push_back((*cards)[rank].host);
-    if (rank == self.store.rank()) continue; // port 0
+    const bool own = rank == self.store.rank();
+    if (own && !processor_is_apart(self)) continue; // port 0
     const auto contact = choose_network(self.networks, *cards, self.store.rank(), rank);
     if (!contact) return std::unexpected(contact.error());
     roster.contacts[rank] = *contact;

@@ -60,7 +60,8 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   void release_area(const ir::ExposedMemory& memory) override { memory_.release_area(memory); }
 
   [[nodiscard]] ir::Resources resources() const override;
-  [[nodiscard]] std::uint32_t paths_to(ir::Peer) const override { return kPaths; }
+  // One as far as plans go, which then name both engines; choose_path and commands may name any of kPaths.
+  [[nodiscard]] std::uint32_t paths_to(ir::Peer) const override { return 1; }
   [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer peer, std::uint32_t path) const override;
   [[nodiscard]] std::uint64_t location() const override;
   void choose_path(ir::Peer peer, std::uint32_t path) override;
