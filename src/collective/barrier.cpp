@@ -189,7 +189,8 @@ bool Barriers::advance_gates(Plan& plan) {
     plan.distance = engine_.size();
     return true;
   }
-  if (gates_ == Gates::ready && (engine_.gone() == 0 || (plan.by == Plan::By::gates && ++looks_ < kLooks))) return false;
+  if (gates_ == Gates::ready && (engine_.gone() == 0 || (plan.by == Plan::By::gates && ++looks_ < kLooks)))
+    return false;
   gates_ = Gates::none;
   plan.by = Plan::By::messages;
   enter_round(plan);

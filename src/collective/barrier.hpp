@@ -60,7 +60,7 @@ class Barriers {
     ErrorCode news_out{};       // `code` when the round began
     bool over = false;          // its request has ended; only its messages have not
     enum class By : std::uint8_t { messages, gates_next, gates } by = By::messages; // gates_next: it waits for its turn
-    std::uint32_t partners = 0; // of the round
+    std::uint32_t partners = 0;                                                     // of the round
     std::array<Partner, kMostPartners> with{};
 
     void begin(Request its_request, std::uint64_t its_number) {

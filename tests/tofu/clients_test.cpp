@@ -37,7 +37,9 @@ struct Side {
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
-  [[nodiscard]] std::uint64_t& word(std::size_t index) { return *reinterpret_cast<std::uint64_t*>(memory.data() + 8 * index); }
+  [[nodiscard]] std::uint64_t& word(std::size_t index) {
+    return *reinterpret_cast<std::uint64_t*>(memory.data() + 8 * index);
+  }
   utofu_mrq_notice notice() const {
     utofu_mrq_notice found{};
     int code = 0;
@@ -59,7 +61,8 @@ TEST(TofuClients, PutsWithAllNotices) {
   Side left, right;
   std::memset(left.memory.data(), 7, 1000);
   int mark = 0;
-  ASSERT_EQ(utofu_put(left.vcq, right.id, left.stadd, right.stadd + 4096, 1000, 42, kSent | kTold | kTells, &mark), UTOFU_SUCCESS);
+  ASSERT_EQ(utofu_put(left.vcq, right.id, left.stadd, right.stadd + 4096, 1000, 42, kSent | kTold | kTells, &mark),
+            UTOFU_SUCCESS);
   void* cbdata = nullptr;
   EXPECT_EQ(left.sent(&cbdata), UTOFU_SUCCESS);
   EXPECT_EQ(cbdata, &mark);
@@ -110,9 +113,11 @@ TEST(TofuClients, PostPreparedCommandsTogether) {
   alignas(64) std::array<std::byte, 256> descriptors{};
   std::uint64_t flag = 99;
   std::size_t size = 64;
-  ASSERT_EQ(utofu_prepare_put(left.vcq, right.id, left.stadd, right.stadd, 20000, 0, 0, descriptors.data(), &size), UTOFU_SUCCESS);
+  ASSERT_EQ(utofu_prepare_put(left.vcq, right.id, left.stadd, right.stadd, 20000, 0, 0, descriptors.data(), &size),
+            UTOFU_SUCCESS);
   std::size_t more = 64;
-  ASSERT_EQ(utofu_prepare_put_piggyback(left.vcq, right.id, &flag, right.stadd + 32000, 8, 5, kStrong | kTells | kSent, descriptors.data() + size, &more),
+  ASSERT_EQ(utofu_prepare_put_piggyback(left.vcq, right.id, &flag, right.stadd + 32000, 8, 5, kStrong | kTells | kSent,
+                                        descriptors.data() + size, &more),
             UTOFU_SUCCESS);
   ASSERT_EQ(utofu_post_toq(left.vcq, descriptors.data(), size + more, &flag), UTOFU_SUCCESS);
   void* cbdata = nullptr;
@@ -137,7 +142,9 @@ TEST(TofuClients, AreToldToComeAgainWhenTheQueueIsFull) {
   Side left, right;
   int code = UTOFU_SUCCESS;
   std::size_t posted = 0;
-  while ((code = utofu_put_piggyback8(left.vcq, right.id, posted, right.stadd, 8, 0, kStrong | kSent, nullptr)) == UTOFU_SUCCESS) ++posted;
+  while ((code = utofu_put_piggyback8(left.vcq, right.id, posted, right.stadd, 8, 0, kStrong | kSent, nullptr)) ==
+         UTOFU_SUCCESS)
+    ++posted;
   EXPECT_EQ(code, UTOFU_ERR_BUSY);
   EXPECT_EQ(posted, 512U);
   void* cbdata = nullptr;
@@ -151,7 +158,9 @@ TEST(TofuClients, SeeCommandsOvertakeWhereNoOrderIsAskedFor) {
     std::uint64_t last = 0;
     bool overtaken = false;
     for (std::uint64_t i = 1; i <= 300; ++i) {
-      ASSERT_EQ(utofu_put_piggyback8(left.vcq, right.id, i, right.stadd, 8, 0, (ordered ? kStrong : 0) | kSent, nullptr), UTOFU_SUCCESS);
+      ASSERT_EQ(
+          utofu_put_piggyback8(left.vcq, right.id, i, right.stadd, 8, 0, (ordered ? kStrong : 0) | kSent, nullptr),
+          UTOFU_SUCCESS);
       const std::uint64_t now = right.word(0);
       overtaken = overtaken || now < last;
       last = now;
@@ -191,12 +200,16 @@ TEST(TofuClientsDeathTest, DieOfWhatTheApiForbids) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Side left, right(1);
   // Registered with the other queue alone.
-  EXPECT_DEATH(utofu_put(left.vcq, right.id, right.stadd + (std::uint64_t{0x200} << 32U) * 800, right.stadd, 8, 0, 0, nullptr),
-               "not registered with the VCQ");
-  EXPECT_DEATH(utofu_put(left.vcq, right.id, left.stadd, right.stadd, std::size_t{1} << 24U, 0, 0, nullptr), "16,777,215 is the most");
-  EXPECT_DEATH(utofu_put_piggyback8(left.vcq, right.id, 1, right.stadd, 8, 0, UTOFU_ONESIDED_FLAG_PADDING, nullptr), "no public source");
+  EXPECT_DEATH(
+      utofu_put(left.vcq, right.id, right.stadd + (std::uint64_t{0x200} << 32U) * 800, right.stadd, 8, 0, 0, nullptr),
+      "not registered with the VCQ");
+  EXPECT_DEATH(utofu_put(left.vcq, right.id, left.stadd, right.stadd, std::size_t{1} << 24U, 0, 0, nullptr),
+               "16,777,215 is the most");
+  EXPECT_DEATH(utofu_put_piggyback8(left.vcq, right.id, 1, right.stadd, 8, 0, UTOFU_ONESIDED_FLAG_PADDING, nullptr),
+               "no public source");
   EXPECT_DEATH(utofu_dereg_mem(left.vcq, left.stadd + 256, 0), "not registered");
-  EXPECT_EQ(utofu_put_piggyback(left.vcq, right.id, left.memory.data(), right.stadd, 33, 0, 0, nullptr), UTOFU_ERR_INVALID_SIZE);
+  EXPECT_EQ(utofu_put_piggyback(left.vcq, right.id, left.memory.data(), right.stadd, 33, 0, 0, nullptr),
+            UTOFU_ERR_INVALID_SIZE);
   const auto two_threads = [&left] {
     const auto poll = [&left] {
       for (void* cbdata = nullptr;;) utofu_poll_tcq(left.vcq, 0, &cbdata);

@@ -31,8 +31,8 @@ class EmulatedTofu {
   [[nodiscard]] Command::Variables variables(Command::Variables more = {}) const {
     more.emplace_back("HEDDLE_TRANSLATORS", "utofu");
     more.emplace_back("HEDDLE_UTOFU_LIBRARY", HEDDLE_TOFU_EMULATION);
-    more.emplace_back("TOFU_EMULATION",
-                      "fabric=" + fabric_.string() + ",log=" + log_.string() + (switches_.empty() ? "" : "," + switches_));
+    more.emplace_back("TOFU_EMULATION", "fabric=" + fabric_.string() + ",log=" + log_.string() +
+                                            (switches_.empty() ? "" : "," + switches_));
     return more;
   }
   // A file for what a test wants to share beside the machine.

@@ -20,10 +20,13 @@ void PrintTo(const Setting& setting, std::ostream* out) {
 
 class TofuJob : public testing::TestWithParam<Setting> {
  protected:
-  static std::string run(const EmulatedTofu& machine, std::uint32_t processes, const char* program, std::vector<std::string> arguments,
-                         Command::Variables options = {}) {
-    std::string output = run_workload(
-        {.processes = processes, .program = program, .arguments = std::move(arguments), .options = machine.variables(std::move(options)), .run_options = {}});
+  static std::string run(const EmulatedTofu& machine, std::uint32_t processes, const char* program,
+                         std::vector<std::string> arguments, Command::Variables options = {}) {
+    std::string output = run_workload({.processes = processes,
+                                       .program = program,
+                                       .arguments = std::move(arguments),
+                                       .options = machine.variables(std::move(options)),
+                                       .run_options = {}});
     EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
     return output;
   }
@@ -46,23 +49,25 @@ TEST_P(TofuJob, DoesOneSidedOperations) {
 }
 
 // One has all later points; each of the others turns one, or a few that do not hide each other.
-INSTANTIATE_TEST_SUITE_P(Switches, TofuJob,
-                         testing::Values(Setting{"AsAssumed", "delay=2"}, Setting{"Late", "delay=12"},
-                                         Setting{"SentIsNotWritten", "lcl_put=sent,order=both"},
-                                         Setting{"UnnamedSenders", "rmt_peer=unnamed"},
-                                         Setting{"OtherNotices", "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"},
-                                         Setting{"OtherTags", "stag=new,stadd=agree,desc_size=inout,armw=node,overrun=nothing"},
-                                         Setting{"ShortQueues", "toq=16,mrq=16"}),
-                         [](const auto& one) { return std::string(one.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Switches, TofuJob,
+    testing::Values(Setting{"AsAssumed", "delay=2"}, Setting{"Late", "delay=12"},
+                    Setting{"SentIsNotWritten", "lcl_put=sent,order=both"},
+                    Setting{"UnnamedSenders", "rmt_peer=unnamed"},
+                    Setting{"OtherNotices", "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"},
+                    Setting{"OtherTags", "stag=new,stadd=agree,desc_size=inout,armw=node,overrun=nothing"},
+                    Setting{"ShortQueues", "toq=16,mrq=16"}),
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST(TofuJobs, ShareRings) {
   const EmulatedTofu machine;
-  run_workload({.processes = 6,
-                .program = "traffic_program",
-                .arguments = {"1", std::to_string(200 / kSlowdown), "1048576"},
-                .options = machine.variables(
-                    {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "128KiB"}, {"HEDDLE_EAGER_LIMIT", "16KiB"}}),
-                .run_options = {}});
+  run_workload(
+      {.processes = 6,
+       .program = "traffic_program",
+       .arguments = {"1", std::to_string(200 / kSlowdown), "1048576"},
+       .options = machine.variables(
+           {{"HEDDLE_RING_BYTES", "64KiB"}, {"HEDDLE_RING_MEMORY", "128KiB"}, {"HEDDLE_EAGER_LIMIT", "16KiB"}}),
+       .run_options = {}});
 }
 
 TEST(TofuJobs, ExchangeHalosAndBlocks) {
@@ -91,8 +96,8 @@ std::size_t count(const std::string& text, const std::string& what) {
 
 // Where the emulated machine puts a rank: C fastest, then B and A.
 std::string coordinates(unsigned rank) {
-  return "0.0." + std::to_string(rank / 12) + "." + std::to_string(rank / 6 % 2) + "." + std::to_string(rank / 2 % 3) + "." +
-         std::to_string(rank % 2);
+  return "0.0." + std::to_string(rank / 12) + "." + std::to_string(rank / 6 % 2) + "." + std::to_string(rank / 2 % 3) +
+         "." + std::to_string(rank % 2);
 }
 
 // The report's halo of 14 puts: each goes by the engine, and arrives at the engine, that the plan says.
@@ -110,8 +115,8 @@ TEST(TofuJobs, SendTheHaloByTheEnginesThatThePlanNames) {
     unsigned rank = 0, to = 0, item = 0, from_engine = 0, to_engine = 0;
     unsigned long long bytes = 0;
     for (std::size_t at = 0; (at = output.find("plan ", at)) != std::string::npos; ++at) {
-      if (std::sscanf(output.c_str() + at, "plan %u: request %u to rank %u: %llu bytes, engine %u to %u", &rank, &item, &to, &bytes,
-                      &from_engine, &to_engine) != 6)
+      if (std::sscanf(output.c_str() + at, "plan %u: request %u to rank %u: %llu bytes, engine %u to %u", &rank, &item,
+                      &to, &bytes, &from_engine, &to_engine) != 6)
         continue;
       ++requests;
       ++planned["put from " + coordinates(rank) + "/" + std::to_string(from_engine) + " to " + coordinates(to) + "/" +
@@ -136,7 +141,11 @@ TEST(TofuJobs, PassBarriersByGates) {
   }
   EXPECT_LT(commands[1], commands[0] + 200); // by messages it would be 200 times 5 times 3 and more
   const EmulatedTofu without("gates=1");
-  run_workload({.processes = 5, .program = "tofu_barrier_program", .arguments = {"20", without.beside()}, .options = without.variables(), .run_options = {}});
+  run_workload({.processes = 5,
+                .program = "tofu_barrier_program",
+                .arguments = {"20", without.beside()},
+                .options = without.variables(),
+                .run_options = {}});
 }
 
 TEST(TofuJobs, OutliveAKilledProcess) {

@@ -16,9 +16,10 @@ void exchange(Context& context, std::uint64_t levels) {
     int row, column;
     std::uint64_t bytes;
   };
-  // Mirrored, so that exchange i meets exchange 13 - i of the neighbour.
-  const std::vector<Way> ways{{-1, -1, corner}, {-1, -1, corner}, {-1, 0, along}, {-1, 0, along}, {-1, 1, corner}, {-1, 1, corner}, {0, -1, across},
-                              {0, 1, across},   {1, -1, corner},  {1, -1, corner}, {1, 0, along}, {1, 0, along},   {1, 1, corner},  {1, 1, corner}};
+  // The first of two puts in one direction meets the first of the neighbour's in the other.
+  const std::vector<Way> ways{{-1, -1, corner}, {-1, -1, corner}, {-1, 0, along}, {-1, 0, along},  {-1, 1, corner},
+                              {-1, 1, corner},  {0, -1, across},  {0, 1, across}, {1, -1, corner}, {1, -1, corner},
+                              {1, 0, along},    {1, 0, along},    {1, 1, corner}, {1, 1, corner}};
   std::vector<std::vector<std::byte>> out, in;
   for (const Way& way : ways) {
     out.push_back(halo_block(own, out.size(), 0, way.bytes));
@@ -37,7 +38,8 @@ void exchange(Context& context, std::uint64_t levels) {
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const auto row = static_cast<std::uint32_t>(static_cast<int>(own / 3) + ways[i].row + 3) % 3;
     const auto column = static_cast<std::uint32_t>(static_cast<int>(own % 3) + ways[i].column + 3) % 3;
-    demand(in[i] == halo_block(row * 3 + column, ways.size() - 1 - i, 0, ways[i].bytes), "wrong data");
+    demand(in[i] == halo_block(row * 3 + column, ways[i].bytes == across ? 13 - i : (13 - i) ^ 1U, 0, ways[i].bytes),
+           "wrong data");
   }
   demand(pattern.free(), "free");
 }
