@@ -58,11 +58,12 @@ bool Utofu::take(const ir::Command& command) {
   if (!at || (put && !put_is_sound(command, alignment)) || (!put && !get && alignment != nullptr))
     return end_now(ir::Status::refused);
   if (bytes == 0) return end_now(ir::Status::ok);
-  // All atomics come by one engine of the target: those of several need not be atomic with each other.
+  // All that names no receiving engine arrives at the target's first: atomics of several engines need not be atomic with each other, and
+  // keep their order with puts only where both go the same way.
   const bool atomic = !put && !get;
-  const std::size_t engine =
-      atomic ? 0 : chosen(command.send_engine, peer->engine, static_cast<std::uint64_t>(command.peer), vcqs_.size());
-  const std::size_t receiver = atomic ? 0 : chosen(command.receive_engine, peer->engine, rank_, peer->where.engines);
+  const std::uint8_t named = atomic ? ir::kAnyEngine : command.send_engine;
+  const std::size_t engine = chosen(named, peer->engine, static_cast<std::uint64_t>(command.peer), vcqs_.size());
+  const std::size_t receiver = atomic ? 0 : chosen(command.receive_engine, 0, 0, peer->where.engines);
   const utofu::Target target{
       .vcq = vcqs_[engine].handle,
       .id = command.path == ir::kAnyPath ? peer->ids[receiver] : id_of(peer->where, receiver, command.path)};
