@@ -131,6 +131,7 @@ void Verbs::give_back(std::uint32_t room) {
 void Verbs::hear_arrivals() {
   std::array<ibv_wc, kAtOnce> all;
   const int count = ::ibv_poll_cq(arrived_queue_, kAtOnce, all.data());
+  if (count == 0) ++empty_looks_;
   for (int i = 0; i < count; ++i) {
     const ibv_wc& one = all.at(static_cast<std::size_t>(i));
     if ((one.wr_id & verbs::Door::kCalled) != 0) {

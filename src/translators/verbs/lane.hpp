@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace heddle::translators::verbs {
@@ -96,6 +97,8 @@ struct Party {
   Clock::time_point call_again{};
   Clock::time_point give_up{};
   std::uint32_t chosen = 0; // path
+  mutable std::optional<std::uint64_t>
+      asked_at; // when it was first asked whether the end of contact is still to be told of
   std::vector<std::unique_ptr<Lane>> lanes;
   // In an open world: by which numbers it has attached this process, and what it is to be told of the same kind.
   std::vector<std::uint32_t> stays;

@@ -51,6 +51,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   std::size_t poll(std::span<ir::Event> events) override;
   [[nodiscard]] bool drained() const override { return under_way_ == 0 && owed_notices_ == 0; }
 
+  [[nodiscard]] bool will_tell_end(ir::Peer peer) const override;
+
   // Paths: the LIDs of a peer's port, or its addresses on Ethernet.
   [[nodiscard]] ir::Resources resources() const override;
   [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override;
@@ -177,7 +179,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   std::uint64_t reopened_ = 0;
   std::uint32_t idle_polls_ = 0;
   std::size_t owed_notices_ = 0;
-  bool watching_ = false; // some answer to watch_peers may still come
+  std::uint64_t empty_looks_ = 0; // times that nothing had arrived
+  bool watching_ = false;         // some answer to watch_peers may still come
   verbs::Clock::time_point watched_{};
   EventList events_;
 };
