@@ -14,7 +14,8 @@ std::string quoted(std::string_view text) {
 
 // Those of libheddle-paths.so are its own (docs/administrators.md).
 bool is_launcher_variable(std::string_view name) {
-  return name.starts_with("HEDDLE_PATHS_") || std::ranges::find(kLauncherVariables, name) != std::end(kLauncherVariables);
+  return name.starts_with("HEDDLE_PATHS_") ||
+         std::ranges::find(kLauncherVariables, name) != std::end(kLauncherVariables);
 }
 
 Error bad_option(std::string fact, std::string remedy = "") {

@@ -1,6 +1,6 @@
 // `heddle paths` as users meet it: who the nodes are, what is refused, and what the plan says.
-#include "paths/plan_file.hpp"
 #include "tests/command/command.hpp"
+#include "paths/plan_file.hpp"
 #include "tests/paths/job.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,8 @@ std::string topology(const std::vector<std::string>& hosts, std::uint32_t first_
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const std::string number = std::to_string(i + 1);
     text += "\ncaguid=0xb" + number + "\nCa\t1 \"H-" + number + "\"\t\t# \"" + hosts[i] + "\"\n[1](a" + number +
-            ") \t\"S-1\"[" + number + "]\t\t# lid " + std::to_string(first_lid + 2 * i) + " lmc 1 \"leaf\" lid 90 4xSDR\n";
+            ") \t\"S-1\"[" + number + "]\t\t# lid " + std::to_string(first_lid + 2 * i) +
+            " lmc 1 \"leaf\" lid 90 4xSDR\n";
   }
   return text;
 }
@@ -86,8 +87,9 @@ TEST_F(PathsCommand, RefusesNodesThatAreNotThere) {
 
 TEST_F(PathsCommand, RefusesLidsThatItsTablesWouldNotGiveOut) {
   job_.write("topology", topology({"n1", "n2"}, 4));
-  expect_no_plan({"--nodes", "n1,n2"}, "host 'n1' has LID 4 with LMC 1, by the tables of `heddle route tables` it would "
-                                       "have LID 2 with LMC 1");
+  expect_no_plan({"--nodes", "n1,n2"},
+                 "host 'n1' has LID 4 with LMC 1, by the tables of `heddle route tables` it would "
+                 "have LID 2 with LMC 1");
   job_.write("topology", topology({"n1", "n2"}, 0));
   expect_no_plan({"--nodes", "n2,n1"}, "host 'n1' has no LID");
 }

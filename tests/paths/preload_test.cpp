@@ -29,7 +29,8 @@ class Preload : public testing::Test {
 class EveryWay : public Preload, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Words doing(const Words& actions) {
-    Words command = GetParam() == std::string("linked") ? Words{client("linked")} : Words{client("opening"), GetParam()};
+    Words command =
+        GetParam() == std::string("linked") ? Words{client("linked")} : Words{client("opening"), GetParam()};
     command.insert(command.end(), actions.begin(), actions.end());
     return command;
   }
@@ -56,8 +57,9 @@ TEST_P(EveryWay, LeavesAloneWhatThePlanDoesNotKnow) {
   expect_good(job_.run(doing({"connect:24", "connect:16", "address:7", "connect:0", "address:49152", "other:16"}), 8),
               "1 connections and 0 address handles planned; 2 left alone, to LIDs that the plan does not know; 2 left "
               "alone, by Ethernet or to groups");
-  EXPECT_EQ(job_.recorded(), "connect from 8 lid 24 bits 1\nconnect from 8 lid 18 bits 4\naddress from 8 lid 7 bits 1\n"
-                             "connect from 8 lid 0 bits 1\naddress from 8 lid 49152 bits 1\n");
+  EXPECT_EQ(job_.recorded(),
+            "connect from 8 lid 24 bits 1\nconnect from 8 lid 18 bits 4\naddress from 8 lid 7 bits 1\n"
+            "connect from 8 lid 0 bits 1\naddress from 8 lid 49152 bits 1\n");
 }
 
 TEST_P(EveryWay, TakesAnyOfANodesLidsForTheNode) {
@@ -82,8 +84,9 @@ TEST_F(Preload, SaysWhenThisPortIsNotInThePlan) {
 TEST_F(Preload, PlansNothingOnASubnetWithAnotherLmc) {
   const Outcome outcome = job_.run({client("linked"), "connect:16"}, 8, {}, 0);
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("plan: this port has another LMC: the tables that it was planned for are not those "
-                                     "of the subnet; nothing is planned\n"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("plan: this port has another LMC: the tables that it was planned for are not those "
+                        "of the subnet; nothing is planned\n"));
   EXPECT_EQ(job_.recorded(), "connect from 8 lid 16 bits 1\n");
 }
 
@@ -116,7 +119,8 @@ TEST_F(Preload, RunsProgramsAsWithoutItWhereThePlanIsBad) {
 }
 
 TEST_F(Preload, IsSilentInProgramsWithoutInfiniBand) {
-  const Outcome outcome = job_.run({"sh", "-c", "echo hello | cat; ls / >/dev/null; printenv HEDDLE_PATHS_PLAN | wc -l"}, 8);
+  const Outcome outcome =
+      job_.run({"sh", "-c", "echo hello | cat; ls / >/dev/null; printenv HEDDLE_PATHS_PLAN | wc -l"}, 8);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.out, "hello\n1\n");
   EXPECT_EQ(outcome.err, "");

@@ -65,9 +65,16 @@ class Ucx : public testing::TestWithParam<const char*> {
 
   // One of the two, on the node with this LID; `other` is where the server is, for the client.
   [[nodiscard]] std::unique_ptr<Command> start(std::uint32_t lid, const std::string& port, const Words& other) const {
-    Words command{HEDDLE_PROGRAM,    "paths",   "--plan",  job_.file("plan"), "--", "/usr/bin/stdbuf", "-oL",
-                  kPerftest,         "-x",      GetParam(), "-d",             "recorder0:1", "-t",
-                  "am_lat",          "-n",      "10",       "-w",             "0",  "-p", port};
+    Words command{HEDDLE_PROGRAM, "paths",
+                  "--plan",       job_.file("plan"),
+                  "--",           "/usr/bin/stdbuf",
+                  "-oL",          kPerftest,
+                  "-x",           GetParam(),
+                  "-d",           "recorder0:1",
+                  "-t",           "am_lat",
+                  "-n",           "10",
+                  "-w",           "0",
+                  "-p",           port};
     command.insert(command.end(), other.begin(), other.end());
     Command::Variables variables = job_.on(lid, 3);
     variables.emplace_back("LD_PRELOAD", std::string(HEDDLE_STAND_INS) + "/libdevice_file.so");

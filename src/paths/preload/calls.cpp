@@ -106,7 +106,8 @@ HEDDLE_SEEN ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, 
 }
 
 // Commands to the adapter are counted, so that the report can say what was not planned.
-HEDDLE_SEEN int mlx5dv_devx_qp_modify(ibv_qp* qp, const void* in, std::size_t in_bytes, void* out, std::size_t out_bytes) {
+HEDDLE_SEEN int mlx5dv_devx_qp_modify(ibv_qp* qp, const void* in, std::size_t in_bytes, void* out,
+                                      std::size_t out_bytes) {
   note_command(in, in_bytes);
   const auto next = next_qp_modify.as<ModifyByCommand>();
   return next != nullptr ? next(qp, in, in_bytes, out, out_bytes) : ENOSYS;

@@ -24,7 +24,7 @@ std::uint32_t hash_of(const char* name) {
 
 // The tables of one loaded object.
 struct Tables {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   const std::uint32_t* hashes = nullptr; // DT_GNU_HASH
 
@@ -35,7 +35,8 @@ struct Tables {
         entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
     for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
       // The linker has turned most into addresses; where the table cannot be written, they still count from the object's start.
-      const ElfW(Addr) at = entry->d_un.d_ptr < object.dlpi_addr ? entry->d_un.d_ptr + object.dlpi_addr : entry->d_un.d_ptr;
+      const ElfW(Addr) at =
+          entry->d_un.d_ptr < object.dlpi_addr ? entry->d_un.d_ptr + object.dlpi_addr : entry->d_un.d_ptr;
       if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
       if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(at);
       if (entry->d_tag == DT_GNU_HASH) hashes = reinterpret_cast<const std::uint32_t*>(at);
@@ -160,7 +161,6 @@ extern "C" [[gnu::visibility("default")]] void* dlsym(void* handle, const char* 
 
 extern "C" [[gnu::visibility("default")]] void* dlvsym(void* handle, const char* name, const char* version) noexcept {
   const auto next = with_version();
-  if (replacement_of(handle, name) != nullptr)
-    return in_place_of(next(handle, name, version), name, version);
+  if (replacement_of(handle, name) != nullptr) return in_place_of(next(handle, name, version), name, version);
   return next(handle, name, version);
 }

@@ -20,7 +20,7 @@
 namespace heddle::paths {
 namespace {
 
-constexpr std::uint32_t kMostPorts = 64;    // of all adapters; connections from further ones are not planned
+constexpr std::uint32_t kMostPorts = 64;      // of all adapters; connections from further ones are not planned
 constexpr std::uint32_t kFirstGroup = 0xC000; // from here on LIDs are those of multicast groups
 
 // A port by its name, which stays when a device is closed and opened again.

@@ -19,7 +19,7 @@ enum class Found : std::uint8_t {
 
 struct Choice {
   Found found = Found::no_lid;
-  std::uint16_t lid = 0;         // to address the node by
+  std::uint16_t lid = 0;          // to address the node by
   std::uint8_t own_path_bits = 0; // of the LID of ours by which the node addresses us
 };
 

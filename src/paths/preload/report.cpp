@@ -25,9 +25,8 @@ struct stat error_stream;
 bool has_error_stream;
 
 // The variables in which launchers tell a process its rank.
-constexpr const char* kRanks[] = {"PMIX_RANK",   "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                                  "PMI_ID",      "MV2_COMM_WORLD_RANK",  "HEDDLE_RANK",
-                                  "SLURM_PROCID"};
+constexpr const char* kRanks[] = {"PMIX_RANK",           "OMPI_COMM_WORLD_RANK", "PMI_RANK",    "PMI_ID",
+                                  "MV2_COMM_WORLD_RANK", "HEDDLE_RANK",          "SLURM_PROCID"};
 
 bool is_first() {
   for (const char* name : kRanks)
@@ -124,7 +123,8 @@ void end_report() {
   if (const auto count = both(Found::no_lid); count > 0)
     line.add("; %llu left alone, by Ethernet or to groups", static_cast<Number>(count));
   if (past > 0)
-    line.add("; %llu past libibverbs (DEVX), which cannot be planned: set UCX_IB_MLX5_DEVX=n", static_cast<Number>(past));
+    line.add("; %llu past libibverbs (DEVX), which cannot be planned: set UCX_IB_MLX5_DEVX=n",
+             static_cast<Number>(past));
   if (all == 0) line.add(": libibverbs is loaded, and no call to connect came by");
   line.send();
 }

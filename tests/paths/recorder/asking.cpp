@@ -9,6 +9,7 @@ int which_library() {
 
 extern "C" [[gnu::visibility("default")]] int next_library(const char* version);
 int next_library(const char* version) {
-  void* const next = version == nullptr ? ::dlsym(RTLD_NEXT, "which_library") : ::dlvsym(RTLD_NEXT, "which_library", version);
+  void* const next =
+      version == nullptr ? ::dlsym(RTLD_NEXT, "which_library") : ::dlvsym(RTLD_NEXT, "which_library", version);
   return next == nullptr ? 0 : reinterpret_cast<int (*)()>(next)();
 }

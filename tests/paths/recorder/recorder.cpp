@@ -31,8 +31,8 @@ void note(const char* what, const ibv_ah_attr& address) {
   const int file = name != nullptr ? ::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
   if (file < 0) return;
   char line[120];
-  const int length = std::snprintf(line, sizeof line, "%s from %u lid %u bits %u\n", what,
-                                   number_of("RECORDER_LID", 1), address.dlid, address.src_path_bits);
+  const int length = std::snprintf(line, sizeof line, "%s from %u lid %u bits %u\n", what, number_of("RECORDER_LID", 1),
+                                   address.dlid, address.src_path_bits);
   if (::write(file, line, static_cast<std::size_t>(length)) != length) std::abort();
   ::close(file);
 }
@@ -148,7 +148,8 @@ SEEN int ibv_query_device(ibv_context*, ibv_device_attr* about) {
 }
 // What stands in front of it in programs asks for less than there is now, as those that are older do.
 SEEN int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* about) {
-  return describe_port(context, port, reinterpret_cast<ibv_port_attr*>(about), offsetof(ibv_port_attr, port_cap_flags2));
+  return describe_port(context, port, reinterpret_cast<ibv_port_attr*>(about),
+                       offsetof(ibv_port_attr, port_cap_flags2));
 }
 SEEN int ibv_query_gid(ibv_context*, std::uint8_t, int, ibv_gid* gid) {
   *gid = {};
@@ -238,7 +239,8 @@ SEEN int ibv_destroy_qp(ibv_qp* qp) {
 }
 SEEN int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* about, int, ibv_qp_init_attr* made_with) {
   about->qp_state = qp->state;
-  made_with->cap = about->cap = {.max_send_wr = 256, .max_recv_wr = 256, .max_send_sge = 4, .max_recv_sge = 4, .max_inline_data = 64};
+  made_with->cap = about->cap = {
+      .max_send_wr = 256, .max_recv_wr = 256, .max_send_sge = 4, .max_recv_sge = 4, .max_inline_data = 64};
   return 0;
 }
 SEEN int recorded_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask);
