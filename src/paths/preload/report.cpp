@@ -125,7 +125,7 @@ void end_report() {
   if (past > 0)
     line.add("; %llu past libibverbs (DEVX), which cannot be planned: set UCX_IB_MLX5_DEVX=n",
              static_cast<Number>(past));
-  if (all == 0) line.add(": libibverbs is loaded, and no call to connect came by");
+  if (all == 0) line.add("%s", ": libibverbs is loaded, and no call to connect came by");
   line.send();
 }
 
