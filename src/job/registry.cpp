@@ -12,9 +12,7 @@ static constexpr Entry (*kAll[])() = {
 #ifdef HEDDLE_HAS_VERBS
     entry_of<class Verbs>,
 #endif
-    entry_of<class Tcp>,
-    entry_of<class Utofu>,
-    entry_of<class Ofi>,
+    entry_of<class Tcp>,   entry_of<class Utofu>, entry_of<class Ofi>,
 };
 
 } // namespace heddle::translators
