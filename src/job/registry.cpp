@@ -7,13 +7,17 @@ namespace heddle::translators {
 
 // One line per translator, in order of preference. Naming a class here declares it, so no header is needed; its folder says
 // the rest (register_entry.hpp), and a class whose folder does not is an error of the linker.
+// clang-format off
 static constexpr Entry (*kAll[])() = {
     entry_of<class Shm>,
 #ifdef HEDDLE_HAS_VERBS
     entry_of<class Verbs>,
 #endif
-    entry_of<class Tcp>,   entry_of<class Utofu>, entry_of<class Ofi>,
+    entry_of<class Tcp>,
+    entry_of<class Utofu>,
+    entry_of<class Ofi>,
 };
+// clang-format on
 
 } // namespace heddle::translators
 

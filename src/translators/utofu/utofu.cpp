@@ -17,7 +17,7 @@ template Entry entry_of<Utofu>();
 namespace {
 
 constexpr std::uint64_t kLargestTransfer = std::uint64_t{8} << 20U; // clients split at 8 MiB; 16 MiB is refused
-constexpr std::uint64_t kInline = 8192;
+constexpr std::uint64_t kMostInline = 8192;
 constexpr std::size_t kScratch = 64;
 constexpr std::uint32_t kTags = 256;
 // An answer takes microseconds, and no process takes part in it.
@@ -114,7 +114,7 @@ Result<void> Utofu::settle() {
           .atomics_on_any_memory = true,
           .reads_any_memory = true,
           .engines = static_cast<std::uint32_t>(vcqs_.size()),
-          .inline_bytes = kInline,
+          .inline_bytes = kMostInline,
           .largest_transfer = std::min<std::uint64_t>(kLargestTransfer, caps->max_putget_size)};
   auto own = memory_.allocate(sizeof(Identity) + kScratch);
   if (!own) return std::unexpected(std::move(own.error()));
