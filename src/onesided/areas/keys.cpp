@@ -1,6 +1,7 @@
 // The key of an area: asking its owner for it, and what the owner says.
 #include "onesided/one_sided_engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle::onesided {
@@ -26,9 +27,13 @@ ErrorCode OneSidedEngine::open_own(KnownArea& area) {
   if (own == nullptr) return ErrorCode::unknown_area;
   area.state = KnownArea::State::open;
   area.kind = own->kind;
-  area.place = own->places.front(); // of loopback, through which this process reaches itself
+  const auto ports = common_.host.ports();
+  const auto port = static_cast<std::size_t>(
+      std::ranges::find(ports, area.connection->port, [](const auto& each) { return each.get(); }) - ports.begin());
+  area.place = own->places[port]; // of loopback, through which this process reaches itself, or of a network
   area.bytes = own->memory.size();
-  area.atomics = own->atomics.front();
+  area.atomics = own->atomics[port];
+  if (port != 0) return ErrorCode::ok; // the network's atomics and the processor's do not know of each other
   area.own_live.store(kOwnKey, std::memory_order_relaxed);
   area.open_direct(
       {.memory = own->memory.data(), .live = &area.own_live, .key = kOwnKey, .inside = &area.own_inside, .mark = 1});
