@@ -75,6 +75,13 @@ class Boards : public testing::Test {
       quiet = done == 0 ? quiet + 1 : 0;
     }
   }
+  // All send the same, each into memory of its own.
+  std::vector<Request> start_by_all(const std::vector<std::byte>& out, std::deque<std::vector<std::byte>>& in) {
+    std::vector<Request> requests;
+    for (Process& process : processes_)
+      requests.push_back(*process.exchanges->start(out, in.emplace_back(out.size()), {}));
+    return requests;
+  }
   std::optional<ErrorCode> outcome(std::uint32_t rank, Request request) {
     const auto completion = at(rank).engine->take_completion(request);
     if (!completion) return std::nullopt;
@@ -162,9 +169,7 @@ TEST_F(Boards, KeepLargeBlocksUntilAllHaveReadThem) {
   exchange_by_messages(8);
   const std::vector<std::byte> out(3 * kLarge, std::byte{9});
   std::deque<std::vector<std::byte>> in;
-  std::vector<Request> requests;
-  for (std::uint32_t rank = 0; rank < 3; ++rank)
-    requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(out.size()), {}));
+  const std::vector<Request> requests = start_by_all(out, in);
   for (int i = 0; i < 100; ++i)
     for (const std::uint32_t rank : {0U, 1U}) progress(rank);
   for (const std::uint32_t rank : {0U, 1U}) {
@@ -181,9 +186,7 @@ TEST_F(Boards, EndALargeExchangeWithWhatBecameOfOneThatLeftBeforeAllHadRead) {
   exchange_by_messages(8);
   const std::vector<std::byte> out(3 * kLarge, std::byte{9});
   std::deque<std::vector<std::byte>> in;
-  std::vector<Request> requests;
-  for (std::uint32_t rank = 0; rank < 3; ++rank)
-    requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(out.size()), {}));
+  const std::vector<Request> requests = start_by_all(out, in);
   processes_[2].exchanges.reset();
   processes_[2].engine.reset();
   processes_[2].shm.reset();
@@ -244,9 +247,7 @@ TEST_F(Boards, GiveWhatAProcessHasWrittenBeforeItLeft) {
   exchange_by_messages(8);
   const std::vector<std::byte> out(24, std::byte{9});
   std::deque<std::vector<std::byte>> in;
-  std::vector<Request> requests;
-  for (std::uint32_t rank = 0; rank < 3; ++rank)
-    requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(24), {}));
+  const std::vector<Request> requests = start_by_all(out, in);
   // Rank 2 has read all; the others have not looked yet when they hear that it has left.
   progress(2);
   EXPECT_EQ(outcome(2, requests[2]), ErrorCode::ok);
@@ -289,9 +290,7 @@ TEST_F(Boards, OneThatLeavesAtAnyMomentIsNotLookedAtAnyMore) {
     populate(3);
     const std::vector<std::byte> out(moment % 2 == 0 ? 24 : 3 * kLarge, std::byte{9});
     std::deque<std::vector<std::byte>> in;
-    std::vector<Request> requests;
-    for (std::uint32_t rank = 0; rank < 3; ++rank)
-      requests.push_back(*at(rank).exchanges->start(out, in.emplace_back(out.size()), {}));
+    const std::vector<Request> requests = start_by_all(out, in);
     Dice dice(moment);
     for (std::uint64_t i = 0; i < moment; ++i) progress(static_cast<std::uint32_t>(dice.below(3)));
     for (const std::uint32_t rank : {0U, 1U}) at(rank).engine->peer_left(2);
