@@ -100,8 +100,9 @@ TEST_F(PathsCommand, AsksPmixForTheJobsNodes) {
   ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);
   job_.write("topology", topology({"n1", std::string(name) + " mlx5_0", "n3"}));
   // Two processes, of which the first alone writes.
-  Command job({"/usr/bin/mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2", HEDDLE_PROGRAM, "paths",
-               "plan", "--topology", job_.file("topology"), "--nodes", "pmix", "--out", job_.file("plan"), "--json"});
+  Command job({"/usr/bin/timeout", "-k", "5", "100", "/usr/bin/mpirun.openmpi", "--allow-run-as-root",
+               "--oversubscribe", "-n", "2", HEDDLE_PROGRAM, "paths", "plan", "--topology", job_.file("topology"),
+               "--nodes", "pmix", "--out", job_.file("plan"), "--json"});
   const std::string said = job.rest();
   ASSERT_EQ(job.status(), 0) << said;
   EXPECT_THAT(planned(), ElementsAre(4)) << said;

@@ -33,6 +33,8 @@ Result<Names> names_by_pmix() {
   const auto board = store::Pmix::open(base::deadline_in(kPmixLimit));
   if (!board) return std::unexpected(board.error());
   const auto list = (*board)->nodes();
+  // Nobody leaves before all have come: mpirun forgets those that are still being let in when another leaves.
+  static_cast<void>((*board)->fence(base::deadline_in(kPmixLimit)));
   (*board)->leave(base::deadline_in(kPmixLimit));
   if (!list) return std::unexpected(list.error());
   return launch::expand_node_list(*list);
