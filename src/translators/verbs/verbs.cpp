@@ -227,26 +227,27 @@ void Verbs::detach(ir::Peer peer) {
   attached_.erase(found);
   party.attached = false;
   let_go(party);
+  // In a job it is detached when what has become of it is known, by the store at the latest.
+  if (!is_open_world() && party.state == Party::State::breaking) settle(party, Party::State::broken);
   if (is_open_world() && !party.gone()) notify(party, verbs::kDetached, peer);
 }
 
-// Every command to it ends now. What the adapter has been given is still sent, unless it concerns the caller's memory.
+// Every command to it ends now. In an open world, what the adapter has been given is still sent, unless it concerns the caller's memory:
+// it may be the last word. In a job, whoever is detached has gone, and would never confirm it.
 void Verbs::let_go(Party& party) {
   for (const auto& lane : party.lanes) {
-    bool touches = !is_open_world() && (lane->state != Lane::State::open || lane->sent != lane->filled);
+    bool must_end = !is_open_world();
     for (std::uint32_t number = lane->done; number != lane->filled; ++number) {
       Slot& slot = lane->slot(number);
       if (!slot.told) complete(slot.command, ir::Status::peer_lost);
       slot.told = true;
-      touches = touches || slot.direct;
+      must_end = must_end || slot.direct;
     }
-    if (lane->idle()) continue;
-    if (touches) {
-      const bool known_there = lane->pair != nullptr;
-      drop_pair(*lane);
-      while (!lane->idle()) finish(*lane, ir::Status::peer_lost, 0);
-      if (known_there) close_lane(*lane);
-    }
+    if (lane->idle() || !must_end) continue;
+    const bool known_there = lane->pair != nullptr;
+    drop_pair(*lane);
+    while (!lane->idle()) finish(*lane, ir::Status::peer_lost, 0);
+    if (known_there) close_lane(*lane);
   }
 }
 
@@ -259,13 +260,13 @@ std::size_t Verbs::submit(std::span<const ir::Command> commands) {
     if (found == attached_.end()) {
       const auto gone = gone_.find(peer_number(command.peer));
       complete(command, gone == gone_.end() ? ir::Status::peer_lost : gone->second);
-    } else if (found->second->state != Party::State::there) {
-      if (found->second->state == Party::State::breaking) return taken; // it is about to be told what has become of it
+    } else if (found->second->state != Party::State::there && found->second->state != Party::State::breaking) {
       complete(command, gone_[peer_number(command.peer)]);
     } else if (!sound(command)) {
       complete(command, ir::Status::refused);
     } else if (!found->second->notices.empty()) {
       return taken; // they come first
+      // While it breaks, too: they end as those before them will, and others' go on.
     } else if (!fill(lane_to(*found->second, command.path), command)) {
       return taken;
     }
