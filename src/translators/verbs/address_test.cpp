@@ -73,10 +73,30 @@ TEST(VerbsAddress, OnASubnetTheVectorHoldsTheLidOfThePath) {
   }
 }
 
+// By the lane that `near` makes to `far`, whose packets come back from where they went to, and the other way round.
+void expect_one_way_both_ways(const Place& near, const Place& far, std::uint32_t lane) {
+  const ibv_ah_attr there = address_vector({.lmc = near.lmc}, far, lane);
+  const ibv_ah_attr back = address_vector({.lmc = far.lmc}, near, lane);
+  EXPECT_EQ(there.dlid, far.lid + back.src_path_bits) << lane;
+  EXPECT_EQ(back.dlid, near.lid + there.src_path_bits) << lane;
+}
+
+TEST(VerbsAddress, OnASubnetBothEndsOfALaneNameTheSameLids) {
+  Place with_fewer = on_subnet();
+  with_fewer.lid = 512;
+  with_fewer.lmc = 1;
+  for (std::uint32_t lane = 0; lane < on_subnet().paths(); ++lane) {
+    expect_one_way_both_ways(with_fewer, on_subnet(), lane);
+    expect_one_way_both_ways(on_subnet(), with_fewer, lane);
+  }
+  EXPECT_EQ(address_vector({.lmc = 5}, on_subnet(), 7).src_path_bits, 7);
+}
+
 TEST(VerbsAddress, OnEthernetTheVectorHoldsTheAddressAndTheOwnOnesNumber) {
   const Place there = on_ethernet();
-  const ibv_ah_attr vector = address_vector({.port = 1, .gid_index = 4}, there, 0);
+  const ibv_ah_attr vector = address_vector({.port = 1, .gid_index = 4}, there, 1);
   EXPECT_EQ(vector.is_global, 1);
+  EXPECT_EQ(vector.src_path_bits, 0);
   EXPECT_EQ(vector.dlid, 0);
   EXPECT_EQ(vector.grh.sgid_index, 4);
   EXPECT_EQ(std::memcmp(vector.grh.dgid.raw, there.gid.data(), there.gid.size()), 0);

@@ -304,10 +304,11 @@ void Verbs::answer_open(Party& party, const Call& call) {
     }
     verbs::Place there = call.from;
     there.gid = call.gid;
-    Far far{.way = verbs::address_vector({.port = device_->port_number(), .gid_index = own.index}, there, 0),
-            .pair = call.queue_pair,
-            .sequence = call.sequence,
-            .mtu = call.mtu};
+    const verbs::Source source{.port = device_->port_number(), .gid_index = own.index, .lmc = self_.lmc};
+    const Far far{.way = verbs::address_vector(source, there, call.lane),
+                  .pair = call.queue_pair,
+                  .sequence = call.sequence,
+                  .mtu = call.mtu};
     int error = initialise(*device_, pair, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
     if (error == 0) error = make_ready_to_receive(*device_, pair, far);
     // By which it is asked whether the other end is still there: watch_peers.
@@ -345,10 +346,8 @@ void Verbs::hear_opened(Party& party, const Call& call) {
   const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[lane.path % device_->own().size()];
   verbs::Place there = party.place;
   if (there.addresses != 0) there.gid = call.gid;
-  const Far far{
-      .way = verbs::address_vector({.port = device_->port_number(), .gid_index = own.index}, there, lane.path),
-      .pair = call.queue_pair,
-      .mtu = call.mtu};
+  const verbs::Source source{.port = device_->port_number(), .gid_index = own.index, .lmc = self_.lmc};
+  const Far far{.way = verbs::address_vector(source, there, lane.path), .pair = call.queue_pair, .mtu = call.mtu};
   int error = make_ready_to_receive(*device_, lane.pair, far);
   if (error == 0) error = make_ready_to_send(*device_, lane.pair, lane.sequence, call.reads);
   if (error != 0) {
