@@ -24,6 +24,12 @@ bool lacks_gates(ErrorCode news) {
   return (static_cast<std::uint8_t>(news) & kNoGates) != 0;
 }
 
+// How a send has ended to one that has left, and needs no message any more: whether it had started this barrier, they learn who wait for its
+// own messages. It may have left because of a death, which is graver, and of which they hear.
+constexpr bool needs_none(ErrorCode sent) {
+  return sent == ErrorCode::peer_left;
+}
+
 constexpr Tag tag_of(std::uint64_t number, std::uint32_t round) {
   return Tag{(number << 8U) | round};
 }
@@ -81,7 +87,22 @@ void Barriers::enter_round(Plan& plan) {
   plan.partners = 0;
   while (plan.partners + 1 < radix_ && (plan.partners + 1) * plan.distance < engine_.size())
     plan.with[plan.partners++].reset();
+  std::uint64_t distance = 0;
+  for (Partner& partner : plan.all()) {
+    distance += plan.distance;
+    if (!plan.over) continue;
+    // In the barrier that never starts here nobody is connected to for it: where no connection is, no goodbye comes first.
+    const auto to = static_cast<std::uint32_t>((engine_.rank() + distance) % engine_.size());
+    partner.to_begin = &plan == &next_ && !engine_.connected(to) ? 0 : kSend;
+  }
   begin_messages(plan);
+}
+
+bool Barriers::enter_next_round(Plan& plan) {
+  ++plan.round;
+  plan.distance *= radix_;
+  enter_round(plan);
+  return plan.partners > 0;
 }
 
 bool Barriers::begin_messages(Plan& plan) {
@@ -94,7 +115,8 @@ bool Barriers::begin_messages(Plan& plan) {
     const Result<Request> begun = start();
     if (!begun && begun.error().code == ErrorCode::out_of_memory) return;
     partner.to_begin &= ~part;
-    if (!begun) plan.code = engine::graver(plan.code, begun.error().code);
+    if (!begun && !(part == kSend && needs_none(begun.error().code)))
+      plan.code = engine::graver(plan.code, begun.error().code);
     request = begun.value_or(Request{});
   };
   bool all = true;
@@ -136,12 +158,11 @@ bool Barriers::advance(Plan& plan) {
     const auto sent = engine_.take_completion(partner.send);
     const auto received = engine_.take_completion(partner.receive);
     some_lack_gates_ = some_lack_gates_ || (plan.number == 1 && lacks_gates(partner.news_in));
-    for (const ErrorCode news : {sent->code, received->code, sound(partner.news_in)})
-      plan.code = engine::graver(plan.code, news);
+    for (const ErrorCode news : {received->code, sound(partner.news_in)}) plan.code = engine::graver(plan.code, news);
+    if (partner.send.name != 0 && !needs_none(sent->code)) plan.code = engine::graver(plan.code, sent->code);
   }
-  ++plan.round;
-  plan.distance *= radix_;
-  enter_round(plan);
+  failed_ = failed_ || plan.code == ErrorCode::peer_failed;
+  enter_next_round(plan);
   return true;
 }
 
@@ -201,21 +222,43 @@ std::size_t Barriers::end_all() {
   std::size_t ended = 0;
   for (const auto& plan : running_) {
     if (plan->over) continue;
-    finish(*plan, ErrorCode::peer_failed);
-    for (const Partner& partner : plan->all()) engine_.cancel(partner.receive);
+    give_up(*plan);
     ++ended;
   }
+  if (passed_on_) return ended;
+  if (!next_.over) {
+    next_.begin({}, number_ + 1);
+    next_.code = ErrorCode::peer_failed;
+    next_.over = true;
+    enter_round(next_);
+    ++ended;
+  }
+  passed_on_ = wind_up(next_);
   return ended;
 }
 
-// Whether the last messages of a barrier that ended early have ended too.
-bool Barriers::wind_up(Plan& plan) {
-  if (!messages_ended(plan)) return false;
-  for (const Partner& partner : plan.all()) {
-    engine_.take_completion(partner.send);
-    engine_.take_completion(partner.receive);
+void Barriers::give_up(Plan& plan) {
+  plan.code = ErrorCode::peer_failed;
+  finish(plan, plan.code);
+  for (Partner& partner : plan.all()) {
+    engine_.cancel(partner.receive);
+    partner.to_begin &= kSend;
   }
-  return true;
+  if (plan.by == Plan::By::messages) return;
+  plan.by = Plan::By::messages; // by which those go on who look in vain for a signal of this process
+  enter_round(plan);
+}
+
+// Whether a barrier that ended early has nothing more to say, and its last messages have ended too.
+bool Barriers::wind_up(Plan& plan) {
+  while (begin_messages(plan) && messages_ended(plan)) {
+    for (Partner& partner : plan.all()) {
+      engine_.take_completion(partner.send);
+      engine_.take_completion(partner.receive);
+    }
+    if (!enter_next_round(plan)) return true;
+  }
+  return false;
 }
 
 std::size_t Barriers::advance_all() {

@@ -33,6 +33,8 @@ class Barriers {
   Request start(Notify notify);
   // Takes every step that is ready. Returns how many steps were made.
   std::size_t progress() { return running_.empty() && !failed_ ? 0 : advance_all(); }
+  // After a death: others still have to hear of it from this process. It should not leave before.
+  [[nodiscard]] bool owes_words() const { return failed_ && (!running_.empty() || !passed_on_); }
 
  private:
   using Part = unsigned;
@@ -49,6 +51,7 @@ class Barriers {
     void reset() {
       to_begin = kSend | kReceive;
       news_in = {};
+      send = receive = {};
     }
   };
   struct Plan {
@@ -58,7 +61,8 @@ class Barriers {
     std::uint64_t distance = 1; // radix to the power of the round
     ErrorCode code{};           // the gravest that this process knows of
     ErrorCode news_out{};       // `code` when the round began
-    bool over = false;          // its request has ended; only its messages have not
+    bool over =
+        false; // its request has ended; what is left are its messages, and words to those who still wait for some
     enum class By : std::uint8_t { messages, gates_next, gates } by = By::messages; // gates_next: it waits for its turn
     std::uint32_t partners = 0;                                                     // of the round
     std::array<Partner, kMostPartners> with{};
@@ -78,11 +82,15 @@ class Barriers {
 
   // Once a process has died barriers under way, and all to come, end with peer_failed. They end without their messages: another process
   // that has seen its last barrier fail may never start the one that this process waits in. What others still send of theirs is
-  // swallowed.
+  // swallowed. Who waits for this process is told, in its remaining rounds and in those of the barrier that comes next: otherwise it
+  // would learn first that this process has left.
   std::size_t end_all();
+  void give_up(Plan& plan);
   std::size_t advance_all();
   bool advance(Plan& plan);
   void enter_round(Plan& plan);
+  // False: that was the last.
+  bool enter_next_round(Plan& plan);
   // False: something of it found no memory.
   bool begin_messages(Plan& plan);
   [[nodiscard]] bool messages_ended(Plan& plan) const;
@@ -105,7 +113,9 @@ class Barriers {
   std::uint64_t next_by_gates_ = 2; // number of the barrier whose turn it is
   std::uint32_t looks_ = 0;         // at that one since somebody has gone
   bool some_lack_gates_ = false;
-  bool failed_ = false;                                                                      // a process has died
+  bool failed_ = false;    // a process has died: by what the engine tells, or by the word of another process
+  Plan next_;              // once failed: the barrier after the last that was started, of which only words are sent
+  bool passed_on_ = false; // those words have gone
   engine::Swallower swallower_{engine_, engine::Channel::collective, Tag{0}, kExchangeMark}; // once failed
 };
 
