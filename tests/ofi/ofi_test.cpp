@@ -168,8 +168,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- which provider ---
 
-std::string info_with(const std::string& provider) {
-  Command command({HEDDLE_PROGRAM, "info"}, {{"HEDDLE_TRANSLATORS", "ofi"}, {"HEDDLE_OFI_PROVIDER", provider}});
+std::string info_with(const std::string& provider, const std::string& domain = "automatic") {
+  Command command({HEDDLE_PROGRAM, "info"},
+                  {{"HEDDLE_TRANSLATORS", "ofi"}, {"HEDDLE_OFI_PROVIDER", provider}, {"HEDDLE_OFI_DOMAIN", domain}});
   return command.rest();
 }
 
@@ -187,6 +188,19 @@ TEST(OfiProviders, HeddlesOwnIsRefused) {
   EXPECT_NE(said.find("ofi: refused: bad_option: option ofi.provider: 'heddle' is Heddle's own provider"),
             std::string::npos)
       << said;
+}
+
+TEST(OfiProviders, OneThatLosesDataIsRefused) {
+  const std::string said = info_with("sockets");
+  EXPECT_NE(said.find("libfabric's provider 'sockets' cannot be used here; found: "), std::string::npos) << said;
+  EXPECT_NE(said.find("sockets (large transfers in both directions come out wrong with it)"), std::string::npos)
+      << said;
+}
+
+TEST(OfiProviders, ADomainThatIsNotThereIsRefused) {
+  const std::string said = info_with("tcp;ofi_rxm", "nosuch0");
+  EXPECT_NE(said.find("'tcp;ofi_rxm' cannot be used here by domain 'nosuch0'; found: "), std::string::npos) << said;
+  EXPECT_NE(info_with("tcp;ofi_rxm", "lo").find("by provider tcp;ofi_rxm, domain lo"), std::string::npos) << said;
 }
 
 TEST(OfiProviders, OneThatIsNotThereIsRefusedWithThoseThatAre) {
