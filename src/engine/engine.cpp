@@ -63,7 +63,9 @@ void Engine::set_contacts(std::vector<Contact> contacts, Uid first) {
     if (&contact != &contacts_[state_.rank]) may_be_heard_of(contact);
   const std::uint8_t own = contacts_[state_.rank].port;
   const auto users = std::count_if(contacts_.begin(), contacts_.end(), [&](const Contact& c) { return c.port == own; });
-  lonely_ = users == 1 && connections_[state_.rank] == nullptr ? ports_[own].get() : nullptr;
+  // Only where nobody else can come: by a network that serves this process alone so far, others may in an open world.
+  const bool to_self_alone = own == 0; // Context::State::build
+  lonely_ = to_self_alone && users == 1 && connections_[state_.rank] == nullptr ? ports_[own].get() : nullptr;
 }
 
 } // namespace heddle::engine
