@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -183,7 +185,11 @@ int utofu_create_vcq_with_cmp_id(utofu_tni_id_t tni, utofu_cmp_id_t cmp, unsigne
     free->next_stag = free->first_stag;
     free->used = 1;
   }
-  *vcq = reinterpret_cast<utofu_vcq_hdl_t>(new Vcq(*free, flags));
+  // Kept when it is freed, so that a later use of it is found.
+  static std::mutex mutex;
+  static auto& made = *new std::vector<std::unique_ptr<Vcq>>;
+  const std::lock_guard of_all(mutex);
+  *vcq = reinterpret_cast<utofu_vcq_hdl_t>(made.emplace_back(std::make_unique<Vcq>(*free, flags)).get());
   return UTOFU_SUCCESS;
 }
 
@@ -192,7 +198,7 @@ int utofu_free_vcq(utofu_vcq_hdl_t handle) {
   const Vcq::Use use(vcq);
   const Lock lock(vcq.cq().mutex);
   vcq.cq().used = 0;
-  vcq.mark = 0; // the handle itself stays, so that a later use of it is found
+  vcq.mark = 0;
   return UTOFU_SUCCESS;
 }
 
