@@ -3,13 +3,38 @@
 #if HEDDLE_HAS_LIBFABRIC
 #include <dlfcn.h>
 
+#include <array>
+#include <csignal>
 #include <string>
 #include <type_traits>
 
 namespace heddle::translators::ofi {
 
+namespace {
+
+// A program's signals are its own: libpsm2, which comes along, takes these over as it is loaded, to write a file of its own making where
+// the program stands.
+class OwnSignals {
+ public:
+  OwnSignals() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], nullptr, &before_[i]);
+  }
+  ~OwnSignals() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  OwnSignals(const OwnSignals&) = delete;
+  OwnSignals& operator=(const OwnSignals&) = delete;
+
+ private:
+  static constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGINT, SIGTERM};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+} // namespace
+
 Result<Library> Library::load() {
   constexpr const char* kFile = "libfabric.so.1";
+  const OwnSignals kept;
   void* file = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   Library library;
   const auto find = [file](auto& call, const char* name) {

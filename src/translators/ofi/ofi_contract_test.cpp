@@ -11,6 +11,12 @@
 
 // TSan does not see by what the threads inside libfabric are ordered.
 #if HEDDLE_HAS_LIBFABRIC && !defined(HEDDLE_UNDER_TSAN)
+#include "translators/ofi/library.hpp"
+
+#include <dlfcn.h>
+
+#include <csignal>
+#include <cstring>
 #include <thread>
 
 namespace heddle::translators::contract {
@@ -78,6 +84,14 @@ class OfiOverShm final : public OfiNetwork {
  public:
   OfiOverShm() : OfiNetwork("shm", "automatic") {}
 };
+
+// libpsm2, a part of Debian's libfabric, takes signals over as it is loaded.
+TEST(OfiLibrary, LeavesTheProgramsSignalsAlone) {
+  if (::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "it is loaded already: run this test alone";
+  for (const int signal : {SIGSEGV, SIGTERM}) ASSERT_NE(std::signal(signal, SIG_DFL), SIG_ERR);
+  ASSERT_TRUE(ofi::Library::load());
+  for (const int signal : {SIGSEGV, SIGTERM}) EXPECT_EQ(std::signal(signal, SIG_DFL), SIG_DFL) << ::strsignal(signal);
+}
 
 HEDDLE_TRANSLATOR_CONTRACT(OfiTcp, OfiOverTcp);
 HEDDLE_TRANSLATOR_CONTRACT(OfiShm, OfiOverShm);
