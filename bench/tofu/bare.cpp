@@ -90,8 +90,8 @@ class Side {
     constexpr unsigned long kEach = UTOFU_ONESIDED_FLAG_STRONG_ORDER | UTOFU_ONESIDED_FLAG_CACHE_INJECTION;
     std::memcpy(staged, &next_, sizeof next_);
     if (body > kPiggyback) {
-      demand("prepare_put", utofu_prepare_put(vcqs_[0], there_, own_ + (kSlots + slot) * kSlotBytes, to + kWord, body, 0,
-                                              kEach | UTOFU_ONESIDED_FLAG_TCQ_NOTICE, descriptors.data(), &size));
+      demand("prepare_put", utofu_prepare_put(vcqs_[0], there_, own_ + (kSlots + slot) * kSlotBytes, to + kWord, body,
+                                              0, kEach | UTOFU_ONESIDED_FLAG_TCQ_NOTICE, descriptors.data(), &size));
       ++under_way_;
     } else {
       demand("prepare_put_piggyback", utofu_prepare_put_piggyback(vcqs_[0], there_, staged, to + kWord, body, 0, kEach,
@@ -219,19 +219,19 @@ int main(int argc, char** argv) {
   pin(which);
   ::setenv("HEDDLE_RANK", which == 0 ? "0" : "1", 1); // by which the emulation knows the node
   Side side(meeting, which, record, engines);
-  const double found = latency ? median_of(
-                                     side, [&](std::uint64_t count) { side.round_trips(count); },
-                                     [](std::uint64_t count, double seconds) {
-                                       return seconds * 1e6 / 2 / static_cast<double>(count);
-                                     })
-                               : median_of(
-                                     side, [&](std::uint64_t count) { side.windows(count / kWindow + 1); },
-                                     [](std::uint64_t count, double seconds) {
-                                       return static_cast<double>((count / kWindow + 1) * kWindow) / seconds;
-                                     });
+  const double found =
+      latency ? median_of(
+                    side, [&](std::uint64_t count) { side.round_trips(count); },
+                    [](std::uint64_t count, double seconds) { return seconds * 1e6 / 2 / static_cast<double>(count); })
+              : median_of(
+                    side, [&](std::uint64_t count) { side.windows(count / kWindow + 1); },
+                    [](std::uint64_t count, double seconds) {
+                      return static_cast<double>((count / kWindow + 1) * kWindow) / seconds;
+                    });
   side.leave();
   if (which == 1) return 0;
-  std::printf("{\"results\": [{\"bytes\": %zu, \"%s\": %.6g}]}\n", bytes, latency ? "median_us" : "median_per_s", found);
+  std::printf("{\"results\": [{\"bytes\": %zu, \"%s\": %.6g}]}\n", bytes, latency ? "median_us" : "median_per_s",
+              found);
   int status = 0;
   ::waitpid(child, &status, 0);
   return status;

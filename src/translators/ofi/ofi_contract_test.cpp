@@ -87,7 +87,8 @@ class OfiOverShm final : public OfiNetwork {
 
 // libpsm2, a part of Debian's libfabric, takes signals over as it is loaded.
 TEST(OfiLibrary, LeavesTheProgramsSignalsAlone) {
-  if (::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "it is loaded already: run this test alone";
+  if (::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr)
+    GTEST_SKIP() << "it is loaded already: run this test alone";
   for (const int signal : {SIGSEGV, SIGTERM}) ASSERT_NE(std::signal(signal, SIG_DFL), SIG_ERR);
   ASSERT_TRUE(ofi::Library::load());
   for (const int signal : {SIGSEGV, SIGTERM}) EXPECT_EQ(std::signal(signal, SIG_DFL), SIG_DFL) << ::strsignal(signal);
