@@ -153,6 +153,7 @@ class Ucx:
     column: str = "ucx"
     messages: int = 2_800_000  # of a rate
     round_trips: int = 220_000
+    volume: int = 1 << 30  # bytes of a bandwidth
     ends: Ends = Ends()
 
     TESTS = {"latency": "tag_lat", "rate": "tag_bw", "bandwidth": "tag_bw", "push": "ucp_put_lat",
@@ -167,7 +168,7 @@ class Ucx:
         port = process.free_port()
         test = self.TESTS[what]
         by_bytes = "bandwidth" in what
-        count = max(64, (1 << 30) // size) if by_bytes else self.messages if "rate" in what else self.round_trips
+        count = max(64, self.volume // size) if by_bytes else self.messages if "rate" in what else self.round_trips
         server = [*self.ends.server, "ucx_perftest", "-p", port]
         client = [*self.ends.client, "ucx_perftest", self.ends.address, "-p", port, "-t", test, "-s", size,
                   "-n", count, "-w", max(16, count // 10), "-f", "-v"]
@@ -192,6 +193,7 @@ class Libfabric:
     column: str = "libfabric"
     provider: str = "shm"
     environment: dict = field(default_factory=dict)
+    round_trips: int = 200_000
     ends: Ends = Ends()
 
     def check(self, what, processes=2):
@@ -201,7 +203,7 @@ class Libfabric:
 
     def measure(self, what, size, processes=2):
         port = process.free_port()
-        common = ["fi_pingpong", "-p", self.provider, "-e", "rdm", "-m", "tagged", "-S", size, "-I", 200_000]
+        common = ["fi_pingpong", "-p", self.provider, "-e", "rdm", "-m", "tagged", "-S", size, "-I", self.round_trips]
         output = process.output_of_client([*self.ends.server, *common, "-B", port],
                                           [*self.ends.client, *common, "-P", port, self.ends.address], port,
                                           self.environment)

@@ -31,6 +31,8 @@ struct Registered {
 class Endpoint {
  public:
   static Result<Endpoint> open(const Library& library, Choice choice, std::size_t peers);
+  // Nothing is read from memory or written to it any more. It goes on until then, also while the endpoint is being closed.
+  void close() { endpoint_.reset(); }
 
   [[nodiscard]] const Library& library() const { return library_; }
   [[nodiscard]] std::string provider() const { return choice_.info->fabric_attr->prov_name; }

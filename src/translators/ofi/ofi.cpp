@@ -150,7 +150,8 @@ Ofi::~Ofi() {
     }
   } catch (const std::bad_alloc&) { // the peers find out
   }
-  asked_.clear(); // registrations, before the endpoint
+  asked_.clear();    // registrations, before the endpoint
+  endpoint_.close(); // before the memory that it receives into
 }
 
 std::string Ofi::remark() const {
