@@ -3,6 +3,7 @@
 #include "api/state.hpp"
 
 #include "api/make_networks.hpp"
+#include "base/standard_descriptors.hpp"
 #include "job/inspection.hpp"
 #include "job/join_log.hpp"
 #include "job/node.hpp"
@@ -16,6 +17,7 @@
 namespace heddle {
 
 Result<std::unique_ptr<Context::State>> Context::State::create(const Options& options) {
+  base::occupy_standard_descriptors();
   const base::Environment environment = base::Environment::of_process();
   auto resolved = options_file::resolve_with_file(options, environment, job::sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));

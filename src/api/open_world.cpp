@@ -16,6 +16,7 @@
 namespace heddle {
 
 Result<std::unique_ptr<Context::State>> Context::State::open(const Options& options, std::uint64_t uid) {
+  base::occupy_standard_descriptors();
   const base::Environment environment = base::Environment::of_process();
   auto resolved = options_file::resolve_with_file(options, environment, job::sections());
   if (!resolved) return std::unexpected(std::move(resolved.error()));
