@@ -9,6 +9,11 @@
 
 namespace heddle::launch {
 
+namespace {
+// By the launcher itself while the job runs, for a moment: looks into /proc, the connection of a process that comes again.
+constexpr rlim_t kOpenedLater = 8;
+} // namespace
+
 void make_room_for_descriptors(std::uint32_t processes) {
   rlimit limit{};
   const rlim_t needed = rlim_t{processes} + 128;
@@ -24,7 +29,7 @@ Result<void> check_room_for_descriptors(std::uint32_t processes) {
   std::error_code none; // without /proc the store says it later
   for (std::filesystem::directory_iterator each("/proc/self/fd", none), end; each != end; each.increment(none)) ++open;
   if (open == 0) return {};
-  const rlim_t needed = open - 1 + processes; // the iterator had one too
+  const rlim_t needed = open - 1 + processes + kOpenedLater; // the iterator had one too
   if (needed <= limit.rlim_cur) return {};
   return std::unexpected(Error{.code = ErrorCode::out_of_descriptors,
                                .fact = std::to_string(processes) + " processes need " + std::to_string(needed) +

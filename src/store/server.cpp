@@ -143,7 +143,8 @@ void Server::add(base::Descriptor socket) {
 }
 
 void Server::pause_accepting() {
-  log_.error("store: cannot accept further processes for now: out of descriptors (raise ulimit -n)");
+  if (!std::exchange(said_full_, true))
+    log_.error("store: cannot accept further processes for now: out of descriptors (raise ulimit -n)");
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
   accepting_ = false;
   const itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};

@@ -112,6 +112,7 @@ class Server {
   std::vector<ClientId> doomed_; // to be closed when no reference into connections_ is held
   ClientId next_id_ = 2;         // 0 is the listener, 1 its timer
   bool accepting_ = true;
+  bool said_full_ = false; // once is enough
   bool ends_with_connection_;
 };
 
