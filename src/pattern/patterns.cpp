@@ -86,7 +86,7 @@ Result<Request> PlannedPattern::start(Notify notify) {
   switch (stage_) {
     case Stage::ready: break;
     case Stage::building:
-    case Stage::compiling: return refuse("the pattern is started before it is compiled");
+    case Stage::compiling: return refuse("the pattern must be compiled before it is started");
     case Stage::running: return refuse("the pattern is started again before it has ended", "wait for it first");
     case Stage::broken:
       return std::unexpected(

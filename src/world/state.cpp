@@ -310,7 +310,9 @@ Error WorldState::stuck() const {
     waiting += " rank " + std::to_string(std::to_underlying(process.peer->rank())) + ": " +
                (lines.empty() ? "nothing known;" : lines);
   }
-  return bad_argument(std::to_string(count) + " processes wait for something that will never happen:" + waiting,
+  if (waiting.ends_with(';')) waiting.pop_back();
+  return bad_argument(std::to_string(count) + (count == 1 ? " process waits" : " processes wait") +
+                          " for something that will never happen:" + waiting,
                       "see that every receive has its send and every process takes part in barriers");
 }
 

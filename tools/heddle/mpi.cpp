@@ -45,7 +45,7 @@ int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& comma
              status == 0 ? "the program is no MPI program, or its MPI is not built on libfabric (ldd shows "
                            "libfabric.so; Debian's Open MPI is, "
                            "its MPICH is not)"
-                         : "the command failed before, as said above");
+                         : "the command did not start (see above)");
   return status == 0 ? 1 : status;
 }
 
