@@ -73,8 +73,10 @@ void RemoteCrew::fail(Error error) {
 void RemoteCrew::serve() {
   admit();
   hear_newcomers();
-  for (Place& place : places_)
+  for (Place& place : places_) {
+    if (place.link != nullptr) place.link->flush(); // also while nobody takes what its processes say
     if (place.link != nullptr && output_.waiting() < kMostOutput) hear(place);
+  }
   output_.flush();
   for (std::uint8_t stream = 1; stream <= 2; ++stream) {
     if (!output_.is_closed(stream) || std::exchange(hushed_[stream - 1], true)) continue;
@@ -132,7 +134,6 @@ void RemoteCrew::hear_newcomers() {
 }
 
 void RemoteCrew::hear(Place& place) {
-  place.link->flush();
   const bool open = place.link->read();
   while (place.link != nullptr) {
     const auto frame = place.link->next();
