@@ -1,6 +1,7 @@
 #include "launch/pipes.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,16 +66,18 @@ void Pipes::add_to(std::vector<pollfd>& entries, bool output) const {
     entries.push_back({.fd = input_.near.number(), .events = POLLOUT, .revents = 0});
 }
 
-bool Pipes::read_once(std::uint32_t index, std::size_t stream, const Take& take, bool& goes_on) {
+std::size_t Pipes::read_once(std::uint32_t index, std::size_t stream, const Take& take, bool& goes_on) {
   Pipe& pipe = pairs_[index][stream];
-  if (!pipe.near.open()) return false;
+  if (!pipe.near.open()) return 0;
   std::array<std::byte, kLargestPiece> bytes;
-  const ssize_t got = ::read(pipe.near.number(), bytes.data(), bytes.size());
+  ssize_t got = 0;
+  while ((got = ::read(pipe.near.number(), bytes.data(), bytes.size())) < 0 && errno == EINTR) {
+  }
   if (got == 0) pipe.near.reset();
-  if (got <= 0) return got < 0 && errno == EINTR;
-  goes_on = take(first_ + index, static_cast<std::uint8_t>(stream + 1),
-                 std::span(bytes).first(static_cast<std::size_t>(got)));
-  return true;
+  if (got <= 0) return 0;
+  const auto count = static_cast<std::size_t>(got);
+  goes_on = take(first_ + index, static_cast<std::uint8_t>(stream + 1), std::span(bytes).first(count));
+  return count;
 }
 
 void Pipes::read(const Take& take) {
@@ -86,9 +89,15 @@ void Pipes::read(const Take& take) {
 void Pipes::read_all_of(std::uint32_t rank, const Take& take) {
   bool goes_on = true;
   for (std::size_t stream = 0; stream < 2; ++stream) {
-    while (read_once(rank - first_, stream, take, goes_on)) {
+    Pipe& pipe = pairs_[rank - first_][stream];
+    int left = 0;
+    if (pipe.near.open()) ::ioctl(pipe.near.number(), FIONREAD, &left);
+    while (left > 0) {
+      const std::size_t count = read_once(rank - first_, stream, take, goes_on);
+      if (count == 0) break;
+      left -= static_cast<int>(count);
     }
-    pairs_[rank - first_][stream].near.reset();
+    pipe.near.reset();
   }
 }
 

@@ -32,6 +32,7 @@ class Pipes {
   void add_to(std::vector<pollfd>& entries, bool output) const;
   // Once from each that has something.
   void read(const Take& take);
+  // Of one that has ended: what stands there. What somebody who has left its group goes on writing is nobody's.
   void read_all_of(std::uint32_t rank, const Take& take);
   // Whoever writes there is told by the system that nobody reads it.
   void close_stream(std::uint8_t stream);
@@ -49,7 +50,8 @@ class Pipes {
   // Output and error of a rank.
   using Pair = std::array<Pipe, 2>;
 
-  bool read_once(std::uint32_t index, std::size_t stream, const Take& take, bool& goes_on);
+  // How many bytes.
+  std::size_t read_once(std::uint32_t index, std::size_t stream, const Take& take, bool& goes_on);
 
   std::uint32_t first_ = 0;
   std::vector<Pair> pairs_;
