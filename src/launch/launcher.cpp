@@ -197,12 +197,13 @@ Result<int> run(const JobDescription& job) {
   Output output(job.label);
   // Whoever takes none of its lines does not keep the launcher from ending the job.
   const base::Log log(LogLevel::warning, kNoPeer, [&output](std::string_view line) { output.add_own(line); });
-  make_room_for_descriptors(job.processes);
+  make_room_for_descriptors(job.processes, job.hosts.size());
   const std::string job_id = store::new_job_id();
   const auth::Secret secret = auth::Secret::draw();
   auto server = store::Server::start({.size = job.processes, .job = job_id, .by_tcp = by_tcp(job, secret), .log = log});
   if (!server) return std::unexpected(std::move(server).error());
-  if (auto room = check_room_for_descriptors(job.processes); !room) return std::unexpected(std::move(room).error());
+  if (auto room = check_room_for_descriptors(job.processes, job.hosts.size()); !room)
+    return std::unexpected(std::move(room).error());
   const Variables ours = job_variables(job.processes, job_id, (*server)->address(), secret);
   std::unique_ptr<Crew> crew;
   if (job.hosts.empty())
