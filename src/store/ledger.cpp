@@ -182,15 +182,23 @@ Result<void> Ledger::arrive(ClientId client, ClientState& state, const Frame& fr
   return {};
 }
 
+Bytes Ledger::gathered_frame(std::uint32_t sequence) const {
+  FrameWriter writer(Kind::gathered, sequence);
+  for (const RankState& rank : ranks_) writer.text(rank.blob);
+  return writer.finish();
+}
+
 void Ledger::finish_round(Answers& answers) {
+  // It grows with the job, as does the number of those who get it: made once for all who ask alike, which is mostly everybody.
+  std::map<std::uint32_t, std::shared_ptr<const Bytes>> gathered; // by sequence number
   for (auto& [id, state] : clients_) {
     if (state.waiting.what != Waiting::For::round) continue;
     if (round_kind_ == Kind::fence) {
       done(answers, id, state.waiting.sequence);
     } else {
-      FrameWriter writer(Kind::gathered, state.waiting.sequence);
-      for (const RankState& rank : ranks_) writer.text(rank.blob);
-      answer(answers, id, writer.finish());
+      auto& frame = gathered[state.waiting.sequence];
+      if (frame == nullptr) frame = std::make_shared<const Bytes>(gathered_frame(state.waiting.sequence));
+      answers.push_back({id, frame});
     }
     withdraw(state);
   }

@@ -112,6 +112,7 @@ class Ledger {
   void withdraw(ClientState& state);
   void watch(ClientId client, ClientState& state, Answers& answers);
   void finish_round(Answers& answers);
+  [[nodiscard]] Bytes gathered_frame(std::uint32_t sequence) const;
   void gone(std::uint32_t rank, Presence how, Answers& answers);
   void refuse_impossible(Answers& answers);
   // Why this wait can never end well; ok where it still can.

@@ -46,6 +46,25 @@ class LedgerTest : public testing::Test {
   Answers answers_;
 };
 
+// Otherwise a large job's store would hold its cards once for each process at the same time.
+TEST_F(LedgerTest, GivesAllWhoAskAlikeOneCopyOfWhatIsGathered) {
+  hello_all();
+  for (ClientId client = 1; client <= 3; ++client) {
+    const std::uint32_t sequence = client == 3 ? 8 : 7;
+    ASSERT_TRUE(say(client, FrameWriter(Kind::allgather, sequence).text("card").finish()));
+  }
+  ASSERT_EQ(answers_.size(), 3U);
+  EXPECT_EQ(answers_[0].frame, answers_[1].frame);
+  for (const Answer& answer : answers_) {
+    const Frame frame = cut_frame(*answer.frame, 1 << 20).frame;
+    EXPECT_EQ(frame.kind, Kind::gathered);
+    EXPECT_EQ(frame.sequence, answer.to == 3 ? 8U : 7U);
+    BodyReader reader(frame.body);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(as_characters(reader.text().value()), "card");
+    EXPECT_TRUE(reader.finished());
+  }
+}
+
 TEST_F(LedgerTest, AnswersAWaitingGetWhenTheKeyIsPut) {
   hello_all();
   ASSERT_TRUE(say(1, FrameWriter(Kind::get, 2).text("k").i64(1).finish()));
