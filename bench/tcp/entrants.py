@@ -12,6 +12,7 @@ from process import Failed
 from rows import BETWEEN, LOOPBACK, SLOWED
 
 COMPUTE_US = 100  # far longer than anybody looks before it sleeps
+TOLD_TO_SLEEP = {"HEDDLE_WAITING": "sleep", "HEDDLE_SPIN_US": "0"}
 HERE = Path(__file__).resolve().parent
 PACKAGES = {program: preparation.PACKAGES[program]
             for program in ("g++", "ucx_perftest", "fi_pingpong", "mpicc.openmpi", "mpiexec.openmpi")}
@@ -99,8 +100,7 @@ def on_one_machine(programs, heddle):
     raw = programs.get("raw")
     return [
         Heddle(heddle),
-        Heddle(heddle, "heddle, told to sleep", environment={"HEDDLE_WAITING": "sleep", "HEDDLE_SPIN_US": "0"},
-               compute_us=COMPUTE_US),
+        Heddle(heddle, "heddle, told to sleep", environment=TOLD_TO_SLEEP, compute_us=COMPUTE_US),
         Raw(raw, "raw", "spin"),
         Raw(raw, "raw", "sleep", serves=("bandwidth",)),
         Raw(raw, "raw, sleeping", f"sleep:{COMPUTE_US}"),
@@ -124,7 +124,13 @@ def on_two_machines(programs, heddle, machines):
         contenders.Ucx("tcp", {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "e0"}, round_trips=60_000, ends=ends),
         contenders.Libfabric("tcp", provider="tcp", environment={"FI_TCP_IFACE": "e0"}, ends=ends),
     ]
-    return [*ours, Raw(programs.get("raw"), "raw", "spin", where=BETWEEN, machines=machines),
+    raw = programs.get("raw")
+    sleeping = [
+        Heddle(heddle, "heddle, told to sleep", environment={"HEDDLE_TCP_NETWORK": "e0", **TOLD_TO_SLEEP}, where=BETWEEN,
+               machines=machines, compute_us=COMPUTE_US),
+        Raw(raw, "raw, sleeping", f"sleep:{COMPUTE_US}", where=BETWEEN, machines=machines),
+    ]
+    return [*ours, Raw(raw, "raw", "spin", where=BETWEEN, machines=machines), *sleeping,
             *(Between(each) for each in others), *(Slowed(each, machines) for each in ours)]
 
 

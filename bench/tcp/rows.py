@@ -20,6 +20,7 @@ ROWS = (
              (Target("raw", 1.0), Target("raw, reno", 1.0)), LOOPBACK),
     over_tcp("latency", 8, "us", ("heddle, told to sleep", "raw, sleeping"), (Target("raw, sleeping", 1.10),), LOOPBACK),
     over_tcp("latency", 8, "us", ("heddle", "raw", "ucx", "libfabric"), (Target("raw", 1.10), Target(PEERS, 0.95)), BETWEEN),
+    over_tcp("latency", 8, "us", ("heddle, told to sleep", "raw, sleeping"), (Target("raw, sleeping", 1.10),), BETWEEN),
     over_tcp("bandwidth", 1 << 20, "MB/s", ("heddle, two cables", "heddle, one cable"), (Target("heddle, one cable", 1.6),), SLOWED),
     over_tcp("bandwidth", 1 << 20, "MB/s", ("heddle, two cables", "heddle, one cable"), (), BETWEEN),
     over_tcp("latency", 8, "us", ("shm beside tcp", "shm"), (Target("shm", 1.03),), LOOPBACK, "shm"),
