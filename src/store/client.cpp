@@ -15,6 +15,8 @@ namespace heddle::store {
 namespace {
 
 constexpr std::size_t kFirstInbox = 4 << 10;
+constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr const char* kGone = "the store is gone: its launcher has ended, or its machine is not reached any more";
 constexpr std::size_t kNoticesOfOne = 3; // that it left, that it failed after all, and that it has ended the job
 
 Error store_error(std::string fact, int system_code = 0) {
@@ -126,6 +128,7 @@ Result<std::size_t> Client::take_notices(std::span<Notice> notices) {
   if (!socket_.open()) return std::unexpected(store_error("the connection to the store is closed"));
   const auto received = receive_some();
   if (!received) return std::unexpected(received.error());
+  if (!*received && is_silent()) return std::unexpected(broken(kGone, ETIMEDOUT));
   if (filled_ > 0) { // also where nothing came now: a notice may have come right behind an answer
     ++sequence_;     // nobody waits: every answer that comes now is an old one
     if (const auto sorted = sort_inbox(); !sorted) return std::unexpected(sorted.error());
@@ -229,8 +232,7 @@ Result<void> Client::send_all(std::span<const std::byte> bytes, Deadline deadlin
       if (!net::wait_for(socket_.number(), POLLOUT, deadline))
         return std::unexpected(broken("the store accepts no request"));
     } else if (errno != EINTR) {
-      return std::unexpected(
-          broken("the store is gone: its launcher has ended, or its machine is not reached any more", errno));
+      return std::unexpected(broken(kGone, errno));
     }
   }
   return {};
@@ -240,10 +242,14 @@ Result<void> Client::try_send(std::span<const std::byte> bytes) {
   const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR))
     return std::unexpected(Error{.code = ErrorCode::would_block, .fact = "the store accepts no request right now"});
-  if (count != static_cast<ssize_t>(bytes.size()))
-    return std::unexpected(broken("the store is gone: its launcher has ended, or its machine is not reached any more",
-                                  count < 0 ? errno : 0));
+  if (count != static_cast<ssize_t>(bytes.size())) return std::unexpected(broken(kGone, count < 0 ? errno : 0));
   return {};
+}
+
+bool Client::is_silent() {
+  if (!by_tcp_ || base::Clock::now() < next_look_) return false;
+  next_look_ = base::deadline_in(kBetweenLooks);
+  return net::is_silent(socket_.number(), kSilence);
 }
 
 Result<bool> Client::receive_some() {
@@ -253,8 +259,7 @@ Result<bool> Client::receive_some() {
     return true;
   }
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  return std::unexpected(broken("the store is gone: its launcher has ended, or its machine is not reached any more",
-                                count < 0 ? errno : 0));
+  return std::unexpected(broken(kGone, count < 0 ? errno : 0));
 }
 
 Result<std::optional<Client::Reply>> Client::sort_inbox() {

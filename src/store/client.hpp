@@ -59,6 +59,8 @@ class Client final : public Store {
   void await_end();
   // One non-blocking receive into the inbox. False when nothing was there.
   Result<bool> receive_some();
+  // Looks now and then. What has been said to a machine that is gone keeps the system from asking it.
+  [[nodiscard]] bool is_silent();
   struct Reply {
     Kind kind;
     Bytes body;
@@ -71,6 +73,7 @@ class Client final : public Store {
   std::function<void(int)> abort_too_;
   std::function<void()> leave_too_;
   bool by_tcp_;
+  Deadline next_look_{}; // at whether the store's machine answers
   std::uint32_t rank_;
   std::uint32_t size_;
   std::uint32_t sequence_ = 0;

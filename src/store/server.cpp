@@ -6,12 +6,15 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "base/refusal.hpp"
+#include "net/sockets.hpp"
 #include "store/address.hpp"
 
 namespace heddle::store {
@@ -21,6 +24,7 @@ constexpr ClientId kListener = 0;
 constexpr ClientId kTimer = 1;
 constexpr std::size_t kSpareConnections = 64; // beyond one per rank: refused hellos on their way out
 constexpr std::size_t kReadAtOnce = 64 << 10;
+constexpr timespec kTick{.tv_sec = 1, .tv_nsec = 0}; // at whether the machines of those who are connected answer
 constexpr int kReadsOfFormerSelf =
     64; // as much as a socket holds, and more; not as much as its owner may write meanwhile
 
@@ -46,6 +50,12 @@ Server::Server(Config config, base::Descriptor poller)
       ends_with_connection_(config.ends_with_connection) {}
 
 Result<void> Server::listen(const Config& config) {
+  timer_ = base::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!timer_.open() || !watch(kTimer, timer_.number(), false, EPOLL_CTL_ADD))
+    return std::unexpected(server_failure("cannot create the store's timer", errno));
+  const auto cannot_wait = [] {
+    return std::unexpected(server_failure("the store cannot wait for connections", errno));
+  };
   if (config.by_tcp) {
     auto door = auth::Door::open({.host = config.by_tcp->host,
                                   .ports = config.by_tcp->ports,
@@ -55,29 +65,26 @@ Result<void> Server::listen(const Config& config) {
     if (!door) return std::unexpected(std::move(door.error()));
     door_ = std::move(*door);
     address_ = std::string(kByTcp) + door_->endpoint().text();
-    watch(kListener, door_->descriptor(), false, EPOLL_CTL_ADD);
+    if (!watch(kListener, door_->descriptor(), false, EPOLL_CTL_ADD)) return cannot_wait();
     return {};
   }
   address_ = config.at.empty() ? address_of_job(config.job) : config.at;
   const auto parsed = parse_address(address_);
   if (!parsed) return std::unexpected(parsed.error());
   listener_ = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  timer_ = base::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!listener_.open() || !timer_.open())
-    return std::unexpected(server_failure("cannot create the store's socket", errno));
+  if (!listener_.open()) return std::unexpected(server_failure("cannot create the store's socket", errno));
   if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0 ||
       ::listen(listener_.number(), SOMAXCONN) != 0)
     return std::unexpected(server_failure("the store cannot listen on " + address_, errno));
-  watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
-  watch(kTimer, timer_.number(), false, EPOLL_CTL_ADD);
+  if (!watch(kListener, listener_.number(), false, EPOLL_CTL_ADD)) return cannot_wait();
   return {};
 }
 
-void Server::watch(ClientId id, int socket, bool writable, int operation) const {
+bool Server::watch(ClientId id, int socket, bool writable, int operation) const {
   epoll_event event{};
   event.events = writable ? EPOLLOUT : EPOLLIN;
   event.data.u64 = id;
-  ::epoll_ctl(poller_.number(), operation, socket, &event);
+  return ::epoll_ctl(poller_.number(), operation, socket, &event) == 0;
 }
 
 bool Server::wait(base::Deadline deadline) {
@@ -94,7 +101,7 @@ void Server::serve() {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     const ClientId id = event.data.u64; // a copy: the structure is packed, and nothing may refer into it
     if (id == kListener || id == kTimer) {
-      if (id == kTimer) go_on_accepting();
+      if (id == kTimer) look_at_clock();
       accept_all();
       continue;
     }
@@ -138,8 +145,34 @@ void Server::add(base::Descriptor socket) {
     return;
   }
   const ClientId id = next_id_++;
-  watch(id, socket.number(), false, EPOLL_CTL_ADD);
+  if (!watch(id, socket.number(), false, EPOLL_CTL_ADD)) {
+    log_.error("store: a process was turned away: " + std::generic_category().message(errno));
+    return;
+  }
+  if (door_ != nullptr && connections_.empty()) {
+    const itimerspec each{.it_interval = kTick, .it_value = kTick};
+    ::timerfd_settime(timer_.number(), 0, &each, nullptr);
+  }
   connections_[id].socket = std::move(socket);
+}
+
+void Server::look_at_clock() {
+  if (door_ == nullptr) return go_on_accepting(); // which quietens the timer, too
+  std::uint64_t ticks = 0;
+  [[maybe_unused]] const auto got = ::read(timer_.number(), &ticks, sizeof ticks);
+  miss_the_silent();
+}
+
+void Server::miss_the_silent() {
+  for (auto& [id, connection] : connections_) {
+    if (!net::is_silent(connection.socket.number(), kSilence)) continue;
+    hear_out(id, connection);
+    doomed_.push_back(id);
+  }
+  bury();
+  if (!connections_.empty()) return;
+  const itimerspec never{};
+  ::timerfd_settime(timer_.number(), 0, &never, nullptr);
 }
 
 void Server::pause_accepting() {
@@ -147,7 +180,7 @@ void Server::pause_accepting() {
     log_.error("store: cannot accept further processes for now: out of descriptors (raise ulimit -n)");
   ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, listener_.number(), nullptr);
   accepting_ = false;
-  const itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
+  const itimerspec once{.it_interval = {}, .it_value = kTick};
   ::timerfd_settime(timer_.number(), 0, &once, nullptr);
 }
 
@@ -174,13 +207,16 @@ void Server::hear_out(std::uint32_t rank) {
   const ClientId id = generations_.client_of(rank);
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  Connection& connection = found->second;
+  hear_out(id, found->second);
+  bury();
+}
+
+void Server::hear_out(ClientId id, Connection& connection) {
   connection.outbox.clear();
   connection.deaf = true;
   if (connection.waits_to_write) write_to(id, connection); // nothing is left to write: reading goes on
   while (read_from(id, connection)) {
   }
-  bury();
 }
 
 // Stops at the first answer that cannot be sent at once: a client that does not read its answers is not read from, so

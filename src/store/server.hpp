@@ -86,11 +86,17 @@ class Server {
   Result<void> listen(const Config& config);
   void add(base::Descriptor socket);
   void accept_all();
+  // The timer has run out.
+  void look_at_clock();
+  // What is said to a machine that is gone keeps the system from asking it: then nobody else finds that out for minutes.
+  void miss_the_silent();
   // For a second: the system would tell of the same connection again and again.
   void pause_accepting();
   void go_on_accepting();
   // One read. False where nothing was there, now or ever.
   bool read_from(ClientId id, Connection& connection);
+  // All that it has said. Nothing more is said to it.
+  void hear_out(ClientId id, Connection& connection);
   void take_frames(ClientId id, Connection& connection);
   // Whoever says hello again has said goodbye before, by another connection that may not have been read yet.
   void hear_former_self(ClientId id, const Frame& frame);
@@ -98,12 +104,13 @@ class Server {
   void deliver(const Answers& answers);
   void declare(std::uint32_t rank, Presence gone);
   void bury();
-  void watch(ClientId id, int socket, bool writable, int operation) const;
+  // False: the system has no room for it.
+  bool watch(ClientId id, int socket, bool writable, int operation) const;
 
   base::Log log_;
   std::string address_;
   base::Descriptor listener_;        // of a unix socket
-  base::Descriptor timer_;           // ends its pauses
+  base::Descriptor timer_;           // ends its pauses; by TCP, ticks while somebody is connected
   std::unique_ptr<auth::Door> door_; // of TCP
   base::Descriptor poller_;
   std::unique_ptr<std::byte[]> buffer_; // that is read into

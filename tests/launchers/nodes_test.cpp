@@ -1,7 +1,12 @@
 // Jobs of several machines under other people's launchers: who is served by which network, deaths, aborts, 64 processes.
 #include "tests/launchers/nodes.hpp"
 
+#include "base/clock.hpp"
+
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -99,6 +104,50 @@ TEST_P(OnNodes, DeathsAreToldOrAllEnd) {
       EXPECT_GE(told(), 4U) << how << " " << victim << ": " << said;
     }
   }
+}
+
+// Under the plainest launcher, of what is the same under all: the keeper's is the only word of it.
+class OnNodesByHand : public OnNodes {};
+
+std::vector<NodeLauncher> the_plainest() {
+  std::vector<NodeLauncher> launchers = node_launchers();
+  std::erase_if(launchers, [](const NodeLauncher& each) { return each.name != "Memcached"; });
+  return launchers;
+}
+
+INSTANTIATE_TEST_SUITE_P(Plainest, OnNodesByHand, testing::ValuesIn(the_plainest()),
+                         [](const auto& of) { return of.param.name; });
+
+// The keeper tells whom it takes for living of each death: also those on a machine that is just as gone, whom the system asks no more
+// while they owe it an answer.
+TEST_P(OnNodesByHand, MachinesThatVanishTogetherAreToldInTime) {
+  constexpr std::uint32_t kPeers = 1; // the network by which the processes and the keeper meet
+  const std::string file = machines_->folder() / "failed";
+  Command command(
+      machines_->at(0, Words{find_program("timeout"), "-k", "2", "60"} | GetParam().command(*machines_, {2, 2, 2}) |
+                           Words{"/usr/bin/env", "HEDDLE_TCP_NETWORK=10.78.0.0/24", "HEDDLE_TCP_SILENCE=600",
+                                 kLaunchedProgram, "hold", file}),
+      variables_);
+  std::string said;
+  while (count_of(said, "ready ") < 6) {
+    const std::string line = command.line();
+    ASSERT_FALSE(line.empty()) << said;
+    said += line + "\n";
+  }
+  const base::Deadline pulled = base::Clock::now();
+  for (const std::uint32_t machine : {2U, 3U}) machines_->pull_cable(machine, kPeers);
+  for (const std::uint32_t machine : {2U, 3U}) machines_->kill(machine);
+  std::ofstream(file + ".new") << "2 3 4 5\n";
+  std::filesystem::rename(file + ".new", file); // whole
+  while (count_of(said, " without 4") < 2) {
+    const std::string line = command.line();
+    ASSERT_FALSE(line.empty()) << said;
+    said += line + "\n";
+  }
+  const std::chrono::duration<double> took = base::Clock::now() - pulled;
+  std::printf("told after %.1f s\n", took.count());
+  EXPECT_LT(took.count(), 12); // eight, on a machine that is not busy with anything else
+  EXPECT_NE(command.status(), 0);
 }
 
 TEST_P(OnNodes, AllEndWhenOneAborts) {
