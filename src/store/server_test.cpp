@@ -36,8 +36,7 @@ class ServerTest : public testing::TestWithParam<const char*> {
     auto server = Server::start(
         {.size = size,
          .job = job_,
-         .by_tcp =
-             by_tcp() ? std::optional(Server::Config::ByTcp{.host = net::loopback(), .secret = secret_}) : std::nullopt,
+         .by_tcp = by_tcp() ? std::optional(Server::Config::ByTcp{.host = host(), .secret = secret_}) : std::nullopt,
          .log = base::Log(LogLevel::debug, kNoPeer, [this](auto line) {
            const std::lock_guard lock(log_mutex_);
            log_.append(line);
@@ -77,7 +76,12 @@ class ServerTest : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(socket) << socket.error().message();
     return std::move(*socket);
   }
-  static bool by_tcp() { return std::string_view(GetParam()) == "tcp"; }
+  void SetUp() override {
+    net::Endpoint place{.host = host()};
+    if (!net::listen_at(place)) GTEST_SKIP() << "the system has no IPv6";
+  }
+  static bool by_tcp() { return std::string_view(GetParam()) != "unix"; }
+  static in6_addr host() { return std::string_view(GetParam()) == "tcp6" ? in6addr_loopback : net::loopback(); }
 
   const auth::Secret secret_ = auth::Secret::draw();
   std::string job_;
@@ -89,8 +93,15 @@ class ServerTest : public testing::TestWithParam<const char*> {
   std::string log_;
 };
 
-INSTANTIATE_TEST_SUITE_P(By, ServerTest, testing::Values("unix", "tcp"),
+INSTANTIATE_TEST_SUITE_P(By, ServerTest, testing::Values("unix", "tcp", "tcp6"),
                          [](const auto& of) { return std::string(of.param); });
+
+TEST_P(ServerTest, IsFoundByTheAddressThatItSays) {
+  start(1);
+  const std::string begin = by_tcp() ? "tcp:" + net::host_text(host()) + ":" : "unix:@";
+  EXPECT_TRUE(server_->address().starts_with(begin)) << server_->address();
+  EXPECT_NE(join(0), nullptr);
+}
 
 TEST_P(ServerTest, PassesValuesFromOneRankToAnother) {
   start(2);
