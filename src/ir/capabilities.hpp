@@ -11,8 +11,9 @@ struct Capabilities {
   bool orders_puts = false;            // puts to one peer become visible in the order submitted
   bool atomics = false;                // compare_and_swap and fetch_and_add
   bool atomics_with_processor = false; // and they are atomic with respect to this processor's own
-  bool atomics_on_any_memory = false;  // also on memory that allocate() or allocate_area() did not give
-  bool reads_any_memory = false;       // expose() works on memory that allocate() did not give
+  bool connects_itself = false; // makes a connection with each peer that is attached; what is submitted meanwhile waits
+  bool atomics_on_any_memory = false; // also on memory that allocate() or allocate_area() did not give
+  bool reads_any_memory = false;      // expose() works on memory that allocate() did not give
   bool processor_copies = false; // puts and gets are done by the submitting processor: two at once are twice as fast
   std::uint32_t engines = 1;     // commands that can be under way at once
   std::uint64_t inline_bytes =

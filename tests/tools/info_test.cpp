@@ -76,6 +76,23 @@ TEST(Info, SaysWhatATranslatorCanDo) {
   EXPECT_EQ(shm.at("capabilities").at("announces_writes"), false);
 }
 
+TEST(Info, SaysOfTcpThatItConnectsAndWhereItListens) {
+  const std::vector<std::pair<std::string, std::string>> only_tcp{{"HEDDLE_TRANSLATORS", "tcp"},
+                                                                  {"HEDDLE_TCP_NETWORK", "lo"}};
+  const json info = object_of(heddle({"info", "--json"}, only_tcp));
+  for (const json& each : info.at("translators")) {
+    if (!each.at("capabilities").is_object()) continue;
+    EXPECT_EQ(each.at("capabilities").at("needs_connection"), each.at("name") == "tcp") << each.at("name");
+    EXPECT_EQ(each.at("standing") == "used", each.at("name") == "tcp") << each.at("name");
+    if (each.at("name") != "tcp") continue;
+    EXPECT_THAT(each.at("remark").get<std::string>(), StartsWith("listens at 127.0.0.1:"));
+  }
+  const Outcome outcome = heddle({"info"}, only_tcp);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("  tcp: used: reaches processes that are reached by IP\n"
+                                     "    makes a connection with each peer that is talked to\n"));
+}
+
 TEST(Info, SaysWhyCrossMemoryReadIsNotUsed) {
   const json info = object_of(heddle({"info", "--json", "--why", "1MiB"}, {{"HEDDLE_SHM_CROSS_MEMORY", "off"}}));
   const json shm = info.at("translators").at(0);

@@ -55,7 +55,9 @@ std::string reason_of(const TranslatorReport& report) {
 std::vector<std::string> in_words(const TranslatorReport& report) {
   const ir::Capabilities& can = *report.capabilities;
   std::vector<std::string> lines;
-  lines.emplace_back(report.connects ? "endpoints are connected before the first message" : "needs no connection");
+  lines.emplace_back(report.connects       ? "endpoints are connected before the first message"
+                     : can.connects_itself ? "makes a connection with each peer that is talked to"
+                                           : "needs no connection");
   lines.emplace_back(can.announces_writes ? "announces what peers write" : "what peers write is found by looking");
   lines.emplace_back(can.orders_puts ? "puts to one peer arrive in order" : "puts to one peer may overtake each other");
   if (!can.atomics)
@@ -125,7 +127,7 @@ void print_text(const Inspection& found, const Ways& ways, std::uint64_t bytes) 
 
 Json as_json(const TranslatorReport& report) {
   const ir::Capabilities& can = *report.capabilities;
-  return {{"needs_connection", report.connects},
+  return {{"needs_connection", report.connects || can.connects_itself},
           {"announces_writes", can.announces_writes},
           {"orders_puts", can.orders_puts},
           {"atomics", can.atomics},

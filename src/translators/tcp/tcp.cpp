@@ -84,6 +84,7 @@ Tcp::Tcp(const Setup& setup, const tcp::Place& self, Doors doors, base::Descript
                     .orders_puts = true,
                     .atomics = true,
                     .atomics_with_processor = true,
+                    .connects_itself = true,
                     .atomics_on_any_memory = true,
                     .reads_any_memory = true,
                     .engines = static_cast<std::uint32_t>(doors.size()),
