@@ -19,9 +19,10 @@ namespace {
 constexpr std::uint64_t kListener = 0;
 constexpr std::uint64_t kTimer = 1;
 
-void watch(int poller, int descriptor, std::uint64_t what) {
+// False: the system lacks memory for it, or the user may watch no more.
+bool watch(int poller, int descriptor, std::uint64_t what) {
   epoll_event wanted{.events = EPOLLIN, .data = {.u64 = what}};
-  ::epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &wanted);
+  return ::epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &wanted) == 0;
 }
 
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
@@ -43,7 +44,9 @@ Result<std::unique_ptr<Door>> Door::open(const Config& config) {
   if (!listener) return std::unexpected(std::move(listener.error()));
   base::Descriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   base::Descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!poller.open() || !timer.open()) return std::unexpected(system_error("cannot wait for connections", errno));
+  if (!poller.open() || !timer.open() || !watch(poller.number(), listener->number(), kListener) ||
+      !watch(poller.number(), timer.number(), kTimer))
+    return std::unexpected(system_error("cannot wait for connections", errno));
   return std::unique_ptr<Door>(new Door(config, endpoint, std::move(*listener), std::move(poller), std::move(timer)));
 }
 
@@ -55,10 +58,7 @@ Door::Door(const Config& config, const net::Endpoint& endpoint, base::Descriptor
       endpoint_(endpoint),
       listener_(std::move(listener)),
       poller_(std::move(poller)),
-      timer_(std::move(timer)) {
-  watch(poller_.number(), listener_.number(), kListener);
-  watch(poller_.number(), timer_.number(), kTimer);
-}
+      timer_(std::move(timer)) {}
 
 std::vector<base::Descriptor> Door::admit() {
   std::vector<base::Descriptor> admitted;
@@ -105,16 +105,22 @@ void Door::accept_all() {
     if (!newcomer.socket.open()) {
       const int reason = errno;
       if (reason == EINTR || reason == ECONNABORTED) continue;
-      if (reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == ENOBUFS) {
-        log_.warning("no further connection can be accepted for now: " + std::generic_category().message(reason));
-        pause_accepting(kBetweenLooks);
-      }
+      if (reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == ENOBUFS) lack(reason);
       return;
+    }
+    if (!watch(poller_.number(), newcomer.socket.number(), reinterpret_cast<std::uint64_t>(&newcomer))) {
+      const int reason = errno;
+      net::reset_when_closed(newcomer.socket.number()); // as who is turned out: it may call again
+      return lack(reason);
     }
     if (newcomers_.empty()) tick(timer_.number(), kBetweenLooks);
     newcomers_.splice(newcomers_.end(), next);
-    watch(poller_.number(), newcomer.socket.number(), reinterpret_cast<std::uint64_t>(&newcomer));
   }
+}
+
+void Door::lack(int reason) {
+  pause_accepting(kBetweenLooks);
+  log_.warning("no further connection can be accepted for now: " + std::generic_category().message(reason));
 }
 
 // Who belongs here is done in a moment, or, where hundreds come at once, as soon as this process and theirs get to run: of many who
@@ -134,7 +140,9 @@ void Door::pause_accepting(std::chrono::milliseconds between_looks) {
 
 void Door::go_on_accepting() {
   full_ = false;
-  if (!std::exchange(accepts_, true)) watch(poller_.number(), listener_.number(), kListener);
+  if (accepts_) return;
+  accepts_ = watch(poller_.number(), listener_.number(), kListener);
+  if (!accepts_) tick(timer_.number(), kBetweenLooks);
 }
 
 void Door::hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted) {
@@ -173,7 +181,7 @@ void Door::look_at_clock() {
     return late;
   });
   tick(timer_.number(), newcomers_.empty() ? std::chrono::milliseconds(0) : kBetweenLooks);
-  go_on_accepting();
+  go_on_accepting(); // which ticks on where it cannot
 }
 
 void Door::decline_all() {

@@ -58,6 +58,8 @@ class Door {
   // False where all who are here have come a moment ago.
   bool make_room();
   void pause_accepting(std::chrono::milliseconds between_looks);
+  // The system has no room for one more.
+  void lack(int reason);
   void go_on_accepting();
   void hear(Newcomer& newcomer, std::vector<base::Descriptor>& admitted);
   void forget(const Newcomer& newcomer);

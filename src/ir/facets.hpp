@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -144,6 +145,9 @@ class Sleeping {
   // For sleeping on several networks at once, and for a program's own event loop: readable when something has arrived since
   // announce_sleep(By::descriptor). Constant. Error: the process has no descriptor left for it.
   [[nodiscard]] virtual Result<int> descriptor() = 0;
+  // How soon the network has to be polled although nothing arrives and nothing of the caller's is under way; nothing: no matter when.
+  // Asked when a program is about to sleep in a loop of its own, which may be for ever.
+  [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> due() { return std::nullopt; }
 };
 
 // How a process is found on the network by who knows its unique id already.

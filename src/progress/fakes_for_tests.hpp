@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,6 +139,7 @@ class FakeNetwork final : public ir::Translator, private ir::Sleeping {
   Diary& diary;
   std::vector<std::chrono::nanoseconds> sleeps; // how long each might have lasted
   bool tells = true;                            // of all that arrives during a sleep
+  std::optional<std::chrono::nanoseconds> must_be_polled_within{};
   const int ready = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
  private:
@@ -151,6 +153,7 @@ class FakeNetwork final : public ir::Translator, private ir::Sleeping {
     sleeps.push_back(limit);
   }
   [[nodiscard]] Result<int> descriptor() override { return ready; }
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> due() override { return must_be_polled_within; }
 
   ir::Capabilities capabilities_;
 };

@@ -46,6 +46,13 @@ bool LoopDescriptor::arm() {
   return certain;
 }
 
+std::optional<std::chrono::nanoseconds> LoopDescriptor::due() const {
+  std::optional<std::chrono::nanoseconds> first;
+  for (ir::Sleeping* network : networks_)
+    if (const auto each = network->due(); each && (!first || *each < *first)) first = each;
+  return first;
+}
+
 void LoopDescriptor::set_timer(std::optional<std::chrono::nanoseconds> after) const {
   itimerspec time{};
   if (after) {

@@ -22,6 +22,8 @@ class LoopDescriptor {
   [[nodiscard]] int number() const { return poller_.number(); }
   // Readable from now on when something arrives. False: a network cannot promise that, so that the time must be short.
   bool arm();
+  // How soon a network wants to be polled although nothing arrives.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> due() const;
   // And at the latest after that time; none: no matter when.
   void set_timer(std::optional<std::chrono::nanoseconds> after) const;
   // Watches that one no more.

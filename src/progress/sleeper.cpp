@@ -70,12 +70,15 @@ Result<bool> Sleeper::ready_to_sleep() {
     nap_ns_ = kShortestNap;
     return false;
   }
-  // Where nothing is under way there is nothing to try again, and the store tells of deaths itself.
+  // Where nothing is under way there is nothing to try again, and the store tells of deaths itself. What a network has sent and nobody
+  // has confirmed is its own to look after.
   std::optional<std::chrono::nanoseconds> after;
   if (work_.must_try_again() || !certain)
     after = std::chrono::nanoseconds(next_nap());
   else if (work_.waits_since(~std::uint64_t{0}))
     after = std::chrono::nanoseconds(Lookout::kInterval);
+  else
+    after = loop_->due();
   loop_->set_timer(after);
   return true;
 }

@@ -109,6 +109,14 @@ TEST_F(SleeperTest, WakesAProgramsLoopForWhatMustBeTriedAgain) {
   EXPECT_TRUE(readable(*sleeper.descriptor(), 60'000));
 }
 
+TEST_F(SleeperTest, WakesAProgramsLoopForANetworkThatWantsToBePolled) {
+  ASSERT_TRUE(sleeper.ready_to_sleep().value());
+  EXPECT_FALSE(readable(*sleeper.descriptor(), 50));
+  network.must_be_polled_within = 1ms;
+  ASSERT_TRUE(sleeper.ready_to_sleep().value());
+  EXPECT_TRUE(readable(*sleeper.descriptor(), 60'000));
+}
+
 TEST_F(SleeperTest, HearsTheStoreInAProgramsLoopUntilItIsLost) {
   ASSERT_TRUE(sleeper.ready_to_sleep().value());
   make_readable(store.ready);

@@ -19,7 +19,7 @@ constexpr const char* kPort = "20000";
 constexpr double kForgottenWithin =
     7; // seconds; two until it is asked, two for an answer, and what a busy machine takes
 
-class Forgotten : public OnSeparateHosts, public testing::WithParamInterface<const char*> {
+class ForgottenProcesses : public OnSeparateHosts {
  protected:
   Command::Variables variables() const {
     return machines_->variables({{"HEDDLE_SECRET", secret_},
@@ -43,6 +43,31 @@ class Forgotten : public OnSeparateHosts, public testing::WithParamInterface<con
 
   std::string secret_ = auth::Secret::draw().text();
 };
+
+class Forgotten : public ForgottenProcesses, public testing::WithParamInterface<const char*> {};
+
+// Nothing is under way any more for a program that sleeps in its own loop, and nothing ever arrives.
+TEST_F(ForgottenProcesses, ToWhomTheLastWordWasSaidAreMissedInALoopOfTheProgramsOwn) {
+  const std::string file = machines_->folder() / "name";
+  const std::string gate = machines_->folder() / "gate";
+  auto server = start(2, {"serve", file});
+  ASSERT_EQ(server->line(), "serves");
+  auto caller = start(1, {"post", file, gate});
+  ASSERT_EQ(caller->line(), "met");
+  machines_->pull_cable(2);
+  std::ofstream(gate) << "open\n";
+  ASSERT_EQ(caller->line(), "posted");
+  const std::uint64_t posted = base::steady_ns();
+  unsigned long long when = 0;
+  const std::string said = caller->line();
+  ASSERT_EQ(std::sscanf(said.c_str(), "failed at %llu", &when), 1) << said;
+  const double took = (static_cast<double>(when) - static_cast<double>(posted)) / 1e9;
+  std::printf("missed after %.2f s\n", took);
+  EXPECT_LT(took, kForgottenWithin);
+  EXPECT_EQ(caller->status(), 0);
+  kill_those_that("serve");
+  server->status();
+}
 
 TEST_P(Forgotten, BehindAPulledCableAreMissedInTime) {
   if (!machines_->in(2, "ss -K dst 10.77.0.77 dport = 1 >/dev/null 2>&1"))

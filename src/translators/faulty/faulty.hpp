@@ -40,6 +40,7 @@ class Faulty final : public Decorator, private ir::Sleeping {
  private:
   // While something is held nobody may sleep, since only polls move it.
   bool announce_sleep(By by) override { return inner_sleeping_->announce_sleep(by) && held() == 0; }
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> due() override { return inner_sleeping_->due(); }
   void cancel_sleep() override { inner_sleeping_->cancel_sleep(); }
   void sleep(std::chrono::nanoseconds limit) override;
   Result<int> descriptor() override { return inner_sleeping_->descriptor(); }

@@ -27,6 +27,7 @@ void Tcp::tell_end(Wire& wire, std::uint64_t stay, bool left) {
 void Tcp::close_socket(Wire& wire) {
   if (wire.state == WireState::open) { // what was under way is lost
     wire.out.clear();
+    wire.confirmed = 0;
     wire.answers = {};
     wire.owed.clear();
     wire.gets.clear();
@@ -98,6 +99,7 @@ void Tcp::settle(Wire& wire, ir::EventKind kind) {
   const auto commands_end = [&] {
     for_each_lane(wire, [&](Wire& lane) {
       lane.out.clear();
+      lane.confirmed = 0;
       lane.answers = {};
       lane.owed.clear();
       end_asked(lane, status);

@@ -28,7 +28,7 @@ const in6_addr* Tcp::source_of(const Wire& wire) const {
 
 Wire& Tcp::lane_of(Wire& first, std::uint32_t lane) {
   while (first.lanes.size() < lane) {
-    auto& made = first.lanes.emplace_back(std::make_unique<Wire>());
+    auto& made = first.lanes.emplace_back(std::make_unique<Wire>(waiting_in_all_));
     made->id = first.id;
     made->first = &first;
     made->lane = static_cast<std::uint32_t>(first.lanes.size());

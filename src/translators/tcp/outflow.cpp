@@ -38,10 +38,13 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
   make_room(borrowed_.size() + all);
   copy_borrowed();
   taken_ += all;
-  if (waiting() > 0 || socket < 0) return keep(pieces, 0);
+  if (waiting() > 0 || socket < 0) {
+    keep(pieces, 0);
+    return count();
+  }
   if (all > kSmall) {
     if (const std::size_t sent = net::send_some(socket, pieces); sent < all) keep(pieces, sent);
-    return;
+    return count();
   }
   std::array<std::byte, kSmall> together;
   std::size_t filled = 0;
@@ -51,6 +54,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
   }
   iovec whole = piece_of(std::span(together).first(filled));
   if (const std::size_t sent = net::send_some(socket, {&whole, 1}); sent < all) keep({&whole, 1}, sent);
+  count();
 }
 
 void Outflow::lend(int socket, std::span<const std::byte> start, std::span<const std::byte> large) {
@@ -60,6 +64,7 @@ void Outflow::lend(int socket, std::span<const std::byte> start, std::span<const
   const std::size_t sent = socket < 0 ? 0 : net::send_some(socket, pieces);
   keep(std::span(pieces).first(1), std::min(sent, start.size()));
   borrowed_ = large.subspan(std::max(sent, start.size()) - start.size());
+  count();
 }
 
 void Outflow::copy_borrowed() {
@@ -84,6 +89,7 @@ void Outflow::flush(int socket) {
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }
+  count();
 }
 
 } // namespace heddle::translators::tcp

@@ -12,6 +12,12 @@ namespace heddle::translators::tcp {
 
 class Outflow {
  public:
+  // What waits is added to `in_all`, which outlives it, where there is one.
+  explicit Outflow(std::size_t* in_all = nullptr) : in_all_(in_all) {}
+  Outflow(const Outflow&) = delete;
+  Outflow& operator=(const Outflow&) = delete;
+  ~Outflow() { clear(); }
+
   // Takes all pieces, after all that waits, or throws bad_alloc and takes none. `socket` -1: there is no connection yet.
   void send(int socket, std::span<iovec> pieces);
   // The same for something large, where nothing waits: what the socket does not take now stays where it is, and must stay as it is until
@@ -30,13 +36,26 @@ class Outflow {
     bytes_.clear();
     first_ = 0;
     borrowed_ = {};
+    count();
   }
+  // Memory that only a peer that took nothing has needed. To be called now and then: whoever streams needs it again at once.
+  void give_back() {
+    if (waiting() == 0 && bytes_.capacity() > kKept) bytes_ = std::vector<std::byte>(); // {} would keep it
+  }
+  [[nodiscard]] std::size_t capacity() const { return bytes_.capacity(); }
+  static constexpr std::size_t kKept = 64 << 10;
 
  private:
   void make_room(std::size_t more);
+  void count() {
+    if (in_all_ != nullptr && waiting() != counted_) *in_all_ += waiting() - counted_;
+    counted_ = waiting();
+  }
   // Of those pieces, what comes after the first `sent` bytes.
   void keep(std::span<const iovec> pieces, std::size_t sent);
 
+  std::size_t* in_all_;
+  std::size_t counted_ = 0; // of what waits, there
   std::uint64_t taken_ = 0;
   std::vector<std::byte> bytes_;
   std::size_t first_ = 0;               // of those that have not left

@@ -84,6 +84,32 @@ TEST(Outflow, KeepsTheOrderOfWhatIsCopiedAndWhatIsBorrowed) {
   }
 }
 
+TEST(Outflow, GivesBackTheMemoryThatAFullPeerHasNeeded) {
+  const NarrowStream stream;
+  std::size_t in_all = 0;
+  {
+    Outflow outflow(&in_all);
+    std::vector<std::byte> much(1 << 20, std::byte{7});
+    std::array pieces{as_piece(much)};
+    outflow.send(stream.in.number(), pieces);
+    EXPECT_GT(outflow.waiting(), Outflow::kKept);
+    EXPECT_EQ(in_all, outflow.waiting());
+    outflow.give_back();
+    EXPECT_GE(outflow.capacity(), outflow.waiting()) << "something waits";
+    std::vector<std::byte> taken;
+    while (outflow.waiting() > 0) {
+      stream.drain(taken);
+      outflow.flush(stream.in.number());
+      EXPECT_EQ(in_all, outflow.waiting());
+    }
+    outflow.give_back();
+    EXPECT_LE(outflow.capacity(), Outflow::kKept);
+    outflow.lend(stream.in.number(), std::span(much).first(10), much);
+    EXPECT_EQ(in_all, outflow.waiting());
+  }
+  EXPECT_EQ(in_all, 0U);
+}
+
 TEST(Outflow, SendsWhatItBorrowedAsItWasWhenItWasCopied) {
   std::mt19937_64 random(1);
   const NarrowStream stream;

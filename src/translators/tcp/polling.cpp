@@ -118,10 +118,8 @@ void Tcp::flush(Wire& wire) {
   wire.out.flush(wire.socket.number());
   serve_gets(wire);
   const bool full = wire.out.waiting() > 0;
-  if (full != wire.watched_for_room) {
-    wire.watched_for_room = full;
-    watch(wire, full ? EPOLLIN | EPOLLOUT : EPOLLIN);
-  }
+  if (full != wire.watched_for_room) wire.watched_for_room = watch(wire, full ? EPOLLIN | EPOLLOUT : EPOLLIN) && full;
+  if (wire.unwatched && wire.has_to_send()) list(wire); // every poll looks whether it takes more
 }
 
 bool Tcp::drained() const {
@@ -132,9 +130,25 @@ bool Tcp::drained() const {
 bool Tcp::announce_sleep(By) {
   idle_polls_ = 0; // the last look before a sleep is one
   slept_ = true;
-  watch_again();
+  const bool watches_all = watch_again();
   for (Wire* wire : to_flush_) flush(*wire);
-  return true;
+  return watches_all;
+}
+
+// Of what the other system has not confirmed its silence is seen by the clock alone, as are connections that are not made in time.
+std::optional<std::chrono::nanoseconds> Tcp::due() {
+  const auto is_confirmed = [](Wire& wire) {
+    if (wire.state == WireState::idle || wire.state == WireState::draining) return true;
+    if (wire.state != WireState::open) return false;
+    if (wire.confirmed == wire.out.taken()) return true;
+    if (wire.out.waiting() > 0 || net::unconfirmed(wire.socket.number()) > 0) return false;
+    wire.confirmed = wire.out.taken();
+    return true;
+  };
+  bool all = true;
+  for (auto& [id, wire] : wires_) for_each_lane(*wire, [&](Wire& lane) { all = all && is_confirmed(lane); });
+  if (all) return std::nullopt;
+  return tcp::LookRound::kLength;
 }
 
 void Tcp::sleep(std::chrono::nanoseconds limit) {
@@ -149,9 +163,9 @@ void Tcp::unwatch(Wire& wire) {
   wire.unwatched = true;
 }
 
-void Tcp::watch_again() {
+bool Tcp::watch_again() {
   fruitful_reads_ = 0;
-  if (hot_ != nullptr && hot_->unwatched) watch(*hot_, EPOLLIN);
+  return hot_ == nullptr || !hot_->unwatched || watch(*hot_, EPOLLIN);
 }
 
 void Tcp::choose_hot(Wire& wire, bool alone) {
@@ -162,7 +176,7 @@ void Tcp::choose_hot(Wire& wire, bool alone) {
     fruitful_reads_ = 0;
     return;
   }
-  watch_again();
+  if (!watch_again()) return;
   hot_ = nullptr;
   if (polls_ >= no_hot_until_) no_hot_until_ = polls_ + kPollsWithSeveral;
 }

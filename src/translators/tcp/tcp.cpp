@@ -94,6 +94,7 @@ Tcp::Tcp(const Setup& setup, const tcp::Place& self, Doors doors, base::Descript
       next_key_(self.bootstrap),
       doors_(std::move(doors)),
       poller_(std::move(poller)),
+      most_waiting_(setup.most_waiting),
       memory_to_read_into_(std::make_unique_for_overwrite<std::byte[]>(kBuffer)),
       buffer_(memory_to_read_into_.get(), kBuffer) {}
 
@@ -251,7 +252,10 @@ std::size_t Tcp::submit(std::span<const ir::Command> commands) {
 
 bool Tcp::takes(const Wire& wire, const ir::Command& command) const {
   const bool answered = ir::has(command.flags, ir::Flags::signalled) || command.operation != ir::Operation::put;
-  return wire.out.waiting() < kMostWaiting && wire.owed.empty() && (!answered || wire.asked_count < tcp::kMostAsked);
+  // One peer that takes nothing does not keep others waiting, nor do many.
+  const bool has_room =
+      wire.out.waiting() == 0 || (wire.out.waiting() < kMostWaiting && waiting_in_all_ < most_waiting_);
+  return has_room && wire.owed.empty() && (!answered || wire.asked_count < tcp::kMostAsked);
 }
 
 bool Tcp::will_tell_end(ir::Peer peer) const {

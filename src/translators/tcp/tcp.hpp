@@ -11,11 +11,13 @@
 #include "translators/entry.hpp"
 #include "translators/event_list.hpp"
 #include "translators/memory_table.hpp"
+#include "translators/tcp/look_round.hpp"
 #include "translators/tcp/options.hpp"
 #include "translators/tcp/wire.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -39,8 +41,11 @@ class Tcp final : public ir::Translator,
     std::uint64_t uid = 0;  // in an open world; 0: in a job
     std::uint64_t node = 0; // equal where loopback leads
     tcp::Listening listening{};
+    std::size_t most_waiting = kMostWaitingInAll;
     base::Log log{};
   };
+  // Bytes for all peers that may wait here to leave: beyond, a command to a peer for whom something waits is not taken.
+  static constexpr std::size_t kMostWaitingInAll = 64 << 20;
   static Result<std::unique_ptr<Tcp>> create(const Setup& setup);
   static Result<std::unique_ptr<ir::Translator>> make(const TranslatorSetup& setup);
   // Says goodbye to everybody, and waits a while for those who take nothing.
@@ -78,12 +83,15 @@ class Tcp final : public ir::Translator,
   std::size_t poll(std::span<ir::Event> events) override;
   [[nodiscard]] bool drained() const override;
   [[nodiscard]] bool will_tell_end(ir::Peer peer) const override;
+  // Bytes that wait here to leave.
+  [[nodiscard]] std::size_t waiting() const { return waiting_in_all_; }
 
   // Sleeping. Sockets stay readable: all that an announcement takes is that every one of them is watched.
   bool announce_sleep(By by) override;
   void cancel_sleep() override { idle_polls_ = 0; }
   void sleep(std::chrono::nanoseconds limit) override;
   [[nodiscard]] Result<int> descriptor() override { return poller_.number(); }
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> due() override;
 
   // Paths. Each network that this process listens at is an engine; between them there is nothing to choose by path.
   [[nodiscard]] ir::Resources resources() const override;
@@ -126,7 +134,8 @@ class Tcp final : public ir::Translator,
   // The system's list of those it tells of makes every packet dearer. The one that is read without asking need not be on it, but for a
   // sleep.
   void unwatch(tcp::Wire& wire);
-  void watch_again();
+  // False: the system has no room to. Then it stays the one that is read without asking.
+  bool watch_again();
 
   // Connections: wires.cpp
   tcp::Wire& wire_of(std::uint64_t id);
@@ -142,7 +151,8 @@ class Tcp final : public ir::Translator,
   tcp::Verdict judge(const tcp::Hello& hello);
   // What has come in is the wire's from now on.
   void take_over(tcp::Wire& wire, tcp::Newcomer& newcomer);
-  void watch(tcp::Wire& wire, std::uint32_t events);
+  // False: the system has no room to tell of it.
+  bool watch(tcp::Wire& wire, std::uint32_t events);
   void look_at_clock();
   void look_at_clock(tcp::Wire& wire, Clock::time_point now);
   // Those of which it is true. The poller is told, too: it goes on to tell of a connection that a child of this process holds.
@@ -169,7 +179,7 @@ class Tcp final : public ir::Translator,
   // Several networks: lanes.cpp
   // The address that a connection is made from; null: as the routes say.
   [[nodiscard]] const in6_addr* source_of(const tcp::Wire& wire) const;
-  [[nodiscard]] static tcp::Wire& lane_of(tcp::Wire& first, std::uint32_t lane);
+  [[nodiscard]] tcp::Wire& lane_of(tcp::Wire& first, std::uint32_t lane);
   void call_lanes(tcp::Wire& first, const tcp::Welcome& welcome);
   // As hear.
   bool hear_lane(tcp::Newcomer& newcomer, const tcp::Hello& hello);
@@ -215,6 +225,8 @@ class Tcp final : public ir::Translator,
   base::Descriptor poller_;
   MemoryTable memory_;
   BackedEventList events_;
+  std::size_t most_waiting_;
+  std::size_t waiting_in_all_ = 0;                                      // before those who count in it
   std::unordered_map<std::uint64_t, std::unique_ptr<tcp::Wire>> wires_; // by id of the process
   std::unordered_map<std::uint32_t, tcp::Wire*> attached_;              // by number; null: this process itself
   base::BackedMap<std::uint32_t, ir::Status> gone_;                     // attached ones whose wire has ended
@@ -227,7 +239,7 @@ class Tcp final : public ir::Translator,
   tcp::Wire* reading_ = nullptr;                     // whose frames are being taken
   std::unique_ptr<std::byte[]> memory_to_read_into_; // pages that are not needed are never touched
   std::span<std::byte> buffer_;                      // all of it
-  Clock::time_point next_look_{};
+  tcp::LookRound look_round_;
   base::BackedVector<tcp::Wire*> held_; // see Wire::held
   std::uint64_t polls_ = 0;
   std::uint64_t idle_polls_ = 0;     // since something came or went

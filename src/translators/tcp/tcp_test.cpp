@@ -7,11 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <utility>
 
 namespace heddle::translators {
 namespace {
@@ -334,6 +337,78 @@ TEST(TcpAnswers, ThatNobodyTakesEndTheConnection) {
     cut = cut || (::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLERR)) != 0);
   }
   EXPECT_TRUE(cut) << said << " bytes of commands were taken";
+}
+
+// Many peers that take nothing: what waits for them is bounded in all, and keeps nobody else waiting.
+TEST(TcpMemory, OfAllPeersTogetherIsBounded) {
+  constexpr std::uint32_t kStuck = 6;
+  constexpr std::uint32_t kLive = kStuck + 1; // its rank
+  constexpr std::size_t kMost = 1 << 20;
+  constexpr std::size_t kCommand = 64 << 10;
+  const auto made = Tcp::create({.rank = 0, .size = kStuck + 2, .most_waiting = kMost});
+  ASSERT_TRUE(made);
+  Tcp& tcp = **made;
+  std::vector<std::unique_ptr<Tcp>> peers;
+  std::vector<ir::ExposedMemory> memory;
+  for (std::uint32_t rank = 1; rank <= kLive; ++rank) {
+    peers.push_back(std::move(*Tcp::create({.rank = rank, .size = kStuck + 2})));
+    memory.push_back(*peers.back()->allocate(kCommand));
+    ASSERT_TRUE(tcp.attach(ir::Peer{rank}, peers.back()->address()));
+    ASSERT_TRUE(TcpJob::happens([&] {
+      tcp.poll({});
+      peers.back()->poll({});
+      return tcp.will_tell_end(ir::Peer{rank});
+    }));
+  }
+  std::vector<std::byte> bytes = pattern(kCommand, 5);
+  const auto takes = [&](std::uint32_t rank) {
+    const ir::Command command = contract::put(rank, memory[rank - 1].place, bytes);
+    return tcp.submit({&command, 1}) == 1;
+  };
+  for (std::uint32_t rank = 1; rank <= kStuck; ++rank)
+    for (int refused = 0; refused < 100;) { // the system takes some of it a little later
+      refused = takes(rank) ? 0 : refused + 1;
+      tcp.poll({});
+    }
+  EXPECT_GT(tcp.waiting(), kMost);
+  EXPECT_LE(tcp.waiting(), kMost + (kStuck + 1) * (kCommand + sizeof(tcp::Frame)));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(TcpJob::happens([&] {
+      peers.back()->poll({});
+      tcp.poll({});
+      return takes(kLive);
+    })) << i;
+  }
+  EXPECT_TRUE(TcpJob::happens([&] {
+    tcp.poll({});
+    for (const auto& peer : peers) peer->poll({});
+    return tcp.waiting() == 0;
+  }));
+  EXPECT_TRUE(takes(1));
+}
+
+// A process that is short of descriptors for a while.
+TEST(TcpDescriptors, ThatAreLackingAreSaidAndAskedForAgain) {
+  TcpJob job(2);
+  const auto memory = job[1].allocate(8);
+  ASSERT_TRUE(memory);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(base::Descriptor(::dup(STDERR_FILENO)).number()); // the lowest that is free
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::vector<Result<ir::RemotePlace>> refused;
+  for (int tries = 0; tries < 3; ++tries) {
+    refused.push_back(job[0].attach(ir::Peer{1}, job[1].address()));
+    for (int i = 0; i < 10; ++i) job[0].poll({});
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const auto& each : refused) {
+    ASSERT_FALSE(each);
+    EXPECT_EQ(each.error().code, ErrorCode::out_of_descriptors);
+    EXPECT_TRUE(each.error().remedy.contains("ulimit -n")) << each.error().message();
+  }
+  job.connect(0, 1, memory->place);
 }
 
 } // namespace

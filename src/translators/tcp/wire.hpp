@@ -51,6 +51,9 @@ enum class WireState : std::uint8_t {
 };
 
 struct Wire {
+  // What waits to leave is counted there, too.
+  explicit Wire(std::size_t& waiting_in_all) : out(&waiting_in_all) {}
+
   std::uint64_t id = 0; // of the other process
   Place place;          // where it listens, once it has been attached or has said so in its hello
   WireState state = WireState::idle;
@@ -72,7 +75,8 @@ struct Wire {
   std::unique_ptr<auth::Introduction> introduction; // while proving
 
   Outflow out;
-  AnswerCount answers;            // in it
+  std::uint64_t confirmed = 0; // bytes of it, when last asked, that the other system had got: all, or it is not known
+  AnswerCount answers;         // in it
   base::BackedVector<Frame> owed; // answers and notices that there was no memory for in `out`: commands wait for them
   ir::MemoryKey lent{};           // what it borrows from, where it does
   std::uint64_t last_sent_at = 0; // the poll after which the last frame was sent
@@ -109,6 +113,7 @@ struct Newcomer {
   base::Descriptor socket;
   std::array<std::byte, sizeof(Hello)> hello{};
   std::size_t heard = 0;
+  bool unwatched = false; // the system has no room to: it is looked at by the clock
   [[nodiscard]] bool has_said_all() const { return heard == hello.size(); }
   std::chrono::steady_clock::time_point deadline;
 };

@@ -23,7 +23,6 @@ constexpr std::chrono::seconds kPatience{10};
 // In an open world nobody else tells that a peer has died and its port is somebody else's, who says nothing.
 constexpr std::chrono::seconds kLongestAway{60};
 constexpr std::uint64_t kPollsPerClock = 8; // a program may poll ten times a second
-constexpr std::chrono::milliseconds kBetweenLooks{500};
 // Tells a newcomer from a wire in what the system brings back.
 constexpr std::uintptr_t kNewcomer = 1;
 
@@ -44,16 +43,17 @@ bool read_up_to(int socket, std::span<std::byte> whole, std::size_t& have, bool&
 
 Wire& Tcp::wire_of(std::uint64_t id) {
   if (const auto known = wires_.find(id); known != wires_.end()) return *known->second;
-  auto wire = std::make_unique<Wire>();
+  auto wire = std::make_unique<Wire>(waiting_in_all_);
   wire->id = id;
   return *wires_.emplace(id, std::move(wire)).first->second;
 }
 
-void Tcp::watch(Wire& wire, std::uint32_t events) {
+bool Tcp::watch(Wire& wire, std::uint32_t events) {
   epoll_event wanted{.events = events, .data = {.ptr = &wire}};
-  if (::epoll_ctl(poller_.number(), EPOLL_CTL_MOD, wire.socket.number(), &wanted) != 0 && errno == ENOENT)
-    ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, wire.socket.number(), &wanted);
-  wire.unwatched = false;
+  wire.unwatched =
+      ::epoll_ctl(poller_.number(), EPOLL_CTL_MOD, wire.socket.number(), &wanted) != 0 &&
+      (errno != ENOENT || ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, wire.socket.number(), &wanted) != 0);
+  return !wire.unwatched;
 }
 
 Result<void> Tcp::connect(Wire& wire) {
@@ -62,7 +62,14 @@ Result<void> Tcp::connect(Wire& wire) {
   wire.socket = std::move(*socket);
   wire.state = WireState::connecting;
   wire.deadline = Clock::now() + (wire.broke ? Clock::duration(listening_.silence) : Clock::duration(kPatience));
-  watch(wire, EPOLLIN | EPOLLOUT);
+  if (!watch(wire, EPOLLIN | EPOLLOUT)) {
+    const int reason = errno;
+    close_socket(wire);
+    return std::unexpected(Error{.code = ErrorCode::out_of_descriptors,
+                                 .fact = "the system watches no further connection",
+                                 .remedy = "raise the limit on watches (sysctl fs.epoll.max_user_watches)",
+                                 .system_code = reason});
+  }
   if (net::connect_error(wire.socket.number()) == 0) prove(wire);
   return {};
 }
@@ -126,7 +133,8 @@ void Tcp::read_answer(Wire& wire) {
     wire.void_attempts = welcome.given_up;
     wire.told_attempt = 0;
     opened(wire);
-    return call_lanes(wire, welcome);
+    if (wire.state == WireState::open) call_lanes(wire, welcome);
+    return;
   }
   if (wire.first != nullptr) return end_wire(wire);
   if (welcome.verdict == Verdict::crossing) {
@@ -147,15 +155,17 @@ void Tcp::read_answer(Wire& wire) {
 void Tcp::opened(Wire& wire) {
   wire.state = WireState::open;
   wire.tries = 0;
+  wire.watched_for_room = false;
+  // First: what has come in is watched as a newcomer until then.
+  const bool watched = watch(wire, EPOLLIN);
   if (wire.broke) {
     settle(wire, ir::EventKind::connection_lost);
     wire.held = true;
     held_.push_back(&wire);
   }
-  wire.watched_for_room = false;
   net::hurry_if_local(wire.socket.number());
   net::keep_asking(wire.socket.number(), listening_.silence);
-  watch(wire, EPOLLIN);
+  if (!watched) return end_wire(wire); // nobody would hear it
   flush(wire);
 }
 
@@ -169,7 +179,7 @@ void Tcp::admit() {
       epoll_event wanted{
           .events = EPOLLIN,
           .data = {.ptr = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&newcomer) | kNewcomer)}};
-      ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, newcomer.socket.number(), &wanted);
+      newcomer.unwatched = ::epoll_ctl(poller_.number(), EPOLL_CTL_ADD, newcomer.socket.number(), &wanted) != 0;
     }
   }
 }
@@ -206,7 +216,6 @@ bool Tcp::hear(Newcomer& newcomer) {
 }
 
 void Tcp::take_over(Wire& wire, Newcomer& newcomer) {
-  ::epoll_ctl(poller_.number(), EPOLL_CTL_DEL, newcomer.socket.number(), nullptr);
   wire.socket = std::move(newcomer.socket);
   opened(wire);
 }
@@ -226,15 +235,18 @@ void Tcp::look_at_clock() {
   if (polls_ % kPollsPerClock != 0 && !slept_) return;
   slept_ = false;
   const Clock::time_point now = Clock::now();
-  if (now < next_look_) return;
-  next_look_ = now + kBetweenLooks;
-  // One that has said all was not heard for lack of memory.
-  forget_newcomers(
-      [&](Newcomer& newcomer) { return newcomer.deadline < now || (newcomer.has_said_all() && hear(newcomer)); });
-  for (auto& [id, wire] : wires_) {
-    if (wire->state == WireState::idle && wire->broke) find_out(*wire); // there was no memory to
-    for_each_lane(*wire, [&](Wire& lane) { look_at_clock(lane, now); });
-  }
+  const auto part = look_round_.next(now, wires_.bucket_count());
+  for (std::size_t bucket = part.begin; bucket < part.end; ++bucket)
+    for (auto each = wires_.begin(bucket); each != wires_.end(bucket); ++each) {
+      Wire& wire = *each->second;
+      if (wire.state == WireState::idle && wire.broke) find_out(wire); // there was no memory to
+      for_each_lane(wire, [&](Wire& lane) { look_at_clock(lane, now); });
+    }
+  if (!part.is_last) return;
+  // One that has said all was not heard for lack of memory; of one that is not watched nobody tells.
+  forget_newcomers([&](Newcomer& newcomer) {
+    return newcomer.deadline < now || ((newcomer.has_said_all() || newcomer.unwatched) && hear(newcomer));
+  });
   std::erase_if(wires_, [](const auto& each) {
     const Wire& wire = *each.second;
     const auto rests = [](const Wire& one) { return one.state == WireState::idle && !one.listed; };
@@ -245,6 +257,7 @@ void Tcp::look_at_clock() {
 
 // Whose machine has taken the call, and answers, may take its time: its process computes, or is stopped.
 void Tcp::look_at_clock(Wire& wire, Clock::time_point now) {
+  wire.out.give_back();
   switch (wire.state) {
     case WireState::idle:
     case WireState::draining: return;
