@@ -1,6 +1,7 @@
 // Random traffic, one-sided operations, patterns, all-to-all and deaths on several machines: shared memory inside of each, TCP
 // across, or TCP alone. Every job says which served whom, and that is checked.
 #include "base/rank_list.hpp"
+#include "net/sockets.hpp"
 #include "tests/hosts/on_hosts.hpp"
 #include "tests/job/job.hpp"
 
@@ -23,7 +24,9 @@ struct Work {
   Command::Variables options{};
   Networks networks = Networks::mixed;
   bool two_interfaces = false;
-  bool fills_both = false; // whatever is drawn
+  bool ipv6 = false;        // first, and alone
+  bool fills_both = false;  // whatever is drawn
+  bool keeps_first = false; // rank 0 is never the one that dies
 };
 void PrintTo(const Work& work, std::ostream* out) {
   *out << work.name;
@@ -64,6 +67,7 @@ class WorkOnHosts : public WithMachines, public testing::WithParamInterface<std:
     Command::Variables options = work().options;
     options.emplace_back("HEDDLE_LOG_LEVEL", "info");
     if (work().networks == Networks::tcp_alone) options.emplace_back("HEDDLE_TRANSLATORS", "tcp");
+    if (work().ipv6) options.emplace_back("HEDDLE_TCP_NETWORK", machines_->separate() ? "fd77::/64" : "::1");
     if (work().two_interfaces)
       options.emplace_back("HEDDLE_TCP_NETWORK", machines_->separate() ? "e0,e1" : "127.0.0.1,::1");
     return run(work().on_each, rest, options);
@@ -82,7 +86,13 @@ std::string name_of_work(const testing::TestParamInfo<std::tuple<Form, Work>>& i
          (std::get<0>(info.param) == Form::separate ? "Separate" : "Pretended");
 }
 
+bool knows_ipv6() {
+  net::Endpoint place{.host = in6addr_loopback};
+  return net::listen_at(place).has_value();
+}
+
 TEST_P(WorkOnHosts, IsDoneWithoutFault) {
+  if (work().ipv6 && !knows_ipv6()) GTEST_SKIP() << "the system has no IPv6";
   for (const std::uint64_t seed : new_seeds(1)) {
     SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed);
     std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
@@ -92,6 +102,10 @@ TEST_P(WorkOnHosts, IsDoneWithoutFault) {
     EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
     expect_networks(output, work());
     if (work().two_interfaces) expect_second_interface_used(output);
+    if (work().ipv6) {
+      EXPECT_NE(output.find(machines_->separate() ? "(listens at [fd77::1]:" : "(listens at [::1]:"), std::string::npos)
+          << output;
+    }
   }
 }
 
@@ -113,6 +127,11 @@ INSTANTIATE_TEST_SUITE_P(
                  .program = "traffic_program",
                  .arguments = {"$SEED", less(300), "1048576"},
                  .networks = Networks::tcp_alone},
+            // IPv6 first: each process is found by it.
+            Work{.name = "TrafficByIPv6",
+                 .program = "traffic_program",
+                 .arguments = {"$SEED", less(300), "1048576"},
+                 .ipv6 = true},
             Work{.name = "TrafficOfSleepers",
                  .machines = 3,
                  .on_each = 2,
@@ -187,7 +206,8 @@ TEST_P(DeathsOnHosts, AreToldToEverySurvivorOnceAndTheyGoOn) {
       output += line + "\n";
       ASSERT_FALSE(line.empty()) << output;
     }
-    const int victim = static_cast<int>(random() % static_cast<std::uint64_t>(size));
+    const int first = work().keeps_first ? 1 : 0;
+    const int victim = first + static_cast<int>(random() % static_cast<std::uint64_t>(size - first));
     for (const std::uint64_t end = machine_ns() + random() % 20'000'000; machine_ns() < end;) {
     }
     const pid_t process = machines_->process_of(victim);
@@ -236,6 +256,28 @@ INSTANTIATE_TEST_SUITE_P(
             Work{.name = "InExchanges", .machines = 3, .program = "await_program", .arguments = {"alltoall"}},
             Work{.name = "InRendezvous", .program = "await_program", .arguments = {"rendezvous"}},
             Work{.name = "InBarriers", .program = "await_program", .arguments = {"barrier"}},
+            Work{.name = "InOneSidedOperations", .program = "await_program", .arguments = {"onesided"}},
+            Work{.name = "InOneSidedOperationsByTcpAlone",
+                 .machines = 3,
+                 .on_each = 1,
+                 .program = "await_program",
+                 .arguments = {"onesided"},
+                 .networks = Networks::tcp_alone},
+            Work{.name = "InLocks", .program = "lock_program", .arguments = {"kill"}, .keeps_first = true},
+            Work{.name = "InLocksByTcpAlone",
+                 .machines = 3,
+                 .on_each = 1,
+                 .program = "lock_program",
+                 .arguments = {"kill"},
+                 .networks = Networks::tcp_alone,
+                 .keeps_first = true},
+            Work{.name = "InAPattern", .program = "await_program", .arguments = {"pattern"}},
+            Work{.name = "InAPatternByTcpAlone",
+                 .machines = 3,
+                 .on_each = 1,
+                 .program = "await_program",
+                 .arguments = {"pattern"},
+                 .networks = Networks::tcp_alone},
             Work{.name = "WhileAllSleep",
                  .program = "await_program",
                  .arguments = {"sleep"},

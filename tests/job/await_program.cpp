@@ -4,9 +4,14 @@
 //   sleep        sleeps until an event comes
 //   rendezvous   exchanges messages of 2 MiB with all others
 //   eager        exchanges messages of 64 bytes with all others
+//   onesided     pushes to, pulls from and adds to the memory of all others
+//   pattern      runs a pattern of messages with all others again and again
 // Then the survivors exchange messages in a ring among themselves, and leave.
 #include "tests/job/member.hpp"
 #include "tests/traffic/exchange.hpp"
+
+#include <heddle/heddle.hpp>
+#include <heddle/onesided.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +36,10 @@ class Survivor {
         pass_exchange();
       else if (what == "sleep")
         look(60s);
+      else if (what == "onesided")
+        use_memory();
+      else if (what == "pattern")
+        run_pattern();
       else
         exchange(what == "eager" ? 64 : 2U << 20U);
     }
@@ -60,6 +69,8 @@ class Survivor {
  private:
   static constexpr Tag kRing{99};
   static constexpr Tag kBefore{1};
+  static constexpr AreaId kArea{1};
+  static constexpr std::size_t kBlock = 100'000;
 
   std::uint32_t neighbour(std::uint32_t distance) const {
     std::uint32_t at = (rank_ + distance) % size_;
@@ -95,6 +106,53 @@ class Survivor {
       return;
     }
     demand(code == ErrorCode::peer_failed, "an all-to-all ended with " + std::string(to_string(code)));
+    while (dead_ < 0) look(60s);
+  }
+
+  static void may_fail(ErrorCode code, const std::string& what) {
+    demand(code == ErrorCode::ok || code == ErrorCode::peer_failed,
+           what + " ended with " + std::string(to_string(code)));
+  }
+
+  // Who knows of the death waits at no barrier, and who passes it learns of it at the next. Until all are in the ring nobody leaves.
+  void use_memory() {
+    OneSided& one_sided = context_.one_sided();
+    if (!has_area_) {
+      static_cast<void>(demand(one_sided.allocate(kArea, size_ * kBlock), "area"));
+      has_area_ = true;
+      return pass_barrier();
+    }
+    const std::vector<std::byte> out(kBlock, std::byte{5});
+    std::vector<std::byte> in(kBlock);
+    for (std::uint32_t peer = 0; peer < size_; ++peer) {
+      if (peer == rank_) continue;
+      const Place own{Rank{peer}, kArea, rank_ * kBlock};
+      may_fail(one_sided.push(own, out), "a push");
+      const ErrorCode pulled = one_sided.pull(own, in);
+      may_fail(pulled, "a pull");
+      demand(pulled != ErrorCode::ok || in == out, "what was pushed is not what is pulled");
+      const auto added = one_sided.atomic(own, Atomic::add(1));
+      may_fail(added ? ErrorCode::ok : added.error().code, "an addition");
+    }
+    pass_barrier();
+  }
+
+  void run_pattern() {
+    std::vector<std::vector<std::byte>> in(size_, std::vector<std::byte>(kBlock));
+    const std::vector<std::byte> out(kBlock, std::byte{3});
+    Pattern pattern = demand(Pattern::create(context_), "pattern");
+    for (std::uint32_t peer = 0; peer < size_; ++peer) {
+      if (peer == rank_) continue;
+      demand(pattern.send(Rank{peer}, Tag{3}, ConstLayout(out)), "send of a pattern");
+      demand(pattern.receive(Rank{peer}, Tag{3}, Layout(in[peer])), "receive of a pattern");
+    }
+    const auto code_of = [](const auto& result) { return result ? ErrorCode::ok : result.error().code; };
+    ErrorCode code = code_of(pattern.compile());
+    while (code == ErrorCode::ok) {
+      code = code_of(pattern.start());
+      if (code == ErrorCode::ok) code = code_of(pattern.wait());
+    }
+    may_fail(code, "a pattern");
     while (dead_ < 0) look(60s);
   }
 
@@ -149,6 +207,7 @@ class Survivor {
   int dead_ = -1;
   std::uint64_t exchanges_ = 0;
   std::uint32_t failed_peer_ = 0;
+  bool has_area_ = false;
 };
 
 } // namespace
@@ -156,7 +215,7 @@ class Survivor {
 
 int main(int argc, char** argv) {
   using namespace heddle::tests;
-  if (argc < 2) give_up("arguments: barrier, alltoall, sleep, rendezvous or eager");
+  if (argc < 2) give_up("arguments: barrier, alltoall, sleep, rendezvous, eager, onesided or pattern");
   say("pid " + std::to_string(::getpid()) + " of rank " + std::getenv("HEDDLE_RANK") + " at " +
       std::getenv("HEDDLE_STORE"));
   auto context = demand(heddle::Context::join(), "join");

@@ -21,6 +21,7 @@ namespace heddle::tests {
 namespace {
 
 constexpr std::uint32_t kNetworks = 2;
+constexpr std::array<const char*, kNetworks> kIPv6Prefixes{"fd77::", "fd78::"};
 
 namespace fs = std::filesystem;
 
@@ -163,6 +164,8 @@ bool Machines::plug_in(std::string& why) const {
       script += hub + "ip link set " + port + " master " + bridge + " up\n";
       script += inside + "ip addr add 10." + std::to_string(77 + network) + ".0." +
                 std::to_string(i == 0 ? count_ + 1 : i) + "/24 dev " + end + "\n";
+      script += inside + "ip -6 addr add " + kIPv6Prefixes[network] + std::to_string(i == 0 ? count_ + 1 : i) +
+                "/64 dev " + end + " nodad || true\n"; // there may be no IPv6
       script += inside + "ip link set " + end + " up\n";
     }
   }

@@ -17,7 +17,7 @@ enum class Form : std::uint8_t {
   // All on this machine, each with a name of its own, connected by loopback. Needs no right.
   pretended,
   // Network, pids, host name, /dev/shm and boot id of its own each, connected by two switches, to interfaces e0 and e1; names of machines
-  // mean e0, which the launcher has alone. Processes of two of them share files alone. Needs root.
+  // mean e0, which the launcher has alone. Machine 2 is 10.77.0.2 there, and fd77::2 where the system knows IPv6. Processes of two of them share files alone. Needs root.
   separate,
 };
 

@@ -1,3 +1,4 @@
+#include "net/sockets.hpp"
 #include "translators/contract/contract.hpp"
 #include "translators/contract/open_world.hpp"
 #include "translators/contract/polls_both.hpp"
@@ -53,6 +54,22 @@ class TcpByLanes final : public TcpNetwork {
 };
 
 HEDDLE_TRANSLATOR_CONTRACT(TcpLanes, TcpByLanes);
+
+// By IPv6, where the system has it.
+class TcpByIPv6 final : public TcpNetwork {
+ public:
+  TcpByIPv6() : TcpNetwork(listening_at({"::1"})) {
+    EXPECT_TRUE(tcp::Place::unpack(at(0).address())->endpoint.text().starts_with("[::1]:"));
+  }
+};
+
+std::vector<NetworkType> by_ipv6() {
+  net::Endpoint place{.host = in6addr_loopback};
+  if (!net::listen_at(place)) return {};
+  return {type_of<TcpByIPv6>("TcpIPv6")};
+}
+
+HEDDLE_TRANSLATOR_CONTRACT_OF(TcpIPv6, ::testing::ValuesIn(by_ipv6()));
 
 // One that is opened is driven by all others of its process.
 class OpenTcp final : public Decorator {
