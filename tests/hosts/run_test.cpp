@@ -205,6 +205,91 @@ TEST_P(RunOnHosts, EndsWhatAProcessStartedInTheBackground) {
   EXPECT_EQ(command->status(), 0);
 }
 
+TEST_P(RunOnHosts, TakesTheHostsFromAFile) {
+  const std::string file = machines_->folder() / "hosts file";
+  std::ofstream(file) << "# two of them\n\nm1 slots=2\nm2:1 # and one\n";
+  const auto start = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{HEDDLE_PROGRAM, "run",       "--hostfile", file,
+                                   "--env",        "TEST_MARK", "--shell",    machines_->folder() / "shell"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto said = shell("echo $HEDDLE_RANK of $HEDDLE_SIZE on $HEDDLE_NODE");
+    words.insert(words.end(), said.begin(), said.end());
+    return std::make_unique<Command>(machines_->at_launcher(machines_->folder(), words), machines_->variables());
+  };
+  auto command = start({});
+  EXPECT_EQ(sorted(lines_of(command->rest())), (Lines{"0 of 3 on m1", "1 of 3 on m1", "2 of 3 on m2"}));
+  EXPECT_EQ(command->status(), 0);
+  auto fewer = start({"-n", "1"});
+  EXPECT_EQ(lines_of(fewer->rest()), Lines{"0 of 1 on m1"});
+  auto both = start({"--hosts", "m1:2"});
+  EXPECT_EQ(lines_of(both->rest()), Lines{"heddle run: bad_argument: --hosts and --hostfile exclude each other"});
+  EXPECT_EQ(both->status(), 2);
+  std::ofstream(file) << "m1\nm2:none\n";
+  auto malformed = start({});
+  const Lines said = lines_of(malformed->rest());
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find(file + ", line 2: "), std::string::npos) << said[0];
+  EXPECT_EQ(malformed->status(), 2);
+}
+
+// A stand-in for ssh on the way to programs: it writes down what it is told, and does with the words what ssh does, which hands them to a
+// shell as one line.
+class RunBySsh : public WithMachines {
+ protected:
+  void SetUp() override {
+    make(Form::pretended, 2);
+    bin_ = machines_->folder() / "a bin";
+    std::filesystem::create_directory(bin_);
+    std::ofstream(bin_ / "ssh") << "#!/bin/sh\nfor word; do host=$word; [ \"${word#m}\" = \"$word\" ] || break; done\n"
+                                << "for word; do echo \"$word\"; done >\"${0%/*}/told $host\"\nshift 6\n"
+                                << "exec env -i PATH=/usr/bin:/bin TEST_MARK=\"$TEST_MARK\" /bin/sh -c \"$*\"\n";
+    std::filesystem::permissions(bin_ / "ssh", std::filesystem::perms::owner_all);
+    std::filesystem::create_symlink(HEDDLE_PROGRAM, bin_ / "it's heddle");
+  }
+  std::unique_ptr<Command> start(const std::vector<std::string>& options, const std::string& script) {
+    std::vector<std::string> words{HEDDLE_PROGRAM, "run", "--hosts", machines_->hosts(1), "--env", "TEST_MARK"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "/bin/sh", "-c", script});
+    return std::make_unique<Command>(machines_->at_launcher(machines_->folder(), words),
+                                     machines_->variables({{"PATH", bin_.string() + ":/usr/bin:/bin"}}));
+  }
+  Lines told(const std::string& host) const {
+    std::ifstream file(bin_ / ("told " + host));
+    Lines words;
+    for (std::string word; std::getline(file, word);) words.push_back(word);
+    return words;
+  }
+  std::filesystem::path bin_;
+};
+
+TEST_F(RunBySsh, IsHowHostsAreReachedUnlessAnotherShellIsNamed) {
+  auto command = start({}, "echo $HEDDLE_RANK on $HEDDLE_NODE");
+  EXPECT_EQ(sorted(lines_of(command->rest())), (Lines{"0 on m1", "1 on m2"}));
+  EXPECT_EQ(command->status(), 0);
+  for (const char* host : {"m1", "m2"})
+    EXPECT_EQ(told(host),
+              (Lines{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, HEDDLE_PROGRAM, "agent"}));
+}
+
+TEST_F(RunBySsh, QuotesWhatTheShellThereWouldTakeApart) {
+  const std::string agent = bin_ / "it's heddle";
+  auto command = start({"--agent", agent}, "echo \"$HEDDLE_RANK  on $HEDDLE_NODE; it's\"");
+  EXPECT_EQ(sorted(lines_of(command->rest())), (Lines{"0  on m1; it's", "1  on m2; it's"}));
+  EXPECT_EQ(command->status(), 0);
+  ASSERT_EQ(told("m1").size(), 8U);
+  EXPECT_EQ(told("m1")[6], "'" + bin_.string() + "/it'\\''s heddle'");
+}
+
+TEST_F(RunBySsh, SaysThatItIsMissing) {
+  std::filesystem::remove(bin_ / "ssh");
+  const Command::Variables nowhere = machines_->variables({{"PATH", bin_.string()}});
+  Command command(machines_->at_launcher(machines_->folder(), {HEDDLE_PROGRAM, "run", "--hosts", "m1", "--", "true"}),
+                  nowhere);
+  EXPECT_EQ(command.rest(),
+            "heddle run: bad_argument: the remote shell 'ssh' cannot be started (remedy: name another by "
+            "--shell; errno 2 No such file or directory)\n");
+}
+
 class RunOnSeparateHosts : public OnSeparateHosts {};
 
 // What the processes are told to use need not be where the launcher is.
