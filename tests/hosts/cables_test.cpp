@@ -174,6 +174,20 @@ TEST_P(CablesWaiting, ThatArePulledForAMomentLoseNothing) {
   EXPECT_TRUE(told_since(0).empty());
 }
 
+TEST_P(CablesWaiting, ThatArePulledForLongLoseNothingWhereTheSystemAsksOften) {
+  if (!asks_often())
+    GTEST_SKIP() << "before Linux 6.15 the system asks again only after as long as it has been in vain";
+  start(1, {"whole"}, with_silence(10));
+  machines_->pull_cable(2, kPeers);
+  let_pass(seconds(7));
+  machines_->plug_cable(2, kPeers);
+  let_pass(seconds(2)); // the system sends again what was lost
+  input_.reset();
+  finish();
+  EXPECT_EQ(lost(), 0U);
+  EXPECT_TRUE(told_since(0).empty());
+}
+
 TEST_P(CablesWaiting, ThatStayPulledEndBothSidesInTime) {
   start(1, {"deaths", "1"}, with_silence(2));
   const std::uint64_t pulled = machine_now();
