@@ -40,6 +40,13 @@ TEST(Descriptors, ThatAreLackingToMeetAreSaidWithTheRemedy) {
   EXPECT_GT(refusals, 0);
 }
 
+TEST(Descriptors, ThatAreLackingForAWhileKeepNobodyFromWhomHeKnows) {
+  Command command({HEDDLE_PROGRAM, "run", "-n", "3", "--", test_program("short_program")},
+                  {{"HEDDLE_TRANSLATORS", "tcp"}, {"HEDDLE_TCP_NETWORK", "lo"}});
+  EXPECT_EQ(command.rest(), "went on\n");
+  EXPECT_EQ(command.status(), 0);
+}
+
 class DescriptorsOfAJob : public AroundAJob {};
 
 TEST_F(DescriptorsOfAJob, ThatStrangersUseUpKeepNobodyBusyAndReturn) {
