@@ -72,7 +72,7 @@ class Agent {
 };
 
 void Agent::refuse(const Error& error) {
-  link_.send(agent_frame(AgentKind::refused).i64(error.system_code).text(error.fact).finish());
+  link_.send(AgentRefusal{.code = error.system_code, .fact = error.fact}.encode());
 }
 
 void Agent::start(const StartOrder& order) {
@@ -102,19 +102,21 @@ void Agent::start(const StartOrder& order) {
 }
 
 bool Agent::obey(const net::Frame& frame) {
-  net::BodyReader reader(frame.body);
   switch (static_cast<AgentKind>(frame.kind)) {
     case AgentKind::start:
       if (const auto order = StartOrder::decode(frame.body)) start(*order);
       return true;
     case AgentKind::signal:
-      if (const auto number = reader.u32(); number && crew_ != nullptr) crew_->signal_all(static_cast<int>(*number));
+      if (const auto order = SignalOrder::decode(frame.body); order && crew_ != nullptr)
+        crew_->signal_all(order->number);
       return true;
     case AgentKind::input:
-      if (const auto bytes = reader.text(); bytes && pipes_ != nullptr) pipes_->add_input(*bytes);
+      if (const auto order = InputOrder::decode(frame.body); order && pipes_ != nullptr)
+        pipes_->add_input(order->bytes);
       return true;
     case AgentKind::hush:
-      if (const auto stream = reader.u8(); stream && pipes_ != nullptr) pipes_->close_stream(*stream);
+      if (const auto order = HushOrder::decode(frame.body); order && pipes_ != nullptr)
+        pipes_->close_stream(order->stream);
       return true;
     case AgentKind::finish: return false;
     case AgentKind::hello:
@@ -137,7 +139,7 @@ bool Agent::take_orders() {
 void Agent::pass_on_output() {
   if (pipes_ == nullptr) return;
   pipes_->read([this](std::uint32_t rank, std::uint8_t stream, std::span<const std::byte> bytes) {
-    link_.send(agent_frame(AgentKind::output).u32(rank).u8(stream).text(bytes).finish());
+    link_.send(AgentOutput{.rank = rank, .stream = stream, .bytes = bytes}.encode());
     return link_.waiting() < kMostWaiting;
   });
 }
@@ -145,7 +147,7 @@ void Agent::pass_on_output() {
 void Agent::pass_on_input() {
   if (pipes_ == nullptr) return;
   if (const std::size_t taken = pipes_->write_input(); taken > 0)
-    link_.send(agent_frame(AgentKind::taken).u32(static_cast<std::uint32_t>(taken)).finish());
+    link_.send(AgentTaken{.bytes = static_cast<std::uint32_t>(taken)}.encode());
 }
 
 void Agent::report_ended(bool children) {
@@ -153,11 +155,10 @@ void Agent::report_ended(bool children) {
   for (const Ended& each : crew_->take_ended(children)) {
     // What it wrote last stands in its pipes.
     pipes_->read_all_of(each.rank, [this](std::uint32_t rank, std::uint8_t stream, std::span<const std::byte> bytes) {
-      link_.send(agent_frame(AgentKind::output).u32(rank).u8(stream).text(bytes).finish());
+      link_.send(AgentOutput{.rank = rank, .stream = stream, .bytes = bytes}.encode());
       return true;
     });
-    link_.send(
-        agent_frame(AgentKind::ended).u32(each.rank).u8(each.ending.killed ? 1 : 0).i64(each.ending.number).finish());
+    link_.send(AgentEnded{.rank = each.rank, .ending = each.ending}.encode());
   }
 }
 
@@ -171,7 +172,7 @@ bool Agent::heed_signals(bool& children) {
 }
 
 void Agent::serve() {
-  link_.send(agent_frame(AgentKind::hello).u32(ticket_.host).text(version()).finish());
+  link_.send(AgentHello{.host = ticket_.host, .version = version()}.encode());
   bool goes_on = true;
   while (goes_on) {
     std::vector<pollfd> entries{{.fd = link_.descriptor(),

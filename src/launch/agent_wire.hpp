@@ -6,11 +6,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "auth/introduction.hpp"
 #include "launch/job_variables.hpp"
 #include "launch/launcher.hpp"
+#include "launch/process.hpp"
 #include "net/frames.hpp"
 
 namespace heddle::launch {
@@ -52,6 +54,70 @@ struct StartOrder {
   static std::optional<StartOrder> decode(std::span<const std::byte> body);
 };
 
+// The other messages, as they are read from a body: nothing where it is none. What they view lives as long as the body.
+
+struct AgentHello {
+  std::uint32_t host = 0;
+  std::string_view version;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<AgentHello> decode(std::span<const std::byte> body);
+};
+
+struct AgentRefusal {
+  int code = 0; // errno, or 0
+  std::string_view fact;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<AgentRefusal> decode(std::span<const std::byte> body);
+};
+
+struct AgentOutput {
+  std::uint32_t rank = 0;
+  std::uint8_t stream = 1;
+  std::span<const std::byte> bytes;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<AgentOutput> decode(std::span<const std::byte> body);
+};
+
+struct AgentEnded {
+  std::uint32_t rank = 0;
+  Ending ending;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<AgentEnded> decode(std::span<const std::byte> body);
+};
+
+struct AgentTaken {
+  std::uint32_t bytes = 0;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<AgentTaken> decode(std::span<const std::byte> body);
+};
+
+struct SignalOrder {
+  int number = 0;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<SignalOrder> decode(std::span<const std::byte> body);
+};
+
+struct InputOrder {
+  std::span<const std::byte> bytes; // none: the end
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<InputOrder> decode(std::span<const std::byte> body);
+};
+
+struct HushOrder {
+  std::uint8_t stream = 1;
+
+  [[nodiscard]] net::Bytes encode() const;
+  static std::optional<HushOrder> decode(std::span<const std::byte> body);
+};
+
+// Those without a body.
 net::FrameWriter agent_frame(AgentKind kind);
 
 } // namespace heddle::launch

@@ -6,6 +6,24 @@
 
 namespace heddle::fuzz {
 
+namespace {
+
+// Of everything that either side reads from a frame of the other's.
+template <typename Message>
+void travel(const net::Frame& frame, launch::AgentKind kind) {
+  if (static_cast<launch::AgentKind>(frame.kind) != kind) return;
+  const auto read = Message::decode(frame.body);
+  if (!read) return;
+  const net::Bytes written = read->encode();
+  const net::Cut cut = net::cut_frame(written, 2 * launch::kLargestOrder, frame.kind);
+  demand(cut.state == net::Cut::State::complete && cut.frame.kind == frame.kind,
+         "what is written is a frame of its kind");
+  const auto again = Message::decode(cut.frame.body);
+  demand(again && again->encode() == written, "a message is the same after its travel");
+}
+
+} // namespace
+
 void agent_wire(Input& input) {
   if (input.below(4) == 0) {
     const auto bytes = input.bytes(input.left());
@@ -26,13 +44,16 @@ void agent_wire(Input& input) {
     const net::Cut cut =
         net::cut_frame(rest, launch::kLargestOrder, static_cast<std::uint8_t>(launch::AgentKind::finish));
     if (cut.state != net::Cut::State::complete) break;
-    if (const auto order = launch::StartOrder::decode(cut.frame.body)) {
-      const net::Bytes written = order->encode();
-      const auto again = launch::StartOrder::decode(
-          net::cut_frame(written, 2 * launch::kLargestOrder, static_cast<std::uint8_t>(launch::AgentKind::finish))
-              .frame.body);
-      demand(again && again->encode() == written, "an order is the same after its travel");
-    }
+    using launch::AgentKind;
+    travel<launch::AgentHello>(cut.frame, AgentKind::hello);
+    travel<launch::AgentRefusal>(cut.frame, AgentKind::refused);
+    travel<launch::AgentOutput>(cut.frame, AgentKind::output);
+    travel<launch::AgentEnded>(cut.frame, AgentKind::ended);
+    travel<launch::AgentTaken>(cut.frame, AgentKind::taken);
+    travel<launch::StartOrder>(cut.frame, AgentKind::start);
+    travel<launch::SignalOrder>(cut.frame, AgentKind::signal);
+    travel<launch::InputOrder>(cut.frame, AgentKind::input);
+    travel<launch::HushOrder>(cut.frame, AgentKind::hush);
     rest = rest.subspan(cut.length);
   }
 }

@@ -81,7 +81,7 @@ void RemoteCrew::serve() {
   for (std::uint8_t stream = 1; stream <= 2; ++stream) {
     if (!output_.is_closed(stream) || std::exchange(hushed_[stream - 1], true)) continue;
     for (const Place& place : places_)
-      if (place.link != nullptr) place.link->send(agent_frame(AgentKind::hush).u8(stream).finish());
+      if (place.link != nullptr) place.link->send(HushOrder{.stream = stream}.encode());
   }
   pass_on_input();
   collect_shells();
@@ -113,16 +113,13 @@ void RemoteCrew::hear_newcomers() {
       continue;
     }
     if (frame && static_cast<AgentKind>(frame->kind) == AgentKind::hello) {
-      net::BodyReader reader(frame->body);
-      const auto number = reader.u32();
-      const auto theirs = reader.text();
-      if (reader.finished() && *number < places_.size() && places_[*number].link == nullptr && !places_[*number].lost) {
-        Place& place = places_[*number];
-        if (net::as_characters(*theirs) != version())
+      const auto hello = AgentHello::decode(frame->body);
+      if (hello && hello->host < places_.size() && places_[hello->host].link == nullptr && !places_[hello->host].lost) {
+        Place& place = places_[hello->host];
+        if (hello->version != version())
           fail({.code = ErrorCode::bad_argument,
-                .fact = "host " + place.host->name + " has Heddle " +
-                        std::string(net::as_characters(*theirs).substr(0, 40)) + ", this one is " +
-                        std::string(version()),
+                .fact = "host " + place.host->name + " has Heddle " + std::string(hello->version.substr(0, 40)) +
+                        ", this one is " + std::string(version()),
                 .remedy = "install one version everywhere, or name its program by --agent"});
         place.link = std::make_unique<Link>(std::move(*each));
       }
@@ -153,23 +150,21 @@ bool RemoteCrew::holds(const Place& place, std::uint32_t rank) const {
 }
 
 void RemoteCrew::obey(Place& place, const net::Frame& frame) {
-  net::BodyReader reader(frame.body);
   switch (static_cast<AgentKind>(frame.kind)) {
     case AgentKind::started: place.started = true; return;
     case AgentKind::refused: {
-      const auto code = reader.i64();
-      const auto fact = reader.text();
+      const auto refusal =
+          AgentRefusal::decode(frame.body).value_or(AgentRefusal{.fact = "its agent cannot start the job"});
       fail({.code = ErrorCode::bad_argument,
-            .fact = "host " + place.host->name + ": " +
-                    (reader.finished() ? std::string(net::as_characters(*fact)) : "its agent cannot start the job"),
-            .system_code = static_cast<int>(code.value_or(0))});
+            .fact = "host " + place.host->name + ": " + std::string(refusal.fact),
+            .system_code = refusal.code});
       return;
     }
     case AgentKind::output: return take_output_of(place, frame);
     case AgentKind::ended: return take_ended_of(place, frame);
     case AgentKind::taken:
-      if (const auto taken = reader.u32(); taken && holds(place, 0))
-        input_sent_ -= std::min<std::size_t>(input_sent_, *taken);
+      if (const auto taken = AgentTaken::decode(frame.body); taken && holds(place, 0))
+        input_sent_ -= std::min<std::size_t>(input_sent_, taken->bytes);
       return;
     case AgentKind::hello:
     case AgentKind::start:
@@ -181,22 +176,16 @@ void RemoteCrew::obey(Place& place, const net::Frame& frame) {
 }
 
 void RemoteCrew::take_output_of(const Place& place, const net::Frame& frame) {
-  net::BodyReader reader(frame.body);
-  const auto rank = reader.u32();
-  const auto stream = reader.u8();
-  const auto bytes = reader.text();
-  if (reader.finished() && holds(place, *rank)) output_.add(*rank, *stream, *bytes);
+  const auto said = AgentOutput::decode(frame.body);
+  if (said && holds(place, said->rank)) output_.add(said->rank, said->stream, said->bytes);
 }
 
 void RemoteCrew::take_ended_of(const Place& place, const net::Frame& frame) {
-  net::BodyReader reader(frame.body);
-  const auto rank = reader.u32();
-  const auto killed = reader.u8();
-  const auto number = reader.i64();
-  if (!reader.finished() || !holds(place, *rank) || !runs_[*rank]) return;
-  runs_[*rank] = false;
-  output_.end(*rank);
-  ended_.push_back({.rank = *rank, .ending = {.killed = *killed != 0, .number = static_cast<int>(*number)}});
+  const auto ended = AgentEnded::decode(frame.body);
+  if (!ended || !holds(place, ended->rank) || !runs_[ended->rank]) return;
+  runs_[ended->rank] = false;
+  output_.end(ended->rank);
+  ended_.push_back({.rank = ended->rank, .ending = ended->ending});
 }
 
 // --- what goes out ---
@@ -206,8 +195,7 @@ void RemoteCrew::signal_all(int number) {
   if (!all_ordered_ && ends)
     return fail({.code = ErrorCode::cancelled, .fact = "interrupted before the job had started"});
   for (const Place& place : places_)
-    if (place.link != nullptr)
-      place.link->send(agent_frame(AgentKind::signal).u32(static_cast<std::uint32_t>(number)).finish());
+    if (place.link != nullptr) place.link->send(SignalOrder{.number = number}.encode());
 }
 
 bool RemoteCrew::takes_input() const {
@@ -223,7 +211,7 @@ void RemoteCrew::pass_on_input() {
     const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (got < 0 && errno == EINTR) continue;
     const std::size_t count = got > 0 ? static_cast<std::size_t>(got) : 0;
-    places_.front().link->send(agent_frame(AgentKind::input).text(std::span(bytes).first(count)).finish());
+    places_.front().link->send(InputOrder{.bytes = std::span(bytes).first(count)}.encode());
     input_sent_ += count;
     if (count > 0) continue;
     reads_input_ = false;

@@ -121,8 +121,7 @@ class RemoteCrewTest : public testing::Test {
       const bool served = serve_until(crew, [&] { return over.load(); });
       caller.join();
       if (!served || !socket) return false;
-      agents_.emplace_back(std::move(*socket))
-          .send(agent_frame(AgentKind::hello).u32(ticket->host).text(version()).finish());
+      agents_.emplace_back(std::move(*socket)).send(AgentHello{.host = ticket->host, .version = version()}.encode());
     }
     return true;
   }
