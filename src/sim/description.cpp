@@ -43,7 +43,9 @@ constexpr std::uint64_t kLargestBuffer = 1 << 30;
 constexpr std::uint64_t kLongestTime = 1'000'000'000'000; // a second
 constexpr std::uint64_t kHighestRate = 10'000'000'000'000;
 constexpr std::uint64_t kLongestCable = 1'000'000;
+constexpr std::uint64_t kLongestMetre = 1'000'000; // picoseconds
 constexpr std::uint64_t kMostEngines = 256;
+constexpr std::uint64_t kMostQueued = 256;  // packets ahead of a link
 constexpr std::uint64_t kMostCycles = 1000; // of one step of RHiNET's interface
 
 // Data rates of four lanes, after coding.
@@ -72,6 +74,8 @@ constexpr std::array kInfiniband{
     Row<I>{"receive_latency", &I::receive_latency, 0, kLongestTime},
     Row<I>{"bus", &I::bus, kLowestRate, kHighestRate},
     Row<I>{"switching", &I::switching, 0, 0, kSwitchings},
+    Row<I>{"queue_packets", &I::queue_packets, 1, kMostQueued},
+    Row<I>{"metre_delay", &I::metre_delay, 0, kLongestMetre},
 };
 
 using T = TofuParameters;
@@ -89,6 +93,7 @@ constexpr std::array kTofu{
     Row<T>{"startup", &T::startup, 0, kLongestTime},
     Row<T>{"send_latency", &T::send_latency, 0, kLongestTime},
     Row<T>{"receive_latency", &T::receive_latency, 0, kLongestTime},
+    Row<T>{"queue_packets", &T::queue_packets, 1, kMostQueued},
 };
 
 using R = RhinetParameters;
@@ -128,6 +133,11 @@ constexpr std::array kRhinet{
     Row<R>{"into_network", &R::into_network, 0, kMostCycles},
     Row<R>{"primitive_words", &R::primitive_words, 1, kMostCycles},
     Row<R>{"almost_empty_words", &R::almost_empty_words, 0, 15},
+    Row<R>{"metre_delay", &R::metre_delay, 0, kLongestMetre},
+    Row<R>{"prepared", &R::prepared, 1, kMostQueued},
+    Row<R>{"handshake_period", &R::handshake_period, 16, kLongestTime},
+    Row<R>{"missed_handshakes", &R::missed_handshakes, 1, 1000},
+    Row<R>{"message_processing", &R::message_processing, 0, kLongestTime},
 };
 
 Result<std::int64_t> choose(std::span<const Word> words, std::string_view name, std::string_view value) {

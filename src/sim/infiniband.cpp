@@ -43,7 +43,7 @@ Tables tables_of(const routing::Subnet& subnet) {
 
 // Hosts' cables in the order of hosts, then those between switches, which both ends know, from the lower ones.
 void add_cables(const routing::Fabric& subnet, const InfinibandParameters& given, Fabric& fabric) {
-  const Picoseconds delay{given.cable_metres * kPicosecondsPerMetre};
+  const Picoseconds delay = given.metre_delay * given.cable_metres;
   for (std::uint32_t host = 0; host < subnet.hosts.size(); ++host)
     if (subnet.hosts[host].present)
       fabric.connect(node_end(host), switch_end(subnet.hosts[host].leaf, subnet.hosts[host].leaf_port), given.rate,
@@ -74,6 +74,7 @@ Result<Fabric> infiniband(const routing::Subnet& subnet, const InfinibandParamet
   }
   add_cables(subnet.fabric, given, fabric);
   fabric.interface.send_engines = given.send_engines;
+  fabric.interface.queue_packets = given.queue_packets;
   fabric.interface.startup = given.startup;
   fabric.interface.send_latency = given.send_latency;
   fabric.interface.receive_latency = given.receive_latency;

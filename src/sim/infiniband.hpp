@@ -24,6 +24,8 @@ struct InfinibandParameters {
   Picoseconds receive_latency = std::chrono::nanoseconds(250);
   Rate bus; // host bus, each way; 0 = never in the way
   Switching switching = Switching::cut_through;
+  std::uint32_t queue_packets = 2; // that a send queue may have read ahead of its link
+  Picoseconds metre_delay{kPicosecondsPerMetre};
 };
 
 // Node i is host i, switch s and its port p are those of the subnet, under their names; hosts that have failed are absent. Error

@@ -53,7 +53,7 @@ Result<Fabric> rhinet(const RhinetParameters& given, const Topology& topology) {
   for (const Topology::Cable& cable : topology.cables) {
     const std::uint32_t metres = cable.metres == kNone ? given.cable_metres : cable.metres;
     const Rate rate = cable.rate.bytes_per_second == 0 ? given.rate : cable.rate;
-    fabric.connect(cable.a, cable.b, rate, Picoseconds{metres * kPicosecondsPerMetre});
+    fabric.connect(cable.a, cable.b, rate, given.metre_delay * metres);
   }
   fabric.rhinet = std::make_shared<RhinetParameters>(given);
   fabric.interface = interface_of(given);

@@ -63,6 +63,12 @@ struct RhinetParameters {
   std::uint32_t almost_empty_words = 4; // [C] left in the FIFO when the next line is fetched
   // Of the network.
   std::uint32_t into_network = 4; // [T] flip-flops, and 32 bits into 8
+  Picoseconds metre_delay{kPicosecondsPerMetre};
+  std::uint32_t prepared = 2; // packets: the one that moves next, and one whose DMA has been asked for
+  // Of the maintenance processors (an H8 beside each switch). The report does not say; milliseconds are what its users accept.
+  Picoseconds handshake_period = std::chrono::microseconds(100);
+  std::uint32_t missed_handshakes = 3; // until a cable counts as cut
+  Picoseconds message_processing = std::chrono::microseconds(20);
 };
 
 // Switches with nodes as the topology says; ports, cables and rates that it leaves open come from the parameters.

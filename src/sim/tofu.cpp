@@ -109,6 +109,7 @@ Result<Fabric> tofu(const TofuParameters& given) {
   Interface& interface = fabric.interface;
   interface.ports = given.engines;
   interface.send_engines = given.engines;
+  interface.queue_packets = given.queue_packets;
   interface.startup = given.startup;
   interface.queue_access = given.queue_access;
   interface.send_latency = given.send_latency;

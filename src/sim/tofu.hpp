@@ -40,6 +40,7 @@ struct TofuParameters {
   Picoseconds queue_access = std::chrono::microseconds(1); // between writes to the queues of two engines
   Picoseconds send_latency = std::chrono::nanoseconds(200);
   Picoseconds receive_latency = std::chrono::nanoseconds(300);
+  std::uint32_t queue_packets = 2; // that an engine may have read ahead of its link
 };
 
 // The successor: six engines, 6.8 GB/s links (93% of which arrive), packets of 1,920 bytes, 0.08 us a hop.

@@ -1,7 +1,9 @@
 #include "reproduce_parameters.hpp"
 
 #include "base/nearest.hpp"
+#include "base/options.hpp"
 #include "base/refusal.hpp"
+#include "base/size_text.hpp"
 #include "sim/description.hpp"
 
 #include <algorithm>
@@ -31,8 +33,8 @@ constexpr std::array kParameterSources{
     // Packets on InfiniBand (sim/infiniband.hpp).
     Source{"infiniband.rate", Origin::data_sheet, "4xDDR of 000's table 1: 20 Gbit/s, 8b/10b coded (IBTA 1.2)"},
     Source{"infiniband.mtu", Origin::chosen, "000 does not say; 2,048 was usual", "bytes"},
-    Source{"infiniband.header", Origin::data_sheet,
-           "IBTA: LRH 8, BTH 12, ICRC 4, VCRC 2; and 4 of framing, which has no source", "bytes"},
+    Source{"infiniband.header", Origin::chosen,
+           "26 are IBTA's LRH 8, BTH 12, ICRC 4 and VCRC 2; the other 4, of framing, have no source", "bytes"},
     Source{"infiniband.lanes", Origin::chosen, "000 does not say; OpenSM uses one unless told", ""},
     Source{"infiniband.buffer", Origin::chosen, "at each port and lane", "bytes"},
     Source{"infiniband.engines", Origin::report, "000, 5.2: a queue for each of 8 processes", ""},
@@ -43,6 +45,8 @@ constexpr std::array kParameterSources{
     Source{"infiniband.receive_latency", Origin::chosen, "adapter and memory"},
     Source{"infiniband.bus", Origin::chosen, "PCI Express 2.0 x8 carries twice the link"},
     Source{"infiniband.switching", Origin::data_sheet, "InfiniBand switches cut through"},
+    Source{"infiniband.queue_packets", Origin::chosen, "that an adapter may have read ahead of its link", "packets"},
+    Source{"infiniband.metre_delay", Origin::chosen, "two thirds of the speed of light, as in copper and glass"},
     // Tofu (sim/tofu.hpp).
     Source{"tofu.engines", Origin::report, "003, 3.1.1: 4 TNI", ""},
     Source{"tofu.rate", Origin::report, "003, 3.1.1: 5 GB/s each way"},
@@ -57,6 +61,7 @@ constexpr std::array kParameterSources{
     Source{"tofu.startup", Origin::chosen, "command to first read of memory"},
     Source{"tofu.send_latency", Origin::chosen, "memory to router"},
     Source{"tofu.receive_latency", Origin::chosen, "router to memory"},
+    Source{"tofu.queue_packets", Origin::chosen, "that an engine may have read ahead of its link", "packets"},
     // RHiNET-1 (sim/rhinet.hpp).
     Source{"rhinet.pci_cycle", Origin::report, "004, table 2: 33 MHz"},
     Source{"rhinet.controller_cycle", Origin::report, "004, table 2: 16 MHz"},
@@ -93,6 +98,19 @@ constexpr std::array kParameterSources{
     Source{"rhinet.into_controller", Origin::fitted, "004, table 3: times 10 and 11", "cycles"},
     Source{"rhinet.almost_empty_words", Origin::fitted, "004, 4.2: 37 MB/s at 4 KiB", "words"},
     Source{"rhinet.into_network", Origin::fitted, "004, table 3: times 3 and 4", "cycles"},
+    Source{"rhinet.metre_delay", Origin::chosen, "two thirds of the speed of light, as in glass"},
+    Source{"rhinet.prepared", Origin::chosen, "ready at an interface: one that moves, one whose DMA is asked for",
+           "packets"},
+    Source{"rhinet.handshake_period", Origin::chosen,
+           "004 does not say; with the next two it makes rhinet/maintenance"},
+    Source{"rhinet.missed_handshakes", Origin::chosen, "until a cable counts as cut; 004 does not say", ""},
+    Source{"rhinet.message_processing", Origin::chosen, "of a set-up message on an H8; 004 does not say"},
+    // The library's own options, where a figure's messages or barriers go through it.
+    Source{"library.eager_limit", Origin::chosen, "the default: messages up to here travel in one ring record",
+           "bytes"},
+    Source{"library.chunk_bytes", Origin::chosen, "the default: moved at a time of a larger one", "bytes"},
+    Source{"library.ring_bytes", Origin::chosen, "the default, and less where many processes all talk to each other",
+           "bytes"},
 };
 
 constexpr std::array<std::string_view, 3> kFabricKinds{"infiniband", "tofu", "rhinet"};
@@ -106,6 +124,16 @@ constexpr std::array kMachineParameters{MachineParameter{"fat-tree.message", &ro
                                         MachineParameter{"fat-tree.processes", &routing::AlltoallMachine::processes},
                                         MachineParameter{"fat-tree.link", &routing::AlltoallMachine::link_mb_s},
                                         MachineParameter{"fat-tree.in_node", &routing::AlltoallMachine::in_node_mb_s}};
+
+struct LibraryParameter {
+  std::string_view name;
+  std::uint64_t base::Settings::* value;
+  std::optional<std::uint64_t> Options::* place;
+};
+constexpr std::array kLibraryParameters{
+    LibraryParameter{"library.eager_limit", &base::Settings::eager_limit, &Options::eager_limit},
+    LibraryParameter{"library.chunk_bytes", &base::Settings::chunk_bytes, &Options::chunk_bytes},
+    LibraryParameter{"library.ring_bytes", &base::Settings::ring_bytes, &Options::ring_bytes}};
 
 Result<double> positive(std::string_view name, std::string_view text) {
   double value = 0;
@@ -140,6 +168,8 @@ std::vector<Parameter> Parameters::list() const {
   for (const std::string_view kind : kFabricKinds)
     for (const sim::FabricParameter& each : sim::default_parameters(kind))
       values[std::string(kind) + "." + std::string(each.name)] = each.value;
+  for (const LibraryParameter& each : kLibraryParameters)
+    values[std::string(each.name)] = std::to_string(base::Settings{}.*each.value);
   for (const auto& [name, value] : changes_) values[name] = value;
   std::vector<Parameter> all;
   for (const Source& source : kParameterSources) {
@@ -163,7 +193,15 @@ Result<void> Parameters::change(const std::string& text) {
   if (name.starts_with("fat-tree.")) {
     if (const auto number = positive(name, value); !number) return std::unexpected(number.error());
   }
+  if (name.starts_with("library.")) {
+    const auto size = base::parse_size(value);
+    if (!size) return refuse(name + ": " + size.error().fact, size.error().remedy);
+  }
   changes_[name] = value;
+  if (name.starts_with("library.")) {
+    const auto good = base::resolve(options({}), base::Environment{});
+    if (!good) return std::unexpected(good.error());
+  }
   for (const std::string_view shape : kSmallFabrics)
     if (shape.substr(0, shape.find(':')) == name.substr(0, name.find('.')))
       if (const auto good = sim::parse_fabric(fabric(shape)); !good) return std::unexpected(good.error());
@@ -191,12 +229,20 @@ routing::AlltoallMachine Parameters::machine() const {
   return machine;
 }
 
+Options Parameters::options(Options given) const {
+  for (const LibraryParameter& each : kLibraryParameters)
+    if (const auto change = changes_.find(std::string(each.name)); change != changes_.end() && !(given.*each.place))
+      if (const auto size = base::parse_size(change->second)) given.*each.place = *size;
+  return given;
+}
+
 std::string Parameters::fabric(std::string_view text) const {
-  std::string whole(text);
-  const std::string kind = whole.substr(0, whole.find(':')) + ".";
+  const std::size_t own = std::min(text.find(','), text.size()); // of two settings the later one counts
+  const std::string kind = std::string(text.substr(0, text.find(':'))) + ".";
+  std::string whole(text.substr(0, own));
   for (const auto& [name, value] : changes_)
     if (name.starts_with(kind)) whole += "," + name.substr(kind.size()) + "=" + value;
-  return whole;
+  return whole.append(text.substr(own));
 }
 
 sim::RhinetParameters Parameters::rhinet() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "heddle/error.hpp"
+#include "heddle/options.hpp"
 #include "routing/alltoall_model.hpp"
 #include "sim/rhinet.hpp"
 
@@ -41,9 +42,12 @@ class Parameters {
   [[nodiscard]] Result<Parameters> with(const std::string& name, const std::string& value) const;
 
   [[nodiscard]] routing::AlltoallMachine machine() const;
-  // A fabric's text with the changes of its kind.
+  [[nodiscard]] const std::map<std::string, std::string>& changes() const { return changes_; }
+  // A fabric's text with the changes of its kind; what the text itself sets stays as it is.
   [[nodiscard]] std::string fabric(std::string_view text) const;
   [[nodiscard]] sim::RhinetParameters rhinet() const;
+  // These, and where they say nothing the changes of the library's.
+  [[nodiscard]] Options options(Options given) const;
 
  private:
   Result<void> change(const std::string& text);

@@ -23,7 +23,7 @@ TEST(Parameters, AllSayWhereTheyComeFrom) {
     EXPECT_FALSE(each.value.empty()) << each.name;
     EXPECT_FALSE(each.source.empty()) << each.name;
   }
-  std::size_t count = 4; // of the closed model
+  std::size_t count = 4 + 3; // of the closed model, and options of the library
   for (const std::string kind : {"infiniband", "tofu", "rhinet"})
     for (const sim::FabricParameter& each : sim::default_parameters(kind)) {
       EXPECT_TRUE(listed.contains(kind + "." + std::string(each.name))) << kind << "." << each.name;
@@ -48,11 +48,23 @@ TEST(Parameters, ChangeWhatTheModelsAreTold) {
   EXPECT_EQ(changed->with("tofu.hop", "25ns")->fabric("tofu:1x1x1"), "tofu:1x1x1,hop=25ns,mtu=1024");
 }
 
+// What a text sets itself stays as it is, wherever the change comes from.
+TEST(Parameters, LeaveWhatIsSetAlready) {
+  const auto changed = Parameters::with(std::vector<std::string>{"tofu.hop=50ns", "library.chunk_bytes=64KiB"});
+  ASSERT_TRUE(changed) << changed.error().message();
+  EXPECT_EQ(changed->fabric("tofu:1x1x1,hop=70ns"), "tofu:1x1x1,hop=50ns,hop=70ns") << "of two the later counts";
+  EXPECT_EQ(changed->options({}).chunk_bytes, 64U << 10U);
+  EXPECT_EQ(changed->options({.chunk_bytes = 1U << 20U}).chunk_bytes, 1U << 20U);
+  EXPECT_FALSE(changed->options({}).eager_limit);
+}
+
 TEST(Parameters, RefuseInOneLine) {
   EXPECT_EQ(refusal({"tofu.hopp=5ns"}), "no parameter is called 'tofu.hopp', did you mean tofu.hop?");
   EXPECT_EQ(refusal({"tofu.hop"}), "'tofu.hop' has no value: expected NAME=VALUE");
   EXPECT_EQ(refusal({"tofu.hop=5"}), "parameter hop: '5' is not a time such as 80ns or 1.5us");
   EXPECT_EQ(refusal({"fat-tree.link=-3"}), "fat-tree.link cannot be '-3': expected a number above 0");
+  EXPECT_EQ(refusal({"library.chunk_bytes=lots"}),
+            "library.chunk_bytes: 'lots' is not a size: it does not begin with a digit");
   EXPECT_EQ(refusal({"tofu.buffer=8"}), "a buffer of 8 bytes holds no packet of 2088");
 }
 

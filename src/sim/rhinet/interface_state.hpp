@@ -134,7 +134,7 @@ struct SendUnit {
   std::uint32_t decoding = kNone;       // flow in the registers
   std::uint64_t left = 0;               // bytes of it without a packet
   bool short_of_room = false;           // it waits for a place in `prepared`
-  std::deque<Prepared> prepared;        // at most kMostPrepared
+  std::deque<Prepared> prepared;        // at most RhinetParameters::prepared
   std::uint32_t headers = 0;            // of these, how many have their header ready
   std::deque<std::uint64_t> again;      // serials to be sent once more, before anything new
   std::map<std::uint64_t, Unacknowledged> unacknowledged;

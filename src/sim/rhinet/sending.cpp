@@ -7,11 +7,6 @@
 #include "sim/rhinet/network.hpp"
 
 namespace heddle::sim {
-namespace {
-
-constexpr std::size_t kMostPrepared = 2; // the one that moves next, and one whose DMA has been asked for
-
-} // namespace
 
 void RhinetNetwork::start_primitive(std::uint32_t number) {
   RhinetNode& node = nodes_[number];
@@ -31,7 +26,7 @@ void RhinetNetwork::start_primitive(std::uint32_t number) {
 // The next packet of the primitive in the registers.
 void RhinetNetwork::prepare(std::uint32_t number) {
   SendUnit& unit = nodes_[number].send;
-  unit.short_of_room = unit.prepared.size() == kMostPrepared;
+  unit.short_of_room = unit.prepared.size() == fabric_.rhinet->prepared;
   if (unit.short_of_room) return;
   const auto payload = static_cast<std::uint32_t>(std::min<std::uint64_t>(unit.left, fabric_.packets.mtu));
   const bool first = unit.left == flows_[unit.decoding].flow.bytes;

@@ -8,11 +8,6 @@
 namespace heddle::sim {
 namespace {
 
-// Of the maintenance processors (an H8 beside each switch). The report does not say; milliseconds are what its users accept.
-constexpr Picoseconds kHandshakePeriod = std::chrono::microseconds(100);
-constexpr int kMissedHandshakes = 3;
-constexpr Picoseconds kProcessing = std::chrono::microseconds(20); // of a set-up message
-
 // In one word.
 std::uint64_t word_for(const Epoch& epoch) {
   return epoch.number << 32 ^ static_cast<std::uint64_t>(epoch.coordinator);
@@ -54,9 +49,10 @@ void RhinetNetwork::set_neighbours(std::uint32_t cable) {
 
 // Each part has a beat of its own.
 Picoseconds RhinetNetwork::next_handshake(const End& end, int more) const {
-  const Picoseconds phase = kHandshakePeriod * ((end.index * 7 + end.port * 3) % 16) / 16;
-  const std::int64_t beats = (now_ - phase) / kHandshakePeriod + 1 + more;
-  return std::max(now_, phase + beats * kHandshakePeriod);
+  const Picoseconds period = fabric_.rhinet->handshake_period;
+  const Picoseconds phase = period * ((end.index * 7 + end.port * 3) % 16) / 16;
+  const std::int64_t beats = (now_ - phase) / period + 1 + more;
+  return std::max(now_, phase + beats * period);
 }
 
 void RhinetNetwork::cut(std::uint32_t cable) {
@@ -70,7 +66,7 @@ void RhinetNetwork::cut(std::uint32_t cable) {
     ++wire.cut;
     clear_moving(wire);
     ++rounds_under_way_;
-    push(next_handshake(fabric_.links[link].from, kMissedHandshakes),
+    push(next_handshake(fabric_.links[link].from, static_cast<int>(fabric_.rhinet->missed_handshakes)),
          {.what = What::lost, .a = link, .b = here.plugging});
   }
 }
@@ -116,13 +112,14 @@ void RhinetNetwork::carry_out(std::uint32_t at, Maintainer::Effects effects) {
            {.what = What::go, .a = wires_[wire].to_node, .c = word_for(maintainers_[at].epoch())});
     }
   }
+  const Picoseconds processing = fabric_.rhinet->message_processing;
   for (Maintainer::Outgoing& each : effects.messages) {
     const std::uint32_t wire = wire_out_of(at, each.port);
     const std::uint32_t cable = wire / 2;
     if (!cables_[cable].plugged) continue;
     const End& to = fabric_.links[wire].to;
     const Picoseconds time =
-        now_ + kProcessing + wires_[wire].delay + wires_[wire].rate.time(std::min(each.message.bytes(), kLargestPiece));
+        now_ + processing + wires_[wire].delay + wires_[wire].rate.time(std::min(each.message.bytes(), kLargestPiece));
     const std::uint32_t index = mail_.take();
     mail_[index] = {cable, cables_[cable].plugging, to.index, to.port, std::move(each.message)};
     ++rounds_under_way_;
