@@ -8,6 +8,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <set>
 
 namespace heddle::tool {
@@ -19,7 +21,7 @@ constexpr double kBottom = kHeight - 56;
 constexpr double kLabelGap = 56; // between the end of the axis and the names of lines: a piece of the line stands there
 constexpr double kSample = 30;
 constexpr double kLabelStep = 15;
-constexpr std::size_t kMostMarked = 24; // points of a line that get a mark each
+constexpr std::size_t kMarks = 12; // of a line at most, twice that where every point can have one
 
 // Where values come to lie.
 class Frame {
@@ -37,8 +39,9 @@ class Frame {
       }
     }
     x_ = axis_for(most_x);
-    y_ = axis_for(most_y);
-    left_ = 16 + text_width(mark_text(y_.end)) + 12;
+    y_from_ = chart.y_from;
+    y_ = axis_for(most_y - y_from_);
+    left_ = 16 + text_width(mark_text(y_from_ + y_.end)) + 12;
     right_ = kPictureWidth - kLabelGap - widest - 12;
     const auto is_power = [](double value) {
       return value >= 1 && value < 1e15 && value == std::floor(value) &&
@@ -55,14 +58,14 @@ class Frame {
                              : value / x_.end;
     return left_ + share * (right_ - left_);
   }
-  [[nodiscard]] double down(double value) const { return kBottom - value / y_.end * (kBottom - kTop); }
+  [[nodiscard]] double down(double value) const { return kBottom - (value - y_from_) / y_.end * (kBottom - kTop); }
 
   [[nodiscard]] std::string axes(const Chart& chart) const {
     std::string svg;
     for (int i = 0; i * y_.step <= y_.end * 1.0001; ++i) {
-      const double y = down(i * y_.step);
+      const double y = down(y_from_ + i * y_.step);
       svg += fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#ddd\"/>\n", left_, y, right_);
-      svg += svg_text(left_ - 8, y + 4, "end", mark_text(i * y_.step));
+      svg += svg_text(left_ - 8, y + 4, "end", mark_text(y_from_ + i * y_.step));
     }
     double free_from = 0; // a mark that would touch the one before has no number
     for (const double mark : marks()) {
@@ -89,6 +92,7 @@ class Frame {
 
   Axis x_;
   Axis y_;
+  double y_from_ = 0;
   double left_ = 0;
   double right_ = 0;
   bool doubling_ = false;
@@ -104,11 +108,28 @@ std::string mark_at(double x, double y, std::size_t number, const std::string& c
                      kShapes[number % kShapes.size()], hollow ? "white" : colour, colour);
 }
 
+// The same shape, large enough to have a cross in it.
+std::string frame_at(double x, double y, std::size_t number, const std::string& colour) {
+  constexpr std::array<const char*, 5> kShapes{"m-9 0a9 9 0 1 0 18 0a9 9 0 1 0 -18 0z", "m-8 -8h16v16h-16z",
+                                               "m0 -12l11 19h-22z", "m0 -12l12 12l-12 12l-12 -12z",
+                                               "m0 12l11 -19h-22z"};
+  return fmt::format("<path d=\"M{:.1f} {:.1f}{}\" fill=\"white\" stroke=\"{}\" stroke-width=\"2\"/>\n", x, y,
+                     kShapes[number % kShapes.size()], colour);
+}
+
 // What nobody takes for a line's mark.
+constexpr double kReportMark = 9; // from the middle of it and its frame to the side
 std::string report_mark(double x, double y) {
   return fmt::format(
       "<path d=\"M{:.1f} {:.1f}m-6 -6l12 12m0 -12l-12 12\" stroke=\"black\" stroke-width=\"2.5\" fill=\"none\"/>\n", x,
       y);
+}
+
+// Every n-th point of many, another one on each line, so that marks of lines that run together do not hide each other.
+bool is_marked(std::size_t point, std::size_t points, std::size_t number) {
+  if (points <= 2 * kMarks) return true;
+  const std::size_t every = points / kMarks;
+  return point % every == number * every / kPalette.size() % every;
 }
 
 std::string line_of(const Series& series, const Frame& frame, std::size_t number) {
@@ -119,8 +140,106 @@ std::string line_of(const Series& series, const Frame& frame, std::size_t number
   std::string svg =
       fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
                   points, colour, kDashes[number % kDashes.size()]);
-  if (series.points.size() <= kMostMarked)
-    for (const auto& [x, y] : series.points) svg += mark_at(frame.across(x), frame.down(y), number, colour);
+  for (std::size_t i = 0; i < series.points.size(); ++i)
+    if (const auto& [x, y] = series.points[i]; is_marked(i, series.points.size(), number))
+      svg += mark_at(frame.across(x), frame.down(y), number, colour);
+  return svg;
+}
+
+struct Box {
+  double left, top, right, bottom;
+  [[nodiscard]] bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+  [[nodiscard]] bool holds(double x, double y) const { return x >= left && x <= right && y >= top && y <= bottom; }
+};
+
+// Places along all lines, a few points apart: what a name should not lie on.
+std::vector<std::pair<double, double>> inked(const Chart& chart, const Frame& frame) {
+  constexpr int kPieces = 16;
+  std::vector<std::pair<double, double>> places;
+  for (const Series& series : chart.series) {
+    if (series.reported) continue;
+    for (std::size_t i = 1; i < series.points.size(); ++i)
+      for (int piece = 0; piece <= kPieces; ++piece) {
+        const auto between = [&](double from, double to) { return from + (to - from) * piece / kPieces; };
+        const auto& [from_x, from_y] = series.points[i - 1];
+        const auto& [to_x, to_y] = series.points[i];
+        places.emplace_back(between(frame.across(from_x), frame.across(to_x)),
+                            between(frame.down(from_y), frame.down(to_y)));
+      }
+  }
+  return places;
+}
+
+// Where a name of a point is in the way of least, near it first; nothing where there is no room.
+std::optional<Box> room_for(double width, double x, double y, const Frame& frame, const std::vector<Box>& taken,
+                            const std::vector<std::pair<double, double>>& ink) {
+  std::optional<Box> best;
+  double least = std::numeric_limits<double>::max();
+  for (const double away : {10.0, 24.0, 40.0, 60.0, 84.0, 112.0, 150.0})
+    for (const double across : {1.0, -1.0, 0.0})
+      for (const double down : {0.0, -1.0, 1.0, -0.5, 0.5}) {
+        if (across == 0 && down == 0) continue;
+        const double left = across > 0 ? x + away : across < 0 ? x - away - width : x - width / 2;
+        const double middle = y + down * (away + 4);
+        const Box box{left - 1, middle - 9, left + width + 1, middle + 6};
+        const bool inside =
+            box.left > frame.left() && box.right < frame.right() && box.top > kTop && box.bottom < kBottom;
+        if (!inside || std::ranges::any_of(taken, [&](const Box& other) { return other.meets(box); })) continue;
+        const auto covered =
+            std::ranges::count_if(ink, [&](const auto& place) { return box.holds(place.first, place.second); });
+        constexpr double kAsBadAsOneCovered = 5; // points further away
+        const double cost = static_cast<double>(covered) + away / kAsBadAsOneCovered;
+        if (cost >= least) continue;
+        least = cost;
+        best = box;
+      }
+  return best;
+}
+
+// The report's points, in the mark of their line and named.
+std::string reported_of(const Chart& chart, const Frame& frame) {
+  const auto ink = inked(chart, frame);
+  std::vector<Box> taken;
+  for (const Series& series : chart.series)
+    if (series.reported)
+      for (const auto& [value_x, value_y] : series.points) {
+        const double x = frame.across(value_x);
+        const double y = frame.down(value_y);
+        taken.push_back({x - kReportMark, y - kReportMark, x + kReportMark, y + kReportMark});
+      }
+  std::string svg;
+  for (const Series& series : chart.series) {
+    if (!series.reported) continue;
+    std::size_t number = 0;
+    bool has_line = false;
+    for (const Series& line : chart.series) {
+      if (line.reported) continue;
+      has_line = line.name == series.name;
+      if (has_line) break;
+      ++number;
+    }
+    for (const auto& [value_x, value_y] : series.points) {
+      const double x = frame.across(value_x);
+      const double y = frame.down(value_y);
+      const std::string text = fmt::format("{} {}", series.name, mark_text(value_y));
+      if (const auto box = room_for(text_width(text), x, y, frame, taken, ink)) {
+        taken.push_back(*box);
+        const double near_x = std::clamp(x, box->left, box->right);
+        const double near_y = std::clamp(y, box->top, box->bottom);
+        svg += fmt::format("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"black\" stroke-width=\"0.7\"/>\n", x, y,
+                           near_x, near_y);
+        svg += fmt::format(
+            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"white\" "
+            "fill-opacity=\"0.85\"/>\n",
+            box->left, box->top, box->right - box->left, box->bottom - box->top);
+        svg += svg_text(box->left + 1, box->top + 12.5, "start", text);
+      }
+      if (has_line) svg += frame_at(x, y, number, colour_of(number));
+      svg += report_mark(x, y);
+    }
+  }
   return svg;
 }
 
@@ -169,8 +288,7 @@ std::string labels_of(const Chart& chart, const Frame& frame, double& height) {
                        label.end_y, sample, label.y);
     svg += fmt::format("<path d=\"M{:.1f} {:.1f}h{}\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
                        sample, label.y, kSample, colour, kDashes[label.number % kDashes.size()]);
-    if (lines[label.number]->points.size() <= kMostMarked)
-      svg += mark_at(sample + kSample / 2, label.y, label.number, colour);
+    svg += mark_at(sample + kSample / 2, label.y, label.number, colour);
     svg += svg_text(frame.right() + kLabelGap, label.y + 4, "start", lines[label.number]->name);
     height = std::max(height, label.y + 20);
   }
@@ -187,14 +305,8 @@ std::string to_svg(const Chart& chart) {
   std::size_t number = 0;
   for (const Series& series : chart.series)
     if (!series.reported) svg += line_of(series, frame, number++);
-  bool reported = false;
-  for (const Series& series : chart.series)
-    if (series.reported)
-      for (const auto& [x, y] : series.points) {
-        svg += report_mark(frame.across(x), frame.down(y));
-        reported = true;
-      }
-  if (reported) {
+  svg += reported_of(chart, frame);
+  if (std::ranges::any_of(chart.series, &Series::reported)) {
     const double x = frame.right() - text_width("the report's values");
     svg += report_mark(x - 14, kTop - 22) + svg_text(x, kTop - 18, "start", "the report's values");
   }

@@ -36,6 +36,37 @@ TEST(Chart, CutsATitleThatIsTooLong) {
   EXPECT_EQ(faults_of(to_svg(chart)), "");
 }
 
+TEST(Chart, EnlargesAndNamesTheReportsPointsBesideTheirLine) {
+  Chart chart{.file = "c", .title = "A title", .x_name = "k", .y_name = "us, from 20 on", .series = {}, .y_from = 20};
+  chart.series.push_back({.name = "quick", .points = {{60, 21}, {109, 22}}});
+  chart.series.push_back({.name = "slow", .points = {{60, 27}, {109, 28.7}}});
+  chart.series.push_back({.name = "slow", .points = {{109, 27.5}}, .reported = true});
+  chart.series.push_back({.name = "quick", .points = {{60, 21.5}}, .reported = true});
+  const std::string svg = to_svg(chart);
+  EXPECT_EQ(faults_of(svg), "");
+  EXPECT_THAT(svg, HasSubstr(">slow 27.5</text>"));
+  EXPECT_THAT(svg, HasSubstr(">quick 21.5</text>"));
+  EXPECT_THAT(svg, HasSubstr(">20</text>"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr(">19</text>")));
+}
+
+// In grey a line is known by its marks, however many points it has.
+TEST(Chart, MarksEveryLine) {
+  Chart chart{.file = "c", .title = "A title", .x_name = "sets", .y_name = "MB/s", .series = {}};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    Series& series = chart.series.emplace_back(Series{.name = name, .points = {}});
+    for (int i = 0; i < 1000; ++i) series.points.emplace_back(i, 1000 + i);
+  }
+  const std::string svg = to_svg(chart);
+  std::set<std::string> shapes;
+  std::size_t marks = 0;
+  const std::regex mark("<path d=\"M[0-9.]+ [0-9.]+(m[^\"]*z)\" fill");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), mark), end; at != end; ++at, ++marks) shapes.insert((*at)[1]);
+  EXPECT_EQ(shapes.size(), 4U);
+  EXPECT_GE(marks, 4U * 12);
+  EXPECT_LE(marks, 4U * 14 + 4U);
+}
+
 TEST(Chart, HasNoColourTwice) {
   std::set<std::string> colours;
   for (std::size_t i = 0; i < 30; ++i) EXPECT_TRUE(colours.insert(colour_of(i)).second) << i;

@@ -26,7 +26,7 @@ inline constexpr std::array kPalette{"#1f4e8c", "#e1574c", "#1b7837", "#c99700",
                                      "#00a0b0", "#8c510a", "#e377c2", "#555555", "#9aa7b1"};
 // Lines that are alike in grey differ in these. As many as colours.
 inline constexpr std::array kDashes{"none", "8 4",  "2 3",         "10 3 2 3", "5 2",
-                                    "1 2",  "12 4", "6 2 1 2 1 2", "3 1",      "14 2 2 2"};
+                                    "1 6",  "16 5", "6 2 1 2 1 2", "18 3 6 3", "14 2 2 2"};
 static_assert(kDashes.size() == kPalette.size());
 // Of the palette, and beyond it as many more as are asked for.
 std::string colour_of(std::size_t number);
