@@ -1,5 +1,5 @@
 // `heddle reproduce scheduling`, whole: what the report says in numbers and in words, and that sharing is hardly ever behind.
-#include "tests/tools/program.hpp"
+#include "tests/tools/reproduce_files.hpp"
 #include "tests/traffic/slowdown.hpp"
 
 #include <gtest/gtest.h>
@@ -26,14 +26,17 @@ constexpr std::array kSix{"round-robin-1", "round-robin-2", "round-robin-4",
 class Points {
  public:
   Points() {
-    const Outcome outcome = heddle({"reproduce", "scheduling", "--json"});
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
-    const json object = json::parse(outcome.out);
+    const Reproduced all({"scheduling"});
+    EXPECT_EQ(all.outcome.status, 0) << all.outcome.err;
+    std::set<std::string> charts{"scheduling-diagonal-small"};
+    for (const char* figure : kFigures) charts.insert(std::string("scheduling-") + figure);
+    EXPECT_EQ(all.charts, charts);
+    const json object = json::parse(all.outcome.out);
     for (const json& figure : object.at("figures")) {
       ours_[figure.at("id")] = figure.at("ours");
       if (figure.contains("verdict") && figure.at("verdict") == "known miss")
         known_misses_.insert(figure.at("id"));
-      else if (!figure.at("report").is_null())
+      else if (!figure.at("report").is_null() && figure.at("kind") != "contrast")
         reported_[figure.at("id")] = figure.at("report");
     }
   }
@@ -69,9 +72,21 @@ TEST(ReproduceScheduling, AgreesWithTheReport) {
 #endif
   const Points points;
   for (const auto& [id, report] : points.reported()) EXPECT_NEAR(points.ours(id), report, 0.08 * report) << id;
-  EXPECT_EQ(points.known_misses(),
-            (std::set<std::string>{"scheduling/east-west/overhead", "scheduling/four/872/orig_to_bottom-left-4",
-                                   "scheduling/four/overhead", "scheduling/north-south/overhead"}));
+  std::set<std::string> known{"scheduling/east-west/overhead", "scheduling/four/872/orig_to_bottom-left-4",
+                              "scheduling/four/overhead", "scheduling/north-south/overhead",
+                              "scheduling/north-south/order/60/round-robin-4_to_bottom-left-4"};
+  for (const int k : {60, 70, 80, 109, 218, 327, 436})
+    known.insert("scheduling/diagonal/order/" + std::to_string(k) + "/bottom-left-2_to_round-robin-4");
+  for (const int k : {60, 70, 80})
+    known.insert("scheduling/eight/order/" + std::to_string(k) + "/bottom-left-4_to_best_of_others");
+  EXPECT_EQ(points.known_misses(), known);
+  // For small puts the report proposes to begin an engine later by what its queue takes, and did not try it: it gains.
+  for (const char* figure : kFigures)
+    EXPECT_LE(points.us(figure, 60, "bottom-left-seeded"), points.us(figure, 60, "bottom-left-4")) << figure;
+  for (const char* figure : {"four", "diagonal", "eight"})
+    EXPECT_LT(points.us(figure, 60, "bottom-left-seeded"), 0.98 * points.us(figure, 60, "bottom-left-4")) << figure;
+  // What the planned default makes of messages: two of one direction go over engines of their own.
+  EXPECT_LT(points.us("north-south", 872, "orig-planned"), 0.6 * points.us("north-south", 872, "orig"));
   EXPECT_GE(points.ours("scheduling/four/872/orig_to_bottom-left-4"), 1.7);
   // East-west: all the same but round-robin-1.
   for (const int k : kGrids) {

@@ -100,6 +100,24 @@ TEST(SimTraceIn, TakesAsLongAsWhatWasRecorded) {
     }
 }
 
+TEST(SimModel, IsFluidWhereThatIsAskedFor) {
+  const auto ran = [](const char* model, const char* bytes) {
+    const Outcome outcome = heddle({"sim", "stream", "--fabric", "infiniband:2-ary-2-tree", "--model", model, "--bytes",
+                                    bytes, "--rounds", "2", "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const json object = json::parse(outcome.out);
+    EXPECT_EQ(object.at("model"), model);
+    return object.at("results").at(0);
+  };
+  const json packets = ran("packets", "1MiB");
+  const json fluid = ran("fluid", "1MiB");
+  EXPECT_NEAR(fluid.at("round_us").get<double>(), packets.at("round_us").get<double>(),
+              0.25 * packets.at("round_us").get<double>());
+  EXPECT_LT(fluid.at("packet_hops").get<double>(), packets.at("packet_hops").get<double>() / 10)
+      << "flows, not packets";
+  EXPECT_NE(heddle({"sim", "halo", "--fabric", "tofu:1x1x1", "--model", "liquid"}).status, 0);
+}
+
 TEST(SimTraceIn, ComputesAndWaitsAsTheFileSays) {
   const auto us = [](const char* compute) {
     const File job("rank,does,with,bytes,tag,us\n0,compute,,,," + std::string(compute) +

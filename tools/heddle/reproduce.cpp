@@ -115,10 +115,20 @@ void print_verdicts(const std::vector<Section>& sections) {
       "first:\n",
       predicted.size(), count(Verdict::holds), count(Verdict::known_miss), count(Verdict::misses));
   for (const ReportedFigure* figure : predicted)
-    fmt::print("{:>10}  {:<16}  {:<10} {}\n", printed_difference(*figure), printed_allowance(*figure),
+    fmt::print("{:>10}  {:<24}  {:<10} {}\n", printed_difference(*figure), printed_allowance(*figure),
                to_string(verdict_of(*figure)), figure->id);
   for (const ReportedFigure* figure : predicted)
-    if (verdict_of(*figure) == Verdict::known_miss) fmt::print("known: {}: {}\n", figure->id, known_miss(figure->id));
+    if (const KnownMiss* known = known_miss(figure->id); verdict_of(*figure) == Verdict::known_miss)
+      fmt::print("known from {:g} to {:g}: {}: {}\n", known->least, known->most, figure->id, known->reason);
+}
+
+// Each once, since parts of a report share some.
+std::vector<std::string> all_notes(const std::vector<Section>& sections, const Run& run) {
+  std::vector<std::string> all;
+  for (const Section& section : sections)
+    for (std::string& note : notes_of(section.part, run))
+      if (std::ranges::find(all, note) == all.end()) all.push_back(std::move(note));
+  return all;
 }
 
 Json as_json(const ReportedFigure& figure) {
@@ -130,13 +140,14 @@ Json as_json(const ReportedFigure& figure) {
   if (figure.below) one["below"] = *figure.below;
   if (verdict_of(figure) != Verdict::none) {
     if (figure.report) one["tolerance"] = figure.tolerance;
+    if (figure.error > 0) one["error"] = figure.error;
     one["verdict"] = to_string(verdict_of(figure));
   }
   return one;
 }
 
-void print_json(const std::vector<Section>& sections) {
-  Json whole{{"figures", Json::array()}};
+void print_json(const std::vector<Section>& sections, const Run& run) {
+  Json whole{{"figures", Json::array()}, {"notes", all_notes(sections, run)}};
   for (const Section& section : sections) {
     for (const ReportedFigure& figure : section.made.figures) whole["figures"].push_back(as_json(figure));
     for (const Compared& each : section.made.compared) whole["programs"].push_back(to_json(each));
@@ -169,8 +180,11 @@ Result<void> write_pictures(const std::vector<Section>& sections, const Reproduc
       for (const Chart& chart : section.made.charts)
         files.emplace_back(fmt::format("{}/{}.svg", arguments.svg, chart.file), to_svg(chart));
     }
-  if (!arguments.html.empty())
-    files.emplace_back(arguments.html + "/index.html", reproduction_page(sections, run, command_of(arguments)));
+  if (!arguments.html.empty()) {
+    auto page = reproduction_page(sections, run, command_of(arguments));
+    if (!page) return std::unexpected(page.error());
+    files.emplace_back(arguments.html + "/index.html", std::move(*page));
+  }
   return write_whole_files(files);
 }
 
@@ -204,9 +218,10 @@ int run_reproduce(const ReproduceArguments& arguments) {
     if (!folder.empty())
       if (auto made = make_folder(folder); !made) return failed("reproduce", made.error());
   const auto sections = reproduce(std::move(*parts), arguments, run);
+  const auto written = sections ? write_pictures(*sections, arguments, run) : Result<void>();
   progress.wipe();
   if (!sections) return failed("reproduce", sections.error());
-  if (auto written = write_pictures(*sections, arguments, run); !written) return failed("reproduce", written.error());
+  if (!written) return failed("reproduce", written.error());
   bool has_failed = false;
   bool has_figures = false;
   for (const Section& section : *sections) {
@@ -217,11 +232,12 @@ int run_reproduce(const ReproduceArguments& arguments) {
     }
   }
   if (arguments.json) {
-    print_json(*sections);
+    print_json(*sections, run);
   } else {
     for (const Section& section : *sections)
       if (!section.made.compared.empty()) fmt::print("{}\n", to_text(section.made.compared));
     print_table(*sections);
+    for (const std::string& note : all_notes(*sections, run)) fmt::print("note: {}\n", note);
     print_verdicts(*sections);
   }
   const auto verdicts = worst_first(*sections);
@@ -276,24 +292,14 @@ bool Run::wants(std::string_view id) const {
   return leads(only, id) || leads(id, only);
 }
 
-std::string_view to_string(Kind kind) {
-  switch (kind) {
-    case Kind::input: return "input";
-    case Kind::fitted: return "fitted";
-    case Kind::predicted: return "predicted";
-    case Kind::measured: return "measured";
-  }
-  return "";
-}
-
-std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::none: return "";
-    case Verdict::holds: return "holds";
-    case Verdict::known_miss: return "known miss";
-    case Verdict::misses: return "MISSES";
-  }
-  return "";
+std::vector<std::string> notes_of(const Part& part, const Run& run) {
+  std::vector<std::string> notes;
+  if (!part.note.empty()) notes.push_back(fmt::format("{}: {}", part.ids.front(), part.note));
+  for (const auto& [name, value] : run.parameters.changes())
+    if (std::ranges::find(part.varies, name) != part.varies.end())
+      notes.push_back(fmt::format("{}: {}={} counts only where these figures do not set {} themselves",
+                                  part.ids.front(), name, value, name));
+  return notes;
 }
 
 std::vector<const ReportedFigure*> worst_first(const std::vector<Section>& sections) {
@@ -307,38 +313,8 @@ std::vector<const ReportedFigure*> worst_first(const std::vector<Section>& secti
   return all;
 }
 
-std::string printed_difference(const ReportedFigure& figure) {
-  if (!figure.report || *figure.report == 0) return "";
-  if (figure.is_change) return fmt::format("{:+.1f} pts", figure.ours - *figure.report);
-  return fmt::format("{:+.1f} %", 100 * difference_of(figure));
-}
-
 std::string picture_of_programs(const Reproduction& made) {
   return to_svg("MPI programs on their own transport and over Heddle", made.compared);
-}
-
-std::string printed_report(const ReportedFigure& figure) {
-  if (figure.below) return fmt::format("< {:.5g}", *figure.below);
-  return figure.report ? fmt::format("{:.5g}", *figure.report) : "";
-}
-
-std::string printed_allowance(const ReportedFigure& figure) {
-  return figure.below ? fmt::format("below {:.5g}", *figure.below)
-                      : fmt::format("tolerance {:>4.0f} %", 100 * figure.tolerance);
-}
-
-double difference_of(const ReportedFigure& figure) {
-  return figure.report && *figure.report != 0 ? figure.ours / *figure.report - 1 : 0;
-}
-
-Verdict verdict_of(const ReportedFigure& figure) {
-  if (figure.kind != Kind::predicted || (!figure.report && !figure.below)) return Verdict::none;
-  const double rounding = 1e-9;
-  const bool holds =
-      figure.below ? figure.ours < *figure.below
-                   : std::abs(figure.ours - *figure.report) <= figure.tolerance * std::abs(*figure.report) + rounding;
-  if (holds) return Verdict::holds;
-  return known_miss(figure.id).empty() ? Verdict::misses : Verdict::known_miss;
 }
 
 void add_reproduce(CLI::App& program, Invocation& invocation) {

@@ -5,6 +5,7 @@
 #include "heddle/error.hpp"
 #include "mpi_compare.hpp"
 #include "progress.hpp"
+#include "reproduce_figure.hpp"
 #include "reproduce_parameters.hpp"
 
 #include <cstdint>
@@ -16,47 +17,6 @@
 #include <vector>
 
 namespace heddle::tool {
-
-// What a figure of ours is.
-enum class Kind : std::uint8_t {
-  input,     // the report's value went into a parameter
-  fitted,    // a parameter was chosen so that it comes out
-  predicted, // comes out of a model that knows nothing of the report's value
-  measured,  // on this machine, or counted in these sources
-};
-std::string_view to_string(Kind kind);
-
-// How far a predicted figure may be from the report's, relatively, unless it says otherwise.
-inline constexpr double kTolerance = 0.08;
-
-// One value of a report, and ours.
-struct ReportedFigure {
-  std::string id;               // report/figure/what, such as fat-tree/random16/conventional/average
-  std::optional<double> report; // nothing where the report has no such value
-  double ours = 0;
-  std::string unit;
-  Kind kind = Kind::predicted;
-  double tolerance = kTolerance;
-  bool is_change = false;        // by so many percent: differences are points, since a part of a change says nothing
-  std::optional<double> below{}; // all that the report says is that it is below this
-};
-
-// What is to be said of a figure.
-enum class Verdict : std::uint8_t {
-  none,       // nothing to compare, or not predicted
-  holds,      // within its tolerance
-  known_miss, // not, for a reason that known_miss() gives
-  misses,
-};
-Verdict verdict_of(const ReportedFigure& figure);
-std::string_view to_string(Verdict verdict);
-std::string_view known_miss(std::string_view id); // empty where none is known; reproduce_known_misses.cpp
-// "1198", "< 1", or nothing.
-std::string printed_report(const ReportedFigure& figure);
-// "tolerance 8 %", "below 1".
-std::string printed_allowance(const ReportedFigure& figure);
-// Of ours to the report's, relatively; 0 where there is nothing to relate it to.
-double difference_of(const ReportedFigure& figure);
 
 // A program that gave no figures.
 struct NotRun {
@@ -101,7 +61,12 @@ struct Part {
   std::string_view title;
   std::vector<std::string_view> models; // whose parameters it is told: names up to the dot
   Result<void> (*add)(Reproduction& all, const Run& run);
+  std::string_view note = {}; // what a reader of its figures has to know
+  std::vector<std::string_view> varies =
+      {}; // parameters that it sets by itself, so that --set does not reach them everywhere
 };
+// What is to be said below its figures: its note, and which changes do not reach it.
+std::vector<std::string> notes_of(const Part& part, const Run& run);
 
 // A part that was run.
 struct Section {
@@ -111,13 +76,11 @@ struct Section {
 
 // Those with a verdict, the furthest from the report's first: what is to be believed, and what is not.
 std::vector<const ReportedFigure*> worst_first(const std::vector<Section>& sections);
-// "+1.2 %", "+1.2 pts" of what is a change in percent itself, or nothing.
-std::string printed_difference(const ReportedFigure& figure);
 
 std::string picture_of_programs(const Reproduction& made);
 
 // All of it as one page that needs nothing else; `command` makes the same figures, all of them. reproduce_page.cpp
-std::string reproduction_page(const std::vector<Section>& sections, const Run& run, std::string_view command);
+Result<std::string> reproduction_page(const std::vector<Section>& sections, const Run& run, std::string_view command);
 
 // Of the average of a sample.
 double standard_error(const std::vector<double>& values);
@@ -140,10 +103,19 @@ Result<void> add_fat_tree_packets_in_a_row(Reproduction& all, const Run& run);
 
 // A few figures of each model that say whether a parameter matters: quick, and with a value for any parameters.
 using Headline = std::vector<std::pair<std::string, double>>;
+Result<Headline> library_headline(const Parameters& parameters);
 Result<Headline> fat_tree_headline(const Parameters& parameters);
 Result<Headline> infiniband_headline(const Parameters& parameters);
 Result<Headline> rhinet_headline(const Parameters& parameters);
 Result<Headline> tofu_headline(const Parameters& parameters);
+
+// A parameter that has no source, changed, and what came of it.
+struct Movement {
+  std::string parameter; // NAME=VALUE
+  Headline change;       // relative; empty where the value cannot be
+  std::string why_not;
+};
+Result<std::vector<Movement>> movements_of(const Run& run, std::string_view model);
 
 // Parameters whose names begin so, with their sources, and how far the headlines move when one that has no source is halved and
 // doubled. reproduce_sensitivity.cpp

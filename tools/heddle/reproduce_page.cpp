@@ -46,26 +46,41 @@ std::string number(double value) {
 std::string rows_of(const ReportedFigure& figure) {
   const Verdict verdict = verdict_of(figure);
   std::string said(to_string(verdict));
-  if (verdict != Verdict::none && figure.report) said += fmt::format(" ({:.0f} %)", 100 * figure.tolerance);
+  if (verdict != Verdict::none) said += fmt::format(" ({})", escaped(printed_allowance(figure)));
   std::string rows = fmt::format(
       "<tr><td class=\"id\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td>"
       "<td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>\n",
       escaped(figure.id), escaped(printed_report(figure)), number(figure.ours), escaped(figure.unit),
       printed_difference(figure), to_string(figure.kind), verdict == Verdict::holds ? said : "<b>" + said + "</b>");
-  if (verdict == Verdict::known_miss)
-    rows += fmt::format("<tr><td class=\"reason\" colspan=\"7\">Why: {}</td></tr>\n", escaped(known_miss(figure.id)));
+  if (const KnownMiss* known = known_miss(figure.id); verdict == Verdict::known_miss)
+    rows += fmt::format("<tr><td class=\"reason\" colspan=\"7\">Known from {:g} to {:g}. Why: {}</td></tr>\n",
+                        known->least, known->most, escaped(known->reason));
   return rows;
 }
 
 std::string table_of(const std::vector<const ReportedFigure*>& figures) {
   std::string html =
       "<table>\n<tr><th>figure</th><th class=\"number\">report</th><th class=\"number\">ours</th><th>unit</th>"
-      "<th class=\"number\">difference</th><th>kind</th><th>verdict (tolerance)</th></tr>\n";
+      "<th class=\"number\">difference</th><th>kind</th><th>verdict (allowed)</th></tr>\n";
   for (const ReportedFigure* figure : figures) html += rows_of(*figure);
   return html + "</table>\n";
 }
 
-std::string section_of(const Section& section, std::string_view command) {
+// Of everything that could miss, with what makes it alone.
+std::string worst_of(const std::vector<const ReportedFigure*>& verdicts, std::string_view command) {
+  std::string html =
+      "<table>\n<tr><th class=\"number\">difference</th><th class=\"number\">report</th><th class=\"number\">ours</th>"
+      "<th>verdict (allowed)</th><th>command</th></tr>\n";
+  for (const ReportedFigure* figure : verdicts)
+    html += fmt::format(
+        "<tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{} {}</td><td>{} ({})</td>"
+        "<td class=\"id\"><code>{} --only {}</code></td></tr>\n",
+        printed_difference(*figure), escaped(printed_report(*figure)), number(figure->ours), escaped(figure->unit),
+        to_string(verdict_of(*figure)), escaped(printed_allowance(*figure)), escaped(command), escaped(figure->id));
+  return html + "</table>\n";
+}
+
+std::string section_of(const Section& section, const Run& run, std::string_view command) {
   std::vector<const ReportedFigure*> compared, alone;
   for (const ReportedFigure& figure : section.made.figures)
     (printed_report(figure).empty() ? alone : compared).push_back(&figure);
@@ -79,6 +94,7 @@ std::string section_of(const Section& section, std::string_view command) {
       html += fmt::format(" <a href=\"#parameters-{0}\">parameters of {0}</a>", model);
     html += "</p>\n";
   }
+  for (const std::string& note : notes_of(section.part, run)) html += fmt::format("<p>{}</p>\n", escaped(note));
   if (!section.made.compared.empty()) html += picture_of_programs(section.made);
   for (const Chart& chart : section.made.charts) html += to_svg(chart);
   for (const NotRun& each : section.made.not_run)
@@ -90,7 +106,27 @@ std::string section_of(const Section& section, std::string_view command) {
   return html;
 }
 
-std::string parameters_of(std::string_view model, const Run& run) {
+// How far figures move with what has no source.
+std::string movements_as_table(const std::vector<Movement>& movements) {
+  if (movements.empty()) return "";
+  std::string html = "<p>How far figures move when a parameter without a source is halved and doubled:</p>\n<table>\n";
+  const auto works = std::ranges::find_if(movements, [](const Movement& each) { return each.why_not.empty(); });
+  const std::size_t columns = works == movements.end() ? 1 : works->change.size();
+  html += "<tr><th>parameter</th>";
+  for (std::size_t i = 0; works != movements.end() && i < columns; ++i)
+    html += fmt::format("<th class=\"number\">{}</th>", escaped(works->change[i].first));
+  html += "</tr>\n";
+  for (const Movement& each : movements) {
+    html += fmt::format("<tr><td class=\"id\">{}</td>", escaped(each.parameter));
+    if (!each.why_not.empty()) html += fmt::format("<td colspan=\"{}\">{}</td>", columns, escaped(each.why_not));
+    for (const auto& [name, change] : each.change)
+      html += fmt::format("<td class=\"number\">{:+.1f} %</td>", 100 * change);
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+Result<std::string> parameters_of(std::string_view model, const Run& run) {
   std::string html = fmt::format(
       "<h2 id=\"parameters-{0}\">Parameters of {0}</h2>\n"
       "<pre>heddle reproduce --parameters --only {0}.</pre>\n"
@@ -101,10 +137,12 @@ std::string parameters_of(std::string_view model, const Run& run) {
       html += fmt::format("<tr><td class=\"id\">{}</td><td class=\"number\">{} {}</td><td><b>{}</b>: {}</td></tr>\n",
                           escaped(each.name), escaped(each.value), escaped(each.unit), to_string(each.origin),
                           escaped(each.source));
-  return html + "</table>\n";
+  const auto movements = movements_of(run, model);
+  if (!movements) return std::unexpected(movements.error());
+  return html + "</table>\n" + movements_as_table(*movements);
 }
 
-std::string summary_of(const std::vector<Section>& sections) {
+std::string summary_of(const std::vector<Section>& sections, std::string_view command) {
   const std::vector<const ReportedFigure*> verdicts = worst_first(sections);
   std::vector<const ReportedFigure*> missed;
   for (const ReportedFigure* figure : verdicts)
@@ -113,15 +151,18 @@ std::string summary_of(const std::vector<Section>& sections) {
       "<p>{} predicted figures have a value or a bound of the report; {} are within their tolerance, {} are not.</p>\n",
       verdicts.size(), verdicts.size() - missed.size(), missed.size());
   if (!missed.empty()) html += "<p>Not within it, the furthest first:</p>\n" + table_of(missed);
+  if (!verdicts.empty())
+    html += "<details><summary>All of them, the furthest first, with their commands</summary>\n" +
+            worst_of(verdicts, command) + "</details>\n";
   html +=
       "<table>\n<tr><th>kind</th><th>means</th></tr>\n"
-      "<tr><td>input</td><td>the report's value went into a parameter, or is shown beside another choice</td></tr>\n"
+      "<tr><td>input</td><td>what the model was told, beside the report's</td></tr>\n"
       "<tr><td>fitted</td><td>a parameter was chosen so that it comes out: its agreement says nothing</td></tr>\n"
       "<tr><td>predicted</td><td>comes out of a model that was told nothing of the report's value</td></tr>\n"
-      "<tr><td>measured</td><td>on this machine, or counted in these sources</td></tr>\n</table>\n"
-      "<p>The command at the head of a section makes all of it; that of one figure ends in its id. "
-      "How far figures move with parameters that have no source: <code>heddle reproduce "
-      "--parameters</code></p>\n<ul>\n";
+      "<tr><td>measured</td><td>on this machine, or counted in these sources</td></tr>\n"
+      "<tr><td>contrast</td><td>the report's value is of another machine: nothing of ours is to come near "
+      "it</td></tr>\n</table>\n"
+      "<p>The command at the head of a section makes all of it; that of one figure ends in its id.</p>\n<ul>\n";
   for (const Section& section : sections)
     html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.part.ids.front(), escaped(section.part.title));
   return html + "</ul>\n";
@@ -129,14 +170,18 @@ std::string summary_of(const std::vector<Section>& sections) {
 
 } // namespace
 
-std::string reproduction_page(const std::vector<Section>& sections, const Run& run, std::string_view command) {
-  std::string html = kHead + summary_of(sections);
+Result<std::string> reproduction_page(const std::vector<Section>& sections, const Run& run, std::string_view command) {
+  std::string html = kHead + summary_of(sections, command);
   std::set<std::string_view> models;
   for (const Section& section : sections) {
-    html += section_of(section, command);
+    html += section_of(section, run, command);
     models.insert(section.part.models.begin(), section.part.models.end());
   }
-  for (const std::string_view model : models) html += parameters_of(model, run);
+  for (const std::string_view model : models) {
+    const auto parameters = parameters_of(model, run);
+    if (!parameters) return std::unexpected(parameters.error());
+    html += *parameters;
+  }
   return html + "</body>\n</html>\n";
 }
 

@@ -85,7 +85,7 @@ Result<void> add_simulated(Reproduction& made, const Run&) {
 
 std::vector<Part> portability_parts() {
   return {{{"portability"}, "Lines that a network needs", {}, add_networks},
-          {{"portability"}, "The library that a job on any of them uses", {}, add_parts},
+          {{"portability/library", "portability/routing"}, "The library that a job on any of them uses", {}, add_parts},
           {{"portability/simulated"},
            "Lines of simulated fabrics: no networks, and not to be compared with any",
            {},

@@ -49,7 +49,8 @@ Task tell(Peer& peer, std::uint32_t receivers, Time& last) {
 }
 
 Result<double> time_to(std::uint32_t receivers, const Parameters& parameters) {
-  auto world = simulation::World::create({.fabric = parameters.fabric(fmt::format("rhinet:star:{}", kNodes))});
+  auto world = simulation::World::create(
+      {.fabric = parameters.fabric(fmt::format("rhinet:star:{}", kNodes)), .options = parameters.options({})});
   if (!world) return std::unexpected(std::move(world.error()));
   Time last{};
   const auto outcome = world->run([&](Peer& peer) { return tell(peer, receivers, last); });

@@ -18,8 +18,37 @@ namespace {
 
 using Network = std::unique_ptr<sim::RhinetNetwork>;
 
-// The report's remedies, so that the network has something to do.
-constexpr const char* kBusy = "overlap=1,read_multiple=1,controller_cycle=10ns,pci_cycle=10ns";
+// Beside the interface as built another one, which never existed, so that switches are the limit and not interfaces: the report's
+// remedies, and clocks of 100 MHz, where it has 16 MHz, or 25 with its third remedy, and 33 for PCI.
+constexpr const char* kImagined = "overlap=1,read_multiple=1,controller_cycle=10ns,pci_cycle=10ns";
+struct Interface {
+  const char* name;
+  const char* settings;
+};
+constexpr std::array kInterfaces{Interface{"as-built", ""}, Interface{"imagined", kImagined}};
+constexpr std::string_view kNoteOnInterfaces =
+    "figures of `imagined` are of an interface that never existed, with 004's remedies and clocks of 100 MHz, so that "
+    "switches "
+    "are the limit and not interfaces";
+const std::vector<std::string_view> kClocks{"rhinet.overlap", "rhinet.read_multiple", "rhinet.controller_cycle",
+                                            "rhinet.pci_cycle"};
+std::vector<std::string_view> and_clocks(std::vector<std::string_view> names) {
+  names.insert(names.end(), kClocks.begin(), kClocks.end());
+  return names;
+}
+
+// What it is told beside what the report has.
+void add_clocks(Reproduction& all, const std::string& id) {
+  all.figures.push_back({id + "imagined/controller_clock", 25, 100, "MHz", Kind::input});
+  all.figures.push_back({id + "imagined/pci_clock", 33, 100, "MHz", Kind::input});
+}
+
+// A fabric with settings of its own, of which some may be empty.
+std::string with(std::string text, std::initializer_list<std::string_view> settings) {
+  for (const std::string_view each : settings)
+    if (!each.empty()) text.append(",").append(each);
+  return text;
+}
 
 Result<Network> network_of(const std::string& text, const Run& run, std::vector<sim::CableChange> changes = {}) {
   auto fabric = sim::parse_fabric(run.parameters.fabric(text));
@@ -60,18 +89,16 @@ Result<void> add_channels(Reproduction& all, const Run& run) {
                            .ours = static_cast<double>(reduced) / structured,
                            .unit = "times",
                            .below = 1.0});
-    std::array<double, 2> speeds{};
-    for (std::size_t i = 0; i < speeds.size(); ++i) {
-      auto network = network_of(fmt::format("rhinet:{},{},lanes=1{}", topology, kBusy,
-                                            i == 0 ? "" : fmt::format(",routing=reduced,channels={}", reduced)),
-                                run);
-      if (!network) return std::unexpected(network.error());
-      const auto speed = all_to_all(**network, kTraffic);
-      if (!speed) return std::unexpected(speed.error());
-      speeds[i] = *speed;
-    }
-    all.figures.push_back({id + "up_down/speed", {}, speeds[0], "MB/s"});
-    all.figures.push_back({id + "reduced/speed", {}, speeds[1], "MB/s"});
+    for (const Interface& interface : kInterfaces)
+      for (const bool shortest : {false, true}) {
+        const std::string ways = shortest ? fmt::format("routing=reduced,channels={}", reduced) : "routing=up_down";
+        auto network = network_of(with("rhinet:" + topology, {interface.settings, "lanes=1", ways}), run);
+        if (!network) return std::unexpected(network.error());
+        const auto speed = all_to_all(**network, kTraffic);
+        if (!speed) return std::unexpected(speed.error());
+        all.figures.push_back(
+            {fmt::format("{}{}/{}/speed", id, interface.name, shortest ? "reduced" : "up_down"), {}, *speed, "MB/s"});
+      }
   }
   return {};
 }
@@ -86,9 +113,10 @@ Result<void> add_deadlock(Reproduction& all, const Run& run) {
   constexpr std::array kRoutings{
       Routing{"shortest", "routing=shortest", false}, Routing{"structured", "routing=structured,channels=3", true},
       Routing{"reduced", "routing=reduced,channels=2", true}, Routing{"up_down", "routing=up_down", true}};
+  add_clocks(all, "rhinet/channels/");
   for (const Routing& routing : kRoutings) {
     auto network =
-        network_of(fmt::format("rhinet:ring:6,{},lanes=1,mtu=4096,metres=20,buffer=4300,{}", kBusy, routing.text), run);
+        network_of(with("rhinet:ring:6", {kImagined, "lanes=1,mtu=4096,metres=20,buffer=4300", routing.text}), run);
     if (!network) return std::unexpected(network.error());
     for (std::uint32_t node = 0; node < 6; ++node)
       for (int i = 0; i < 30; ++i)
@@ -108,30 +136,35 @@ Result<void> add_deadlock(Reproduction& all, const Run& run) {
 // Fewer buffers on the chip than channels.
 Result<void> add_cache(Reproduction& all, const Run& run) {
   constexpr std::uint32_t kChannels = 4;
-  double full = 0;
+  add_clocks(all, "rhinet/cache/");
   Chart chart{.file = "rhinet-cache",
               .title = "All-to-all on a torus of 8 x 8 switches with fewer buffers than channels (004, 3.2)",
               .x_name = "buffers on the chip for each input; the last: one for every channel",
               .y_name = "MB/s per node"};
-  Series& series = chart.series.emplace_back(Series{.name = "reduced"});
-  for (const std::uint32_t cached : {3 * kChannels, 1U, 2U, 4U, 6U}) {
-    const std::string id = fmt::format("rhinet/cache/{}/", cached);
-    run.at(id);
-    auto network = network_of(
-        fmt::format("rhinet:torus:8x8,{},lanes=2,routing=reduced,channels={},cached={}", kBusy, kChannels, cached),
-        run);
-    if (!network) return std::unexpected(network.error());
-    const auto speed = all_to_all(**network, kTraffic);
-    if (!speed) return std::unexpected(speed.error());
-    if (full == 0) full = *speed;
-    const auto& counted = (*network)->cache();
-    const auto met = static_cast<double>(counted.hits + counted.misses);
-    all.figures.push_back({id + "speed", {}, *speed, "MB/s"});
-    all.figures.push_back({id + "of_all_on_chip", {}, 100 * *speed / full, "%"});
-    all.figures.push_back({id + "hits", {}, 100 * static_cast<double>(counted.hits) / met, "%"});
-    series.points.emplace_back(cached, *speed);
+  for (const Interface& interface : kInterfaces) {
+    Series series{.name = fmt::format("reduced, {}", interface.name)};
+    double full = 0;
+    for (const std::uint32_t cached : {3 * kChannels, 1U, 2U, 4U, 6U}) {
+      const std::string id = fmt::format("rhinet/cache/{}/{}/", interface.name, cached);
+      run.at(id);
+      auto network = network_of(
+          with("rhinet:torus:8x8",
+               {interface.settings, fmt::format("lanes=2,routing=reduced,channels={},cached={}", kChannels, cached)}),
+          run);
+      if (!network) return std::unexpected(network.error());
+      const auto speed = all_to_all(**network, kTraffic);
+      if (!speed) return std::unexpected(speed.error());
+      if (full == 0) full = *speed;
+      const auto& counted = (*network)->cache();
+      const auto met = static_cast<double>(counted.hits + counted.misses);
+      all.figures.push_back({id + "speed", {}, *speed, "MB/s"});
+      all.figures.push_back({id + "of_all_on_chip", {}, 100 * *speed / full, "%"});
+      all.figures.push_back({id + "hits", {}, 100 * static_cast<double>(counted.hits) / met, "%"});
+      series.points.emplace_back(cached, *speed);
+    }
+    std::ranges::sort(series.points);
+    chart.series.push_back(std::move(series));
   }
-  std::ranges::sort(series.points);
   all.charts.push_back(std::move(chart));
   return {};
 }
@@ -148,35 +181,49 @@ Result<std::uint32_t> smallest_buffer(std::uint32_t metres, const Run& run) {
   return enough;
 }
 
+// Three nodes send to a fourth: how much comes into the fullest buffer of a switch, counted from where it has said stop.
+Result<double> comes_after_stop(const std::string& text, std::uint32_t mark, const Run& run) {
+  auto network = network_of(text, run);
+  if (!network) return std::unexpected(network.error());
+  for (std::uint32_t source = 1; source < 4; ++source)
+    for (int i = 0; i < 40; ++i)
+      if (auto sent = (*network)->submit({.source = source, .target = 0, .bytes = 4096}); !sent)
+        return std::unexpected(sent.error());
+  if (auto ran = (*network)->run(); !ran) return std::unexpected(ran.error());
+  std::uint32_t fullest = 0;
+  for (std::uint32_t link = 0; link < (*network)->fabric().links.size(); ++link)
+    if ((*network)->fabric().links[link].to.kind == sim::End::Kind::switch_)
+      fullest = std::max(fullest, (*network)->counters(link).largest_queue);
+  return fullest > mark ? fullest - mark : 0;
+}
+
 // What comes into a buffer after it has said stop, and what is kept free for that.
 Result<void> add_slack(Reproduction& all, const Run& run) {
   constexpr std::uint32_t kShort = 20;
   constexpr std::uint32_t kFar = 100; // what 004 allows
+  add_clocks(all, "rhinet/slack/");
   std::array<double, 2> kept{};
   for (const std::uint32_t metres : {kShort, kFar, 10 * kFar}) {
     const std::string id = fmt::format("rhinet/slack/{}m/", metres);
     const auto needed = smallest_buffer(metres, run);
     if (!needed) return std::unexpected(needed.error());
-    const std::uint32_t buffer = 2 * *needed;
-    auto network = network_of(fmt::format("rhinet:star:4,{},metres={},buffer={}", kBusy, metres, buffer), run);
-    if (!network) return std::unexpected(network.error());
-    for (std::uint32_t source = 1; source < 4; ++source)
-      for (int i = 0; i < 40; ++i)
-        if (auto sent = (*network)->submit({.source = source, .target = 0, .bytes = 4096}); !sent)
-          return std::unexpected(sent.error());
-    if (auto ran = (*network)->run(); !ran) return std::unexpected(ran.error());
-    std::uint32_t fullest = 0;
-    for (std::uint32_t link = 0; link < (*network)->fabric().links.size(); ++link)
-      if ((*network)->fabric().links[link].to.kind == sim::End::Kind::switch_)
-        fullest = std::max(fullest, (*network)->counters(link).largest_queue);
-    const std::uint32_t mark = buffer - *needed;
-    const double after_stop = fullest > mark ? fullest - mark : 0;
     all.figures.push_back({id + "kept_free", {}, static_cast<double>(*needed), "bytes"});
-    all.figures.push_back({id + "came_after_stop", {}, after_stop, "bytes"});
-    // "Order is kept, nothing is dropped": what came and found no room.
-    all.figures.push_back(
-        {.id = id + "lost", .report = {}, .ours = std::max(0.0, after_stop - *needed), .unit = "bytes", .below = 1.0});
     if (metres >= kFar) kept[metres == kFar ? 0 : 1] = *needed;
+    const std::uint32_t buffer = 2 * *needed;
+    for (const Interface& interface : kInterfaces) {
+      const auto came = comes_after_stop(
+          with("rhinet:star:4", {interface.settings, fmt::format("metres={},buffer={}", metres, buffer)}),
+          buffer - *needed, run);
+      if (!came) return std::unexpected(came.error());
+      const std::string of_interface = fmt::format("{}{}/", id, interface.name);
+      all.figures.push_back({of_interface + "came_after_stop", {}, *came, "bytes"});
+      // "Order is kept, nothing is dropped": what came and found no room.
+      all.figures.push_back({.id = of_interface + "lost",
+                             .report = {},
+                             .ours = std::max(0.0, *came - *needed),
+                             .unit = "bytes",
+                             .below = 1.0});
+    }
   }
   all.figures.push_back({"rhinet/slack/for_each_metre", {}, (kept[1] - kept[0]) / (9 * kFar), "bytes"});
   return {};
@@ -206,9 +253,25 @@ Result<void> add_maintenance(Reproduction& all, const Run& run) {
 } // namespace
 
 std::vector<Part> rhinet_switch_parts() {
-  return {{{"rhinet/channels"}, "Channels that shortest ways take without deadlock", {"rhinet"}, add_deadlock},
-          {{"rhinet/cache"}, "Fewer buffers on the chip than channels", {"rhinet"}, add_cache},
-          {{"rhinet/slack"}, "Slack buffers and the length of cables", {"rhinet"}, add_slack},
+  return {{{"rhinet/channels"},
+           "Channels that shortest ways take without deadlock; speeds as built and of an imagined interface of 100 MHz",
+           {"rhinet"},
+           add_deadlock,
+           kNoteOnInterfaces,
+           and_clocks(
+               {"rhinet.routing", "rhinet.channels", "rhinet.lanes", "rhinet.mtu", "rhinet.metres", "rhinet.buffer"})},
+          {{"rhinet/cache"},
+           "Fewer buffers on the chip than channels, as built and with an imagined interface of 100 MHz",
+           {"rhinet"},
+           add_cache,
+           kNoteOnInterfaces,
+           and_clocks({"rhinet.routing", "rhinet.channels", "rhinet.lanes", "rhinet.cached"})},
+          {{"rhinet/slack"},
+           "Slack buffers and the length of cables, as built and with an imagined interface of 100 MHz",
+           {"rhinet"},
+           add_slack,
+           kNoteOnInterfaces,
+           and_clocks({"rhinet.metres", "rhinet.buffer"})},
           {{"rhinet/maintenance"}, "What the management node hears of cables", {"rhinet"}, add_maintenance}};
 }
 

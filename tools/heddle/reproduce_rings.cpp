@@ -65,9 +65,8 @@ Result<double> speed(const Case& given, const Run& run) {
   };
   const std::uint32_t engines = kProcesses * (given.paths == Paths::all ? subnet->lids.offsets() : 1);
   const std::uint32_t lanes = given.lane_for_each_target ? std::min(job->nodes(), kMostLanes) : 1;
-  auto fabric = sim::parse_fabric(fmt::format("{},engines={}{}", run.parameters.fabric(given.fabric), engines,
-                                              lanes > 1 ? fmt::format(",lanes={}", lanes) : ""),
-                                  {.every_lid = true});
+  auto fabric = sim::parse_fabric(
+      run.parameters.fabric(fmt::format("{},engines={},lanes={}", given.fabric, engines, lanes)), {.every_lid = true});
   if (!fabric) return std::unexpected(fabric.error());
   auto network = sim::make_network(std::move(*fabric));
   if (!network) return std::unexpected(network.error());
@@ -169,11 +168,20 @@ Result<void> add_spreading(Reproduction& all, const Run& run) {
 
 std::vector<Part> ring_parts() {
   return {
-      {{"fat-tree/rings"}, "Plain and 2-level ring on nodes of eight processes, in packets", {"infiniband"}, add_rings},
+      {{"fat-tree/rings"},
+       "Plain and 2-level ring on nodes of eight processes, in packets",
+       {"infiniband"},
+       add_rings,
+       "8 send engines on a node, one for each process; one lane, with-lanes one for each target, at most 16",
+       {"infiniband.engines", "infiniband.lanes"}},
       {{"fat-tree/spreading"},
        "Traffic spread over all paths, and planned, in packets",
        {"infiniband"},
-       add_spreading}};
+       add_spreading,
+       "spread and spread-with-lanes have 48 send engines on a node, one for each process and path, since a message "
+       "goes by "
+       "six paths at once; the others 8, one for each process. One lane, with-lanes one for each target, at most 16",
+       {"infiniband.engines", "infiniband.lanes"}}};
 }
 
 } // namespace heddle::tool

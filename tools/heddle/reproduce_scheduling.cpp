@@ -1,11 +1,7 @@
 // The report on RDMA scheduling on the K computer: the halo exchange of SCALE-LES3 in five sets of directions, eleven grid sizes and
 // several algorithms, on the simulated Tofu, through the library. 48 processes on a periodic grid of 6 x 8, barriers around.
-// Theirs are measurements; where the text gives a number it stands beside ours.
-#include "halo_on_tofu.hpp"
-#include "reproduce.hpp"
-
-#include "halo.hpp"
-#include "schedule/algorithms.hpp"
+// Here the exchanges are run; what is said of them is in reproduce_scheduling_claims.cpp.
+#include "reproduce_scheduling.hpp"
 
 #include <heddle/simulation.hpp>
 
@@ -19,6 +15,7 @@
 #include <utility>
 
 namespace heddle::tool {
+namespace scheduling {
 namespace {
 
 using simulation::Peer;
@@ -27,38 +24,26 @@ using simulation::Time;
 
 constexpr std::uint32_t kRowCount = 6;
 constexpr std::uint32_t kColumnCount = 8;
-constexpr const char* kFabric = "tofu:4x1x1";
-constexpr int kRounds = 4; // measured, after one that is not
-constexpr std::string_view kOriginal = "orig";
+constexpr int kRounds = 4;                // measured, after one that is not
+constexpr std::uint64_t kWhole = 1 << 20; // no message of these is larger
 
-// The report's; its idea for small sizes (figure 14), which it did not try; and ours. All run alike: the library's default options,
-// barriers before the first put and after the last. What cannot be alike: messages need no barriers, since a receive says where its
-// message goes, but are given them; and they go in pieces of the option chunk_bytes, puts whole.
-constexpr std::array<std::string_view, 9> kMethods{"round-robin-1",      "round-robin-2", "round-robin-4",
-                                                   "bottom-left-1",      "bottom-left-2", "bottom-left-4",
-                                                   "bottom-left-seeded", "sharing",       kOriginal};
+// All run alike, with barriers before the first put and after the last, which messages would not need, and nothing is planned but by
+// the method: barriers and `orig` least of all. Only `orig-planned` has the library's default options.
+constexpr std::string_view kNoteOnMethods =
+    "nothing is planned but by the method (options schedule=immediate and chunk_bytes=1MiB, so that messages of orig "
+    "go whole, as puts "
+    "do); only orig-planned, the same messages, has the library's default options (schedule=planned, "
+    "chunk_bytes=128KiB)";
+Options options_of(std::string_view method) {
+  if (method == kOriginalPlanned) return {};
+  return {.chunk_bytes = kWhole, .schedule = "immediate"};
+}
 
-struct PlottedPattern {
-  int number;
-  const char* name;
-  const char* directions;
-};
 constexpr std::array<PlottedPattern, 5> kPlotted{{{4, "east-west", "ew"},
                                                   {6, "north-south", "ns"},
                                                   {8, "four", "ewns"},
                                                   {10, "diagonal", "diagonal"},
                                                   {12, "eight", "all"}}};
-
-// What the text says of k = 872, in us.
-std::optional<double> reported(int figure, std::string_view method) {
-  const bool packed = method.starts_with("bottom-left");
-  if (figure == 4 && (packed || method == "round-robin-2" || method == "round-robin-4")) return 72;
-  if (figure == 6 && packed) return 74;
-  if (figure == 6 && method == "round-robin-2") return 108;
-  if (figure == 6 && method == "round-robin-4") return 64;
-  if (figure == 8 && method == "bottom-left-4") return 86;
-  return std::nullopt;
-}
 
 // Row after row.
 const Grid kGrid{.size = {kRowCount, kColumnCount}, .periodic = {true, true}, .ranks = {}};
@@ -149,17 +134,15 @@ Task original(Peer& peer, Halo& halo, Clock& clock) {
 }
 
 Result<double> exchange_us(const std::vector<HaloPut>& puts, std::string_view method, const Parameters& parameters) {
-  auto world = simulation::World::create(
-      {.fabric = parameters.fabric(kFabric),
-       .peers = kRowCount * kColumnCount,
-       .nodes = nodes_on_torus(),
-       .options = {.schedule =
-                       "immediate"}}); // nothing is planned but by the method, messages and barriers least of all
+  auto world = simulation::World::create({.fabric = parameters.fabric(kFabric),
+                                          .peers = kRowCount * kColumnCount,
+                                          .nodes = nodes_on_torus(),
+                                          .options = parameters.options(options_of(method))});
   if (!world) return std::unexpected(world.error());
   Clock clock;
   const auto outcome = world->run([&](Peer& peer) -> Task {
     Halo halo(puts);
-    if (method == kOriginal)
+    if (method == kOriginal || method == kOriginalPlanned)
       co_await original(peer, halo, clock);
     else
       co_await planned(peer, halo, std::string(method), clock);
@@ -169,8 +152,6 @@ Result<double> exchange_us(const std::vector<HaloPut>& puts, std::string_view me
     return std::unexpected(Error{.code = ErrorCode::peer_failed, .fact = outcome->errors.front()});
   return clock.us_per_round();
 }
-
-using Times = std::map<std::string_view, std::map<std::uint32_t, double>>; // method -> k -> us
 
 Result<Times> measure(const PlottedPattern& figure, const Run& run) {
   Times times;
@@ -187,115 +168,14 @@ Result<Times> measure(const PlottedPattern& figure, const Run& run) {
   return times;
 }
 
-constexpr std::uint32_t kLargest = kGridSizes.back();
-constexpr std::uint32_t kSmallest = kGridSizes.front();
-
-// How far the plan that shares links is from what no plan can beat, both as planned.
-Result<void> add_distance_to_bound(Reproduction& all, const PlottedPattern& figure, const Run& run) {
-  for (const std::uint32_t k : kGridSizes) {
-    const auto puts = scale_les3(k, figure.directions);
-    if (!puts) return std::unexpected(puts.error());
-    const auto problem = halo_on_tofu(*puts, run.parameters.fabric(kFabric));
-    if (!problem) return std::unexpected(problem.error());
-    all.figures.push_back({fmt::format("scheduling/{}/{}/sharing_to_bound", figure.name, k), std::nullopt,
-                           schedule::sharing(*problem).makespan_ns / schedule::lower_bound_ns(*problem), "times"});
-  }
-  return {};
-}
-
-// What the text makes of its curves: an overhead, which it reads off where they begin, and a rate. Ours is that of the bytes which the
-// largest grid has more than the smallest; the text sometimes takes all bytes and leaves the overhead out.
-void add_derived(Reproduction& all, const PlottedPattern& figure, const Run& run, Times& times) {
-  const std::string id = fmt::format("scheduling/{}/", figure.name);
-  constexpr double kBytesMore = 224'256 - 16'384; // each way, on every straight link
-  const double start = times["bottom-left-4"][kSmallest];
-  const auto gb_s = [&](std::string_view method) {
-    return kBytesMore / (times[method][kLargest] - times[method][kSmallest]) / 1000;
-  };
-  if (figure.number == 4) {
-    all.figures.push_back({id + "overhead", 18, start, "us"});
-    all.figures.push_back({id + "engine", 3.8, gb_s("bottom-left-4"), "GB/s"});
-  }
-  if (figure.number == 6) {
-    all.figures.push_back({id + "overhead", 18, start, "us"});
-    all.figures.push_back({id + "link", 4.8, gb_s("round-robin-4"), "GB/s"});
-    all.figures.push_back({id + "engine", 4.0, gb_s("bottom-left-4"), "GB/s", Kind::fitted});
-  }
-  if (figure.number == 8) {
-    all.figures.push_back({id + "overhead", 23, start, "us"});
-    all.figures.push_back({id + "engine", 3.5, gb_s("bottom-left-4"), "GB/s", Kind::fitted});
-  }
-  if (figure.number != 10) return;
-  // Figures 13 and 14, of small puts: what a further engine's queue costs, and what comes of planning with it.
-  const auto problem = halo_on_tofu({}, run.parameters.fabric(kFabric));
-  if (problem) all.figures.push_back({id + "queue", 1.0, problem->resources.queue_ns / 1000, "us", Kind::input});
-  for (const std::string_view method : {"bottom-left-seeded", "sharing"})
-    all.figures.push_back({id + fmt::format("{}/{}_to_bottom-left-4", kSmallest, method), std::nullopt,
-                           times[method][kSmallest] / times["bottom-left-4"][kSmallest], "times"});
-}
-
-// From which figure a parameter of the model was made.
-Kind kind_of(int figure, std::string_view method) {
-  const bool engine = figure == 6 && method.starts_with("bottom-left");
-  const bool node = figure == 8 && method == "bottom-left-4";
-  return engine || node ? Kind::fitted : Kind::predicted;
-}
-
-void add_ratios(Reproduction& all, const PlottedPattern& figure, Times& times) {
-  const std::string id = fmt::format("scheduling/{}/", figure.name);
-  // Without what does not depend on the size.
-  const auto net = [&](std::string_view method) { return times[method][kLargest] - times[method][kSmallest]; };
-  if (figure.number == 4)
-    all.figures.push_back({id + "net/round-robin-1_to_2", 2.0, net("round-robin-1") / net("round-robin-2"), "times"});
-  if (figure.number == 6) {
-    all.figures.push_back({id + "net/round-robin-2_to_4", 2.0, net("round-robin-2") / net("round-robin-4"), "times"});
-    all.figures.push_back(
-        {id + "net/round-robin-1_to_bottom-left", 2.0, net("round-robin-1") / net("bottom-left-4"), "times"});
-  }
-  if (figure.number == 8 || figure.number == 12)
-    all.figures.push_back({id + fmt::format("{}/orig_to_bottom-left-4", kLargest), 2.0,
-                           times[kOriginal][kLargest] / times["bottom-left-4"][kLargest], "times"});
-}
-
-// Those that the text states, once where several methods share one.
-void add_reported_points(Chart& chart, const PlottedPattern& figure) {
-  Series report{.name = "report", .points = {}, .reported = true};
-  for (const std::string_view method : kMethods)
-    if (const auto value = reported(figure.number, method)) {
-      const std::pair<double, double> point{kLargest, *value};
-      if (std::ranges::find(report.points, point) == report.points.end()) report.points.push_back(point);
-    }
-  if (!report.points.empty()) chart.series.push_back(std::move(report));
-}
-
-void add_figure(Reproduction& all, const PlottedPattern& figure, const Run& run, Times& times) {
-  Chart chart{.file = fmt::format("scheduling-{}", figure.name),
-              .title = fmt::format("Halo exchange, {} (figure {})", figure.name, figure.number),
-              .x_name = "vertical grid points k",
-              .y_name = "us per exchange"};
-  for (const std::string_view method : kMethods) {
-    Series& series = chart.series.emplace_back(Series{.name = std::string(method)});
-    for (const std::uint32_t k : kGridSizes) {
-      const double ours = times[method][k];
-      series.points.emplace_back(k, ours);
-      all.figures.push_back({fmt::format("scheduling/{}/{}/{}", figure.name, k, method),
-                             k == kLargest ? reported(figure.number, method) : std::nullopt, ours, "us",
-                             k == kLargest ? kind_of(figure.number, method) : Kind::predicted});
-    }
-  }
-  add_reported_points(chart, figure);
-  add_ratios(all, figure, times);
-  add_derived(all, figure, run, times);
-  all.charts.push_back(std::move(chart));
-}
-
 template <std::size_t index>
 Result<void> add_plotted(Reproduction& all, const Run& run) {
   const PlottedPattern& figure = kPlotted[index];
   auto times = measure(figure, run);
   if (!times) return std::unexpected(times.error());
-  add_figure(all, figure, run, *times);
-  return add_distance_to_bound(all, figure, run);
+  const auto barriers = exchange_us({}, "immediate", run.parameters);
+  if (!barriers) return std::unexpected(barriers.error());
+  return add_pattern(all, figure, run, *times, *barriers);
 }
 
 Result<void> add_barriers(Reproduction& all, const Run& run) {
@@ -307,18 +187,21 @@ Result<void> add_barriers(Reproduction& all, const Run& run) {
 
 } // namespace
 
-std::vector<Part> scheduling_parts() {
-  return {{{"scheduling/barriers"}, "The two barriers around an exchange", {"tofu"}, add_barriers},
-          {{"scheduling/east-west"}, "Halo exchange with east and west", {"tofu"}, add_plotted<0>},
-          {{"scheduling/north-south"}, "Halo exchange with north and south", {"tofu"}, add_plotted<1>},
-          {{"scheduling/four"}, "Halo exchange in four directions", {"tofu"}, add_plotted<2>},
-          {{"scheduling/diagonal"}, "Halo exchange along the diagonals", {"tofu"}, add_plotted<3>},
-          {{"scheduling/eight"}, "Halo exchange in all eight directions", {"tofu"}, add_plotted<4>}};
+std::vector<Part> parts() {
+  const auto halo = [](std::string_view id, std::string_view title, auto add) {
+    return Part{{id}, title, {"tofu", "library"}, add, kNoteOnMethods, {"library.chunk_bytes"}};
+  };
+  return {{{"scheduling/barriers"}, "The two barriers around an exchange", {"tofu", "library"}, add_barriers},
+          halo("scheduling/east-west", "Halo exchange with east and west", add_plotted<0>),
+          halo("scheduling/north-south", "Halo exchange with north and south", add_plotted<1>),
+          halo("scheduling/four", "Halo exchange in four directions", add_plotted<2>),
+          halo("scheduling/diagonal", "Halo exchange along the diagonals", add_plotted<3>),
+          halo("scheduling/eight", "Halo exchange in all eight directions", add_plotted<4>)};
 }
 
-Result<Headline> tofu_headline(const Parameters& parameters) {
+Result<Headline> headline_of_puts(const Parameters& parameters) {
   Headline headline;
-  for (const auto& [k, directions] : {std::pair(kLargest, "ewns"), std::pair(kSmallest, "diagonal")}) {
+  for (const auto& [k, directions] : {std::pair(kLargestGrid, "ewns"), std::pair(kSmallestGrid, "diagonal")}) {
     const auto puts = scale_les3(k, directions);
     if (!puts) return std::unexpected(puts.error());
     const auto time = exchange_us(*puts, "bottom-left-4", parameters);
@@ -326,6 +209,36 @@ Result<Headline> tofu_headline(const Parameters& parameters) {
     headline.emplace_back(fmt::format("{} at k = {}", directions, k), *time);
   }
   return headline;
+}
+
+// Messages, which is where the library's own options count: as a program has them, and an all-to-all in packets.
+Result<Headline> headline_of_messages(const Parameters& parameters) {
+  Headline headline;
+  for (const std::uint32_t k : {kLargestGrid, kSmallestGrid}) {
+    const auto puts = scale_les3(k, "all");
+    if (!puts) return std::unexpected(puts.error());
+    const auto time = exchange_us(*puts, kOriginalPlanned, parameters);
+    if (!time) return std::unexpected(time.error());
+    headline.emplace_back(fmt::format("{} at k = {}", kOriginalPlanned, k), *time);
+  }
+  const auto packets = infiniband_headline(parameters);
+  if (!packets) return std::unexpected(packets.error());
+  headline.insert(headline.end(), packets->begin(), packets->end());
+  return headline;
+}
+
+} // namespace scheduling
+
+std::vector<Part> scheduling_parts() {
+  return scheduling::parts();
+}
+
+Result<Headline> tofu_headline(const Parameters& parameters) {
+  return scheduling::headline_of_puts(parameters);
+}
+
+Result<Headline> library_headline(const Parameters& parameters) {
+  return scheduling::headline_of_messages(parameters);
 }
 
 } // namespace heddle::tool

@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <expected>
 
 namespace heddle::tool {
 namespace {
@@ -18,23 +19,20 @@ struct Model {
   Result<Headline> (*headline)(const Parameters& parameters);
 };
 constexpr std::array kModels{Model{"fat-tree", fat_tree_headline}, Model{"infiniband", infiniband_headline},
-                             Model{"tofu", tofu_headline}, Model{"rhinet", rhinet_headline}};
+                             Model{"tofu", tofu_headline}, Model{"rhinet", rhinet_headline},
+                             Model{"library", library_headline}};
 
-// The value times `factor` in the same unit; nothing where it is no number, or no whole one where only these make sense.
-std::optional<std::string> scaled(const Parameter& parameter, double factor) {
+// The value times `factor` in the same unit; else why it has none.
+std::expected<std::string, std::string> scaled(const Parameter& parameter, double factor) {
   double number = 0;
   const char* const end = parameter.value.data() + parameter.value.size();
   const auto [rest, status] = std::from_chars(parameter.value.data(), end, number);
-  if (status != std::errc{} || number == 0) return {};
+  if (status != std::errc{}) return std::unexpected(fmt::format("'{}' is no number", parameter.value));
+  if (number == 0) return std::unexpected("0 stays 0");
   const double value = number * factor;
-  if (rest == end && std::floor(value) != value) return {};
-  return fmt::format("{:g}{}", value, std::string_view(rest, static_cast<std::size_t>(end - rest)));
+  if (rest == end && std::floor(value) != value) return std::unexpected(fmt::format("{:g} is not whole", value));
+  return fmt::format("{:.15g}{}", value, std::string_view(rest, static_cast<std::size_t>(end - rest)));
 }
-
-struct Movement {
-  std::string parameter; // NAME=VALUE
-  Headline change;       // relative; empty where the model refuses the value
-};
 
 std::vector<Parameter> listed(const Run& run, std::string_view only) {
   std::vector<Parameter> all = run.parameters.list();
@@ -54,13 +52,19 @@ Result<std::vector<Movement>> movements(const Run& run, const Model& model, cons
     if (!unsourced(parameter)) continue;
     for (const double factor : {0.5, 2.0}) {
       const auto value = scaled(parameter, factor);
-      if (!value) continue;
-      Movement& movement = all.emplace_back(Movement{fmt::format("{}={}", parameter.name, *value), {}});
+      Movement& movement =
+          all.emplace_back(Movement{fmt::format("{}={}", parameter.name, value ? *value : parameter.value), {}, {}});
       run.at(movement.parameter);
+      if (!value) {
+        movement.why_not = fmt::format("cannot be {}: {}", factor < 1 ? "halved" : "doubled", value.error());
+        continue;
+      }
       const auto changed = run.parameters.with(parameter.name, *value);
-      if (!changed) continue;
-      const auto after = model.headline(*changed);
-      if (!after) continue;
+      const auto after = changed ? model.headline(*changed) : Result<Headline>(std::unexpected(changed.error()));
+      if (!after) {
+        movement.why_not = fmt::format("cannot work: {}", after.error().fact);
+        continue;
+      }
       for (std::size_t i = 0; i < after->size(); ++i)
         movement.change.emplace_back((*after)[i].first, (*after)[i].second / (*before)[i].second - 1);
     }
@@ -84,11 +88,17 @@ void print_movements(const Model& model, const std::vector<Movement>& all) {
   for (const Movement& movement : all) {
     fmt::print("  {:<34}", movement.parameter);
     for (const auto& [name, change] : movement.change) fmt::print(" {} {:+.1f} %", name, 100 * change);
-    fmt::print("{}\n", movement.change.empty() ? " cannot work" : "");
+    fmt::print("{}{}\n", movement.why_not.empty() ? "" : " ", movement.why_not);
   }
 }
 
 } // namespace
+
+Result<std::vector<Movement>> movements_of(const Run& run, std::string_view name) {
+  const auto* const model = std::ranges::find(kModels, name, &Model::name);
+  if (model == kModels.end()) return {};
+  return movements(run, *model, listed(run, fmt::format("{}.", name)));
+}
 
 int print_parameters(const Run& run, std::string_view only, bool json) {
   const std::vector<Parameter> all_parameters = listed(run, only);
@@ -111,6 +121,7 @@ int print_parameters(const Run& run, std::string_view only, bool json) {
       Json change = Json::object();
       for (const auto& [name, value] : movement.change) change[name] = value;
       sensitivity.push_back({{"parameter", movement.parameter}, {"change", std::move(change)}});
+      if (!movement.why_not.empty()) sensitivity.back()["why_not"] = movement.why_not;
     }
   }
   if (json)
