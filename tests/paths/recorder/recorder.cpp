@@ -1,8 +1,9 @@
 // libibverbs.so.1 as far as tests need it: one InfiniBand adapter of one port that is not there. It says which LID it has
 // (RECORDER_LID, RECORDER_LMC), gives out queue pairs, and notes in the file RECORDER_FILE, a line each, with which addresses they are
-// connected and address handles are made: what reaches it is what an adapter would have got. Nothing is ever transferred.
+// connected and address handles are made: what reaches it is what an adapter would have got. With RECORDER_DELIVERS it also carries out
+// what is sent between its objects of one process (transport.cpp), and with RECORDER_ADDRESSES it is on Ethernet, with so many of them.
 // Its symbols have the versions of the real one's (recorder.map), so that programs built against that are bound to it.
-#include <infiniband/verbs.h>
+#include "tests/paths/recorder/adapter.hpp"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -26,62 +27,50 @@ std::uint32_t number_of(const char* variable, std::uint32_t otherwise) {
   return text != nullptr ? static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
 }
 
-void note(const char* what, const ibv_ah_attr& address) {
+void note(const char* what, const recorder::Adapter& from, const ibv_ah_attr& address) {
   const char* name = std::getenv("RECORDER_FILE");
   const int file = name != nullptr ? ::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
   if (file < 0) return;
   char line[120];
-  const int length = std::snprintf(line, sizeof line, "%s from %u lid %u bits %u\n", what, number_of("RECORDER_LID", 1),
-                                   address.dlid, address.src_path_bits);
+  const int length = address.is_global != 0 && from.addresses != 0
+                         ? std::snprintf(line, sizeof line, "%s from %u index %u to %u.%u\n", what, from.lid,
+                                         address.grh.sgid_index, address.grh.dgid.raw[15], address.grh.dgid.raw[14])
+                         : std::snprintf(line, sizeof line, "%s from %u lid %u bits %u\n", what, from.lid, address.dlid,
+                                         address.src_path_bits);
   if (::write(file, line, static_cast<std::size_t>(length)) != length) std::abort();
   ::close(file);
 }
 
-template <typename Object>
-Object* made() {
-  return static_cast<Object*>(std::calloc(1, sizeof(Object) + 256)); // some are read past what the header says of them
-}
+using recorder::Adapter;
 
-int freed(void* object) {
-  std::free(object);
+template <typename Type, typename Base>
+int freed(Base* object) {
+  delete reinterpret_cast<Type*>(object);
   return 0;
 }
 
 ibv_device device;
 
-int describe_port(ibv_context*, std::uint8_t port, ibv_port_attr* about, std::size_t bytes) {
+int describe_port(ibv_context* context, std::uint8_t port, ibv_port_attr* about, std::size_t bytes) {
   if (port != 1) return EINVAL;
   ibv_port_attr all{};
-  all.state = IBV_PORT_ACTIVE;
+  const Adapter& adapter = Adapter::of(context);
+  all.state = number_of("RECORDER_DOWN", 0) != 0 ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
   all.max_mtu = all.active_mtu = IBV_MTU_4096;
-  all.gid_tbl_len = 1;
+  all.gid_tbl_len = adapter.addresses != 0 ? static_cast<int>(adapter.addresses) : 1;
   all.max_msg_sz = 1U << 30U;
   all.pkey_tbl_len = 1;
-  all.lid = static_cast<std::uint16_t>(number_of("RECORDER_LID", 1));
-  all.lmc = static_cast<std::uint8_t>(number_of("RECORDER_LMC", 0));
+  if (adapter.addresses == 0) {
+    all.lid = static_cast<std::uint16_t>(adapter.lid);
+    all.lmc = static_cast<std::uint8_t>(adapter.lmc);
+  }
   all.sm_lid = 1;
   all.max_vl_num = 4;
   all.active_width = 2;
   all.active_speed = 32;
   all.phys_state = 5;
-  all.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  all.link_layer = adapter.addresses != 0 ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   std::memcpy(about, &all, bytes < sizeof all ? bytes : sizeof all);
-  return 0;
-}
-
-int no_completion(ibv_cq*, int, ibv_wc*) {
-  return 0;
-}
-int no_notice(ibv_cq*, int) {
-  return 0;
-}
-int swallow_send(ibv_qp*, ibv_send_wr*, ibv_send_wr**) {
-  return 0;
-}
-int swallow_receive(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) {
-  return 0;
-}
-int swallow_shared_receive(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**) {
   return 0;
 }
 
@@ -110,26 +99,33 @@ SEEN const char* ibv_node_type_str(ibv_node_type) {
 }
 
 SEEN ibv_context* ibv_open_device(ibv_device* one) {
-  auto* whole = made<verbs_context>();
+  auto* adapter = new Adapter{};
+  adapter->lid = number_of("RECORDER_LID", 1);
+  adapter->lmc = number_of("RECORDER_LMC", 0);
+  adapter->addresses = number_of("RECORDER_ADDRESSES", 0);
+  adapter->delivers = number_of("RECORDER_DELIVERS", 0) != 0;
+  recorder::add(*adapter);
+  verbs_context* whole = &adapter->base;
   whole->sz = sizeof(verbs_context);
   whole->query_port = describe_port;
   ibv_context& context = whole->context;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   context.device = one;
-  context.cmd_fd = ::eventfd(0, EFD_CLOEXEC);
-  context.async_fd = ::eventfd(0, EFD_CLOEXEC);
+  context.cmd_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  context.async_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   context.num_comp_vectors = 1;
-  context.ops.poll_cq = no_completion;
-  context.ops.req_notify_cq = no_notice;
-  context.ops.post_send = swallow_send;
-  context.ops.post_recv = swallow_receive;
-  context.ops.post_srq_recv = swallow_shared_receive;
+  context.ops.poll_cq = recorder::poll;
+  context.ops.req_notify_cq = recorder::ring;
+  context.ops.post_send = recorder::send;
+  context.ops.post_recv = recorder::receive;
+  context.ops.post_srq_recv = recorder::receive_shared;
   return &context;
 }
 SEEN int ibv_close_device(ibv_context* context) {
   ::close(context->cmd_fd);
   ::close(context->async_fd);
-  return freed(verbs_get_ctx(context));
+  recorder::remove(Adapter::of(context));
+  return freed<Adapter>(verbs_get_ctx(context));
 }
 
 SEEN int ibv_query_device(ibv_context*, ibv_device_attr* about) {
@@ -141,7 +137,7 @@ SEEN int ibv_query_device(ibv_context*, ibv_device_attr* about) {
   about->max_qp_wr = about->max_cqe = about->max_srq_wr = 1 << 15;
   about->max_sge = about->max_srq_sge = 16;
   about->max_qp_rd_atom = about->max_qp_init_rd_atom = 16;
-  about->atomic_cap = IBV_ATOMIC_HCA;
+  about->atomic_cap = number_of("RECORDER_ATOMICS", 1) != 0 ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   about->max_pkeys = 1;
   about->phys_port_cnt = 1;
   return 0;
@@ -151,12 +147,18 @@ SEEN int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_por
   return describe_port(context, port, reinterpret_cast<ibv_port_attr*>(about),
                        offsetof(ibv_port_attr, port_cap_flags2));
 }
-SEEN int ibv_query_gid(ibv_context*, std::uint8_t, int, ibv_gid* gid) {
-  *gid = {};
-  gid->raw[0] = 0xFE;
-  gid->raw[1] = 0x80;
-  gid->raw[14] = static_cast<std::uint8_t>(number_of("RECORDER_LID", 1) >> 8U);
-  gid->raw[15] = static_cast<std::uint8_t>(number_of("RECORDER_LID", 1));
+SEEN int ibv_query_gid(ibv_context* context, std::uint8_t, int index, ibv_gid* gid) {
+  *gid = Adapter::of(context).gid(static_cast<std::uint32_t>(index));
+  return 0;
+}
+SEEN int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t, ibv_gid_entry*, std::uint32_t, std::size_t);
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry* to, std::uint32_t,
+                      std::size_t) {
+  *to = {};
+  to->gid = Adapter::of(context).gid(index);
+  to->gid_index = index;
+  to->port_num = port;
+  to->gid_type = Adapter::of(context).addresses != 0 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_IB;
   return 0;
 }
 SEEN int ibv_query_pkey(ibv_context*, std::uint8_t, int, std::uint16_t* key) {
@@ -171,60 +173,70 @@ SEEN ibv_fork_status ibv_is_fork_initialized() {
 }
 
 SEEN ibv_pd* ibv_alloc_pd(ibv_context* context) {
-  auto* pd = made<ibv_pd>();
-  pd->context = context;
-  return pd;
+  auto* pd = new recorder::Object<ibv_pd>{};
+  pd->base.context = context;
+  return &pd->base;
 }
 SEEN int ibv_dealloc_pd(ibv_pd* pd) {
-  return freed(pd);
+  return freed<recorder::Object<ibv_pd>>(pd);
 }
-SEEN ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64_t, unsigned) {
-  auto* region = made<ibv_mr>();
-  region->context = pd->context;
-  region->pd = pd;
-  region->addr = memory;
-  region->length = bytes;
-  region->lkey = region->rkey = next_number++;
-  return region;
+// Where RECORDER_LOCKS says how many bytes at once can be locked, it is asked for more in vain: for the reason RECORDER_REFUSES.
+SEEN ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64_t address, unsigned access) {
+  if (bytes > number_of("RECORDER_LOCKS", ~0U)) {
+    errno = static_cast<int>(number_of("RECORDER_REFUSES", ENOMEM));
+    return nullptr;
+  }
+  auto* region = new recorder::Region{};
+  region->base.context = pd->context;
+  region->base.pd = pd;
+  region->base.addr = memory;
+  region->base.length = bytes;
+  region->base.lkey = region->base.rkey = next_number++;
+  region->address = address;
+  region->access = access;
+  recorder::add(*region);
+  return &region->base;
 }
 SEEN ibv_mr* ibv_reg_mr(ibv_pd* pd, void* memory, std::size_t bytes, int access) {
-  return ibv_reg_mr_iova2(pd, memory, bytes, 0, static_cast<unsigned>(access));
+  return ibv_reg_mr_iova2(pd, memory, bytes, reinterpret_cast<std::uintptr_t>(memory), static_cast<unsigned>(access));
 }
 SEEN int ibv_dereg_mr(ibv_mr* region) {
-  return freed(region);
+  recorder::remove(*reinterpret_cast<recorder::Region*>(region));
+  return freed<recorder::Region>(region);
 }
 SEEN ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-  auto* channel = made<ibv_comp_channel>();
-  channel->context = context;
-  channel->fd = ::eventfd(0, EFD_CLOEXEC);
-  return channel;
+  auto* channel = new recorder::Object<ibv_comp_channel>{};
+  channel->base.context = context;
+  channel->base.fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return &channel->base;
 }
 SEEN int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   ::close(channel->fd);
-  return freed(channel);
+  return freed<recorder::Object<ibv_comp_channel>>(channel);
 }
 SEEN ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* own, ibv_comp_channel* channel, int) {
-  auto* cq = made<ibv_cq>();
-  cq->context = context;
-  cq->cqe = entries;
-  cq->cq_context = own;
-  cq->channel = channel;
-  return cq;
+  auto* cq = new recorder::Completions{};
+  cq->base.context = context;
+  cq->base.cqe = entries;
+  cq->base.cq_context = own;
+  cq->base.channel = channel;
+  return &cq->base;
 }
 SEEN int ibv_destroy_cq(ibv_cq* cq) {
-  return freed(cq);
+  return freed<recorder::Completions>(cq);
 }
 SEEN ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr*) {
-  auto* srq = made<ibv_srq>();
-  srq->context = pd->context;
-  srq->pd = pd;
-  return srq;
+  auto* srq = new recorder::Rooms{};
+  srq->base.context = pd->context;
+  srq->base.pd = pd;
+  return &srq->base;
 }
 SEEN int ibv_destroy_srq(ibv_srq* srq) {
-  return freed(srq);
+  return freed<recorder::Rooms>(srq);
 }
 SEEN ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
-  auto* qp = made<ibv_qp>();
+  auto* whole = new recorder::Pair{};
+  ibv_qp* qp = &whole->base;
   qp->context = pd->context;
   qp->pd = pd;
   qp->send_cq = wanted->send_cq;
@@ -232,10 +244,13 @@ SEEN ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
   qp->srq = wanted->srq;
   qp->qp_num = next_number++;
   qp->qp_type = wanted->qp_type;
+  whole->signals_all = wanted->sq_sig_all != 0;
+  recorder::add(*whole);
   return qp;
 }
 SEEN int ibv_destroy_qp(ibv_qp* qp) {
-  return freed(qp);
+  recorder::remove(*reinterpret_cast<recorder::Pair*>(qp));
+  return freed<recorder::Pair>(qp);
 }
 SEEN int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* about, int, ibv_qp_init_attr* made_with) {
   about->qp_state = qp->state;
@@ -246,18 +261,26 @@ SEEN int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* about, int, ibv_qp_init_attr* mad
 SEEN int recorded_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask);
 int recorded_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask) {
   if ((mask & IBV_QP_STATE) != 0) qp->state = wanted->qp_state;
-  if ((mask & IBV_QP_AV) != 0) note("connect", wanted->ah_attr);
+  auto& whole = *reinterpret_cast<recorder::Pair*>(qp);
+  if ((mask & IBV_QP_DEST_QPN) != 0) whole.far = wanted->dest_qp_num;
+  if ((mask & IBV_QP_AV) != 0) whole.way = wanted->ah_attr;
+  if ((mask & IBV_QP_AV) != 0) note("connect", Adapter::of(qp->context), wanted->ah_attr);
   return 0;
 }
 SEEN ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* address) {
-  note("address", *address);
-  auto* handle = made<ibv_ah>();
-  handle->context = pd->context;
-  handle->pd = pd;
-  return handle;
+  if (number_of("RECORDER_NO_WAY", 0) != 0) {
+    errno = ENETUNREACH;
+    return nullptr;
+  }
+  note("address", Adapter::of(pd->context), *address);
+  auto* handle = new recorder::Handle{};
+  handle->base.context = pd->context;
+  handle->base.pd = pd;
+  handle->way = *address;
+  return &handle->base;
 }
 SEEN int ibv_destroy_ah(ibv_ah* handle) {
-  return freed(handle);
+  return freed<recorder::Handle>(handle);
 }
 SEEN int ibv_init_ah_from_wc(ibv_context*, std::uint8_t port, ibv_wc* arrived, ibv_grh*, ibv_ah_attr* address) {
   *address = {};
@@ -275,12 +298,20 @@ SEEN ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* arrived, ibv_grh* header,
   return ibv_init_ah_from_wc(pd->context, port, arrived, header, &address) == 0 ? own_create_ah(pd, &address) : nullptr;
 }
 
-SEEN int ibv_get_async_event(ibv_context*, ibv_async_event*) {
-  errno = EAGAIN;
-  return -1;
+SEEN int ibv_get_async_event(ibv_context* context, ibv_async_event* to) {
+  auto& events = Adapter::of(context).events;
+  if (events.empty()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  *to = events.front();
+  events.pop_front();
+  return 0;
 }
 SEEN void ibv_ack_async_event(ibv_async_event*) {}
-SEEN int ibv_get_cq_event(ibv_comp_channel*, ibv_cq**, void**) {
+SEEN int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq**, void**) {
+  std::uint64_t rung = 0;
+  static_cast<void>(!::read(channel->fd, &rung, sizeof rung));
   errno = EAGAIN;
   return -1;
 }
