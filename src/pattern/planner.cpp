@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace heddle::pattern {
 
@@ -48,7 +49,13 @@ class NetworkProblem {
         problem_.add(request, std::span<const std::uint32_t>(links));
       else
         problem_.add_path(links);
+      if (!links.empty()) knows_links_.insert(static_cast<std::uint32_t>(problem_.requests.size() - 1));
     }
+  }
+
+  // Otherwise all paths are alike to the scheduler, and the network's own choice is better than its.
+  [[nodiscard]] bool chooses_path(std::uint32_t request) const {
+    return problem_.requests[request].paths > 1 && knows_links_.contains(request);
   }
 
   [[nodiscard]] const schedule::Problem& problem() const { return problem_; }
@@ -71,6 +78,7 @@ class NetworkProblem {
   ir::Translator& translator_;
   schedule::Problem problem_;
   std::map<std::uint32_t, std::uint32_t> links_;
+  std::set<std::uint32_t> knows_links_; // requests
   std::map<std::uint32_t, std::uint32_t> receivers_;
 };
 
@@ -103,9 +111,9 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bo
       const schedule::Placement& placed = schedule->placements[request];
       if (on_network.has_choice() && algorithm != "immediate") {
         out.send_engine = placed.send_engine;
-        if (on_network.problem().requests[request].paths > 1)
+        if (on_network.chooses_path(request))
           out.path = placed.path;
-        else
+        else if (on_network.problem().requests[request].paths <= 1)
           out.receive_engine = placed.receive_engine;
       }
       plan.picture += line_of(out, plan.partners[out.partner], placed);
