@@ -72,13 +72,13 @@ Result<Place> Place::lengthen(std::uint64_t uid, std::span<const std::byte> shor
   return unpack(place.pack());
 }
 
-ibv_ah_attr address_vector(const Source& from, const Place& to, std::uint32_t lane) {
+ibv_ah_attr address_vector(const Source& from, const Place& to, std::uint32_t path) {
   ibv_ah_attr vector{};
   vector.port_num = from.port;
   if (to.addresses == 0) {
     // Within a subnet; routers between subnets would need the GID.
-    vector.dlid = static_cast<std::uint16_t>(to.lid + lane % to.paths());
-    vector.src_path_bits = static_cast<std::uint8_t>(lane % (1U << from.lmc));
+    vector.dlid = static_cast<std::uint16_t>(to.lid + path % to.paths());
+    vector.src_path_bits = from.path;
     return vector;
   }
   vector.is_global = 1;

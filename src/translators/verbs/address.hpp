@@ -39,11 +39,11 @@ static_assert(sizeof(Place) == sizeof(ir::Address));
 struct Source {
   std::uint8_t port = 1;
   std::uint8_t gid_index = 0;
-  std::uint8_t lmc = 0;
+  std::uint8_t path = 0; // by which the other end sends to this one
 };
 
-// Of a lane: on InfiniBand to one of the place's LIDs and from one of this process's, so that both ends name the same two. An adapter
-// drops what a reliable connection gets from another LID than its own packets go to. On Ethernet to the place's address.
-[[nodiscard]] ibv_ah_attr address_vector(const Source& from, const Place& to, std::uint32_t lane);
+// To a place by a path: on InfiniBand to one of its LIDs, from the one of this process's that the other end sends to. An adapter drops
+// what a reliable connection gets from another LID than its own packets go to. On Ethernet to the place's address.
+[[nodiscard]] ibv_ah_attr address_vector(const Source& from, const Place& to, std::uint32_t path);
 
 } // namespace heddle::translators::verbs

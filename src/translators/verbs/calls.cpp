@@ -87,10 +87,10 @@ ibv_ah* Door::way_to(const Place& place) {
   return made;
 }
 
-bool Door::call(const Place& there, Call call) {
-  if (calling_ == kMostCalling) return false;
+Door::Called Door::call(const Place& there, Call call) {
+  if (calling_ == kMostCalling) return Called::later;
   ibv_ah* way = way_to(there);
-  if (way == nullptr) return false;
+  if (way == nullptr) return Called::no_way;
   call.proof = proof_of(call);
   ibv_sge from{.addr = reinterpret_cast<std::uintptr_t>(&call), .length = sizeof call, .lkey = 0};
   ibv_send_wr wanted{};
@@ -101,9 +101,9 @@ bool Door::call(const Place& there, Call call) {
   wanted.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
   wanted.wr.ud = {.ah = way, .remote_qpn = there.door, .remote_qkey = kDoorKey};
   ibv_send_wr* bad = nullptr;
-  if (::ibv_post_send(pair_, &wanted, &bad) != 0) return false;
+  if (::ibv_post_send(pair_, &wanted, &bad) != 0) return Called::later;
   ++calling_;
-  return true;
+  return Called::yes;
 }
 
 std::optional<Call> Door::hear(const ibv_wc& completion) {

@@ -19,14 +19,15 @@ enum class Subject : std::uint8_t {
   mended,    // the same is known here now
   goodbye,   // the caller leaves in good order
   another,   // the process that was called is not here: another one has its number now
+  given_up,  // contact with the caller has ended here for good: it was taken for dead
 };
 
 struct Call {
   std::uint32_t mark = kMark;
   Subject subject{};
-  std::uint8_t mtu = 0;   // of the caller's port
-  std::uint8_t reads = 0; // gets and atomics that the caller's adapter serves at once
-  std::uint8_t reserved = 0;
+  std::uint8_t mtu = 0;      // of the caller's port
+  std::uint8_t reads = 0;    // gets and atomics that the caller's adapter serves at once
+  std::uint8_t back = 0;     // of `opened`: the path, to the one called, of what comes back
   std::uint32_t lane = 0;    // of the one whose commands it carries
   std::uint32_t attempt = 0; // of that lane; the later is the higher
   std::uint32_t queue_pair = 0;
@@ -38,7 +39,7 @@ struct Call {
   Gid gid{};                    // of `queue_pair`'s end
   std::array<char, 32> proof{}; // that the caller knows the job's secret
 
-  static constexpr std::uint32_t kMark = 0x4864'0001; // changes with the layout
+  static constexpr std::uint32_t kMark = 0x4864'0002; // changes with the layout
 };
 static_assert(sizeof(Call) == 128 && std::is_trivially_copyable_v<Call>);
 
@@ -55,8 +56,10 @@ class Door {
   Door& operator=(const Door&) = delete;
 
   [[nodiscard]] std::uint32_t number() const { return pair_->qp_num; }
-  // To that place. False: not now; whoever needs it calls again.
-  bool call(const Place& there, Call call);
+  [[nodiscard]] bool hears_by(const ibv_qp* pair) const { return pair == pair_; }
+  // To that place. Whoever needs an answer calls again, after `later` and `no_way`, too: the adapter knows no way there now.
+  enum class Called : std::uint8_t { yes, later, no_way };
+  Called call(const Place& there, Call call);
   // Of a completion with kHeard: the call, where it is one of somebody who knows the secret. The room is free again after.
   std::optional<Call> hear(const ibv_wc& completion);
   void called() { --calling_; }

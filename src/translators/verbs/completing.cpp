@@ -68,27 +68,31 @@ void Verbs::finish_until(Lane& lane, std::uint32_t number) {
   while (static_cast<std::int32_t>(number - lane.done) >= 0 && lane.done != lane.sent) finish(lane, ir::Status::ok, 0);
 }
 
+// All that there are, if no more than can be at once: whoever is about to sleep is not woken for what was there before.
 void Verbs::hear_completions() {
   std::array<ibv_wc, kAtOnce> all;
-  const int count = ::ibv_poll_cq(sent_queue_, kAtOnce, all.data());
-  for (int i = 0; i < count; ++i) {
-    const ibv_wc& one = all.at(static_cast<std::size_t>(i));
-    if ((one.wr_id & kWatching) != 0) {
-      const auto from = incoming_.find(static_cast<std::uint32_t>(one.wr_id));
-      if (one.status == IBV_WC_RETRY_EXC_ERR && from != incoming_.end()) break_off(*from->second->party);
-      continue;
-    }
-    Lane& lane = *lanes_[one.wr_id >> 48U];
-    // What is left of a queue pair that was given up.
-    if (lane.pair == nullptr || ((one.wr_id >> 32U) & 0xffffU) != (lane.attempt & 0xffffU)) continue;
-    if (one.status != IBV_WC_SUCCESS) {
-      lane_failed(lane, one);
-      continue;
-    }
-    finish_until(lane, static_cast<std::uint32_t>(one.wr_id));
-    if (lane.sent != lane.filled) send_waiting(lane);
-    if (lane.make_room && lane.done == lane.sent) close_lane(lane);
+  int count = kAtOnce;
+  for (std::uint64_t heard = 0; count == kAtOnce && heard <= most_posted_; heard += kAtOnce) {
+    count = ::ibv_poll_cq(sent_queue_, kAtOnce, all.data());
+    for (int i = 0; i < count; ++i) hear_completion(all.at(static_cast<std::size_t>(i)));
   }
+}
+
+void Verbs::hear_completion(const ibv_wc& one) {
+  if ((one.wr_id & kWatching) != 0) {
+    const auto from = incoming_.find(static_cast<std::uint32_t>(one.wr_id));
+    if (one.status == IBV_WC_RETRY_EXC_ERR && from != incoming_.end()) break_off(*from->second->party);
+    return;
+  }
+  Lane* const found = lanes_[one.wr_id >> 48U];
+  // What is left of a queue pair that was given up.
+  if (found == nullptr || found->pair == nullptr || ((one.wr_id >> 32U) & 0xffffU) != (found->attempt & 0xffffU))
+    return;
+  Lane& lane = *found;
+  if (one.status != IBV_WC_SUCCESS) return lane_failed(lane, one);
+  finish_until(lane, static_cast<std::uint32_t>(one.wr_id));
+  if (lane.sent != lane.filled) send_waiting(lane);
+  if (lane.make_room && lane.done == lane.sent) close_lane(lane);
 }
 
 void Verbs::lane_failed(Lane& lane, const ibv_wc& completion) {
@@ -128,34 +132,37 @@ void Verbs::give_back(std::uint32_t room) {
   free_rooms_.clear();
 }
 
+// All that there are: most of them say nothing to the caller, and what stands behind them rings no more. Bounded, since more may come
+// all the while.
 void Verbs::hear_arrivals() {
   std::array<ibv_wc, kAtOnce> all;
-  const int count = ::ibv_poll_cq(arrived_queue_, kAtOnce, all.data());
-  if (count == 0) ++empty_looks_;
-  for (int i = 0; i < count; ++i) {
-    const ibv_wc& one = all.at(static_cast<std::size_t>(i));
-    if ((one.wr_id & verbs::Door::kCalled) != 0) {
-      door_->called();
-      continue;
-    }
-    if ((one.wr_id & verbs::Door::kHeard) != 0) {
-      if (const auto call = door_->hear(one)) hear_call(*call);
-      continue;
-    }
-    const auto room = static_cast<std::uint32_t>(one.wr_id);
-    if (one.status == IBV_WC_SUCCESS) {
-      if (one.opcode == IBV_WC_RECV)
-        hear_record(one.qp_num, room_memory_.data + std::uint64_t{room} * verbs::kRoomBytes, one.byte_len);
-      else if (const auto from = incoming_.find(one.qp_num); from != incoming_.end()) {
-        from->second->last_used = ++uses_;
-        if ((one.imm_data & verbs::kAnnounced) != 0 && from->second->party->number)
-          events_.push({.kind = ir::EventKind::remote_written,
-                        .peer = *from->second->party->number,
-                        .value = one.imm_data & 0xffU});
-      }
-    }
-    give_back(room);
+  int count = kAtOnce;
+  for (std::uint32_t heard = 0; count == kAtOnce && heard <= room_count_; heard += kAtOnce) {
+    count = ::ibv_poll_cq(arrived_queue_, kAtOnce, all.data());
+    if (count == 0) ++empty_looks_;
+    for (int i = 0; i < count; ++i) hear_arrival(all.at(static_cast<std::size_t>(i)));
   }
+}
+
+void Verbs::hear_arrival(const ibv_wc& one) {
+  if ((one.wr_id & verbs::Door::kCalled) != 0) return door_->called();
+  if ((one.wr_id & verbs::Door::kHeard) != 0) {
+    if (const auto call = door_->hear(one)) hear_call(*call);
+    return;
+  }
+  const auto room = static_cast<std::uint32_t>(one.wr_id);
+  if (one.status == IBV_WC_SUCCESS) {
+    if (one.opcode == IBV_WC_RECV)
+      hear_record(one.qp_num, room_memory_.data + std::uint64_t{room} * verbs::kRoomBytes, one.byte_len);
+    else if (const auto from = incoming_.find(one.qp_num); from != incoming_.end()) {
+      from->second->last_used = ++uses_;
+      if ((one.imm_data & verbs::kAnnounced) != 0 && from->second->party->number)
+        events_.push({.kind = ir::EventKind::remote_written,
+                      .peer = *from->second->party->number,
+                      .value = one.imm_data & 0xffU});
+    }
+  }
+  give_back(room);
 }
 
 void Verbs::hear_record(std::uint32_t pair, const std::byte* message, std::size_t bytes) {

@@ -52,6 +52,13 @@ Result<void> Device::take_port(std::uint8_t number) {
               "check the cable, and that a subnet manager runs (ibv_devinfo shows the state)");
 }
 
+bool Device::look_at_port() {
+  ibv_port_attr now{};
+  if (library_->query_port(context_, port_number_, reinterpret_cast<_compat_ibv_port_attr*>(&now)) != 0) return false;
+  port_ = now;
+  return port_.state == IBV_PORT_ACTIVE;
+}
+
 Result<void> Device::find_addresses(const std::string& wanted) {
   const auto asked = wanted == kAutomatic ? std::nullopt : number_in(wanted);
   if (wanted != kAutomatic && !asked)

@@ -37,6 +37,8 @@ class Device {
   [[nodiscard]] const ibv_port_attr& port() const { return port_; }
   [[nodiscard]] std::uint8_t port_number() const { return port_number_; }
   [[nodiscard]] bool ethernet() const { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
+  // Asks for the port anew: its state and LID may have changed.
+  bool look_at_port();
   // On Ethernet the addresses that others may use, the preferred one first; otherwise the port's GID alone.
   [[nodiscard]] const std::vector<Own>& own() const { return own_; }
   // LID, GID and the like; nothing of the process.

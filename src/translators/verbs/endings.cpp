@@ -39,6 +39,14 @@ Party& Verbs::party_of(const verbs::Place& place, std::uint32_t rank) {
   return *party;
 }
 
+// For a peer that has called already, too, as long as no command is under way to it: those that follow would overtake it.
+void Verbs::choose_path(ir::Peer peer, std::uint32_t path) {
+  chosen_[peer_number(peer)] = path;
+  for (auto& [uid, party] : parties_)
+    if (party->number == peer && std::ranges::all_of(party->lanes, [](const auto& lane) { return lane->idle(); }))
+      party->chosen = path;
+}
+
 void Verbs::hear_call(const Call& call) {
   if (call.to != self_.uid) { // another process had this number before
     if (call.subject != Subject::another && call.subject != Subject::goodbye) answer(call.from, call, Subject::another);
@@ -54,6 +62,10 @@ void Verbs::hear_call(const Call& call) {
     return;
   }
   Party& party = party_of(call.from, call.number);
+  if (call.subject == Subject::given_up) return settle(party, Party::State::failed);
+  // It lives after all: it learns that nobody waits for it any more, instead of calling for ever.
+  if (party.gone() && party.state == Party::State::failed && call.subject != Subject::goodbye)
+    answer(call.from, call, Subject::given_up);
   if (party.gone()) return;
   const auto lane = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->path; });
   switch (call.subject) {
@@ -96,7 +108,8 @@ void Verbs::hear_call(const Call& call) {
       if (party.state == Party::State::breaking && call.attempt == party.own_break) settle(party, Party::State::broken);
       break;
     case Subject::goodbye: settle(party, Party::State::left); break;
-    case Subject::another: break;
+    case Subject::another:
+    case Subject::given_up: break;
   }
 }
 
@@ -117,11 +130,10 @@ void Verbs::tend_breaking(Party& party, Clock::time_point now) {
     std::erase(breaking_, &party);
     return;
   }
-  if (now >= party.give_up) return settle(party, Party::State::failed);
+  // Who cannot be asked may well live.
+  if (now >= party.give_up) return settle(party, port_down_ ? Party::State::broken : Party::State::failed);
   if (now < party.call_again) return;
-  Call call{
-      .subject = Subject::broken, .attempt = party.own_break, .from = self_, .to = party.place.uid, .number = rank_};
-  door_->call(party.place, call);
+  call(party, {.subject = Subject::broken, .attempt = party.own_break});
   party.call_again = now + kAskAgain;
 }
 
@@ -129,6 +141,7 @@ void Verbs::tend_breaking(Party& party, Clock::time_point now) {
 void Verbs::settle(Party& party, Party::State state) {
   if (party.gone()) return;
   party.state = state;
+  some_gone_ = some_gone_ || party.gone();
   for (const auto& lane : party.lanes) drop_pair(*lane);
   while (!party.incoming.empty()) drop_incoming(party, party.incoming.back()->lane);
   std::erase(breaking_, &party);
@@ -161,23 +174,6 @@ bool Verbs::will_tell_end(ir::Peer peer) const {
     return empty_looks_ == *party->asked_at;
   }
   return false;
-}
-
-void Verbs::hear_device() {
-  ibv_async_event event{};
-  // Its descriptor does not block.
-  while (device_->library().get_async_event(&device_->context(), &event) == 0) {
-    const auto kind = event.event_type;
-    device_->library().ack_async_event(&event);
-    if (kind == IBV_EVENT_DEVICE_FATAL || kind == IBV_EVENT_CQ_ERR) {
-      log_.error("verbs: device " + device_->name() + " has failed");
-      for (auto& [uid, party] : parties_) settle(*party, Party::State::failed);
-    } else if (kind == IBV_EVENT_PORT_ERR) {
-      log_.warning("verbs: port " + device_->name() + ":" + std::to_string(device_->port_number()) + " is down");
-    } else if (kind == IBV_EVENT_PORT_ACTIVE) {
-      log_.warning("verbs: port " + device_->name() + ":" + std::to_string(device_->port_number()) + " is up again");
-    }
-  }
 }
 
 } // namespace heddle::translators

@@ -77,6 +77,7 @@ struct Incoming {
   std::uint32_t attempt = 0;
   ibv_qp* pair = nullptr;
   std::uint64_t last_used = 0;
+  std::uint8_t back = 0; // the path by which it answers
 };
 
 // Another process, or this one.
@@ -96,7 +97,8 @@ struct Party {
   std::uint32_t heard_break = 0; // and of the last that the other side has told of
   Clock::time_point call_again{};
   Clock::time_point give_up{};
-  std::uint32_t chosen = 0; // path
+  std::optional<Clock::time_point> no_way{}; // since when the adapter knows none
+  std::optional<std::uint32_t> chosen;       // path that is planned
   mutable std::optional<std::uint64_t>
       asked_at; // when it was first asked whether the end of contact is still to be told of
   std::vector<std::unique_ptr<Lane>> lanes;

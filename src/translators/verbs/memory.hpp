@@ -50,6 +50,7 @@ class Memory {
   };
   [[nodiscard]] std::optional<Pinned> pin(std::byte* from, std::uint64_t bytes, bool written);
   void unpin(ibv_mr* own);
+  [[nodiscard]] Error refusal(const char* what, std::uint64_t bytes, int number) const;
 
   // Private memory that stays, in pieces of one size.
   class Pool {
@@ -81,7 +82,6 @@ class Memory {
   Result<ir::RemotePlace> enter(std::span<std::byte> memory, std::uint64_t base, std::uint64_t first,
                                 std::size_t mapped);
   std::uint64_t draw_base() { return keys_.draw() & 0xffff'ffffU; }
-  Error refusal(const char* what, std::uint64_t bytes, int number) const;
 
   const Device& device_;
   AreaKeys keys_ = AreaKeys::secret();

@@ -45,7 +45,10 @@ void Verbs::notify(Party& party, std::uint64_t what, ir::Peer number) {
 
 void Verbs::send_notices(Party& party) {
   if (party.state != Party::State::there) return;
-  while (!party.notices.empty() && fill(lane_to(party, ir::kAnyPath), party.notices.front())) {
+  while (!party.notices.empty()) {
+    const Filled filled = fill(party, party.notices.front());
+    if (filled == Filled::never) return break_off(party);
+    if (filled == Filled::not_now) return;
     party.notices.erase(party.notices.begin());
     --owed_notices_;
   }
@@ -56,7 +59,7 @@ void Verbs::hear_notice(Party& party, std::uint64_t what, std::uint32_t number) 
   const auto stay = std::ranges::find(party.stays, number);
   if (what == verbs::kAttached && stay == party.stays.end()) {
     party.stays.push_back(number);
-    want(lane_to(party, ir::kAnyPath)); // by which its death will be noticed
+    if (Lane* lane = lane_to(party, ir::kAnyPath)) want(*lane); // by which its death will be noticed
   } else if (what == verbs::kDetached && stay != party.stays.end()) {
     party.stays.erase(stay);
     events_.push({.kind = ir::EventKind::peer_left, .peer = ir::kByUid, .cookie = number, .value = party.place.uid});
@@ -75,7 +78,7 @@ void Verbs::watch_peers(Clock::time_point now) {
   if (now - watched_ < kWatch) return;
   watched_ = now;
   for (Lane* lane : lanes_)
-    if (lane->state == Lane::State::open && lane->idle()) {
+    if (lane != nullptr && lane->state == Lane::State::open && lane->idle()) {
       lane->unconfirmed = std::max(lane->unconfirmed, 1U);
       confirm(*lane);
     }

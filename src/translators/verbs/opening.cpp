@@ -84,16 +84,39 @@ bool later(std::uint32_t one, std::uint32_t other) {
 
 } // namespace
 
-Lane& Verbs::lane_to(Party& party, std::uint32_t path) {
-  const std::uint32_t wanted = (path == ir::kAnyPath ? party.chosen : path) % party.place.paths();
+Lane* Verbs::lane_to(Party& party, std::uint32_t path) {
+  const std::uint32_t wanted = (path == ir::kAnyPath ? party.chosen.value_or(0) : path) % party.place.paths();
   for (const auto& lane : party.lanes)
-    if (lane->path == wanted) return *lane;
+    if (lane->path == wanted) return lane.get();
+  if (free_indices_.empty() && lanes_.size() == kMostIndices) return nullptr;
   Lane& lane = *party.lanes.emplace_back(std::make_unique<Lane>());
   lane.party = &party;
   lane.path = wanted;
-  lane.index = static_cast<std::uint32_t>(lanes_.size());
-  lanes_.push_back(&lane);
-  return lane;
+  if (free_indices_.empty()) {
+    lane.index = static_cast<std::uint32_t>(lanes_.size());
+    lanes_.push_back(&lane);
+  } else {
+    lane.index = free_indices_.back().index;
+    lane.attempt = free_indices_.back().attempt;
+    free_indices_.pop_back();
+    lanes_[lane.index] = &lane;
+  }
+  return &lane;
+}
+
+// Those of who has gone: their memory and their indices serve others. When nobody holds on to one.
+void Verbs::bury_lanes() {
+  some_gone_ = false;
+  std::erase_if(tending_, [](const Lane* lane) { return lane->party->gone(); });
+  for (auto& [uid, party] : parties_) {
+    if (!party->gone()) continue;
+    for (const auto& lane : party->lanes) {
+      if (lane->memory.data != nullptr) slots_.give_back(lane->memory);
+      lanes_[lane->index] = nullptr;
+      free_indices_.push_back({.index = lane->index, .attempt = lane->attempt});
+    }
+    party->lanes.clear();
+  }
 }
 
 // Something waits for the lane.
@@ -126,7 +149,13 @@ bool Verbs::begin_opening(Lane& lane) {
   const verbs::Library& library = device_->library();
   lane.pair = library.create_qp(&device_->domain(), &wanted);
   if (lane.pair == nullptr) {
-    make_room_for(lane); // the adapter's limit is lower
+    const int error = errno;
+    if (outgoing_ == 0 && incoming_.empty()) {
+      log_.error("verbs: " + memory_.refusal("no queue pair can be made in", 0, error).message());
+      settle(*lane.party, Party::State::broken);
+    } else {
+      make_room_for(lane); // the adapter's limit is lower
+    }
     return false;
   }
   ++outgoing_;
@@ -147,20 +176,27 @@ bool Verbs::begin_opening(Lane& lane) {
   return true;
 }
 
+// To another process; its answer comes some time, or never.
+void Verbs::call(Party& party, Call call) {
+  call.from = self_;
+  call.to = party.place.uid;
+  call.number = rank_;
+  if (door_->call(party.place, call) != verbs::Door::Called::no_way)
+    party.no_way.reset();
+  else if (!party.no_way)
+    party.no_way = Clock::now();
+}
+
 void Verbs::call_open(Lane& lane) {
-  const Party& party = *lane.party;
-  Call call{.subject = Subject::open,
-            .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
-            .reads = reads_of(*device_),
-            .lane = lane.path,
-            .attempt = lane.attempt,
-            .queue_pair = lane.pair->qp_num,
-            .sequence = lane.sequence,
-            .from = self_,
-            .to = party.place.uid,
-            .number = rank_,
-            .gid = device_->own().empty() ? verbs::Gid{} : device_->own()[lane.path % device_->own().size()].gid};
-  door_->call(party.place, call);
+  Call wanted{.subject = Subject::open,
+              .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
+              .reads = reads_of(*device_),
+              .lane = lane.path,
+              .attempt = lane.attempt,
+              .queue_pair = lane.pair->qp_num,
+              .sequence = lane.sequence,
+              .gid = device_->own().empty() ? verbs::Gid{} : device_->own()[lane.path % device_->own().size()].gid};
+  call(*lane.party, wanted);
   lane.call_again = Clock::now() + lane.pause;
   lane.pause = std::min(2 * lane.pause, kLongestPause);
 }
@@ -194,7 +230,7 @@ bool Verbs::make_room_for(const Lane& other) {
   Lane* idle = nullptr;
   Lane* busy = nullptr;
   for (Lane* each : lanes_) {
-    if (each == &other || each->state != Lane::State::open) continue;
+    if (each == nullptr || each == &other || each->state != Lane::State::open) continue;
     if (each->make_room && !each->idle()) return false; // it will
     Lane*& best = each->idle() ? idle : busy;
     if (best == nullptr || each->last_used < best->last_used) best = each;
@@ -229,6 +265,11 @@ void Verbs::tend() {
 }
 
 void Verbs::tend_lane(Lane& lane, Clock::time_point now) {
+  if (!lane.idle() && lane.state != Lane::State::open && hopeless(*lane.party, now)) {
+    log_.error("verbs: device " + device_->name() + " has no way to peer " +
+               std::to_string(lane.party->number ? peer_number(*lane.party->number) : 0));
+    return settle(*lane.party, Party::State::broken);
+  }
   if (lane.state == Lane::State::closed || (lane.state == Lane::State::closing && !lane.idle())) {
     if (!lane.idle() && lane.party->state == Party::State::there) begin_opening(lane);
     return;
@@ -242,13 +283,7 @@ void Verbs::tend_lane(Lane& lane, Clock::time_point now) {
     lane.state = Lane::State::closed;
     return;
   }
-  Call call{.subject = Subject::close,
-            .lane = lane.path,
-            .attempt = lane.attempt,
-            .from = self_,
-            .to = lane.party->place.uid,
-            .number = rank_};
-  door_->call(lane.party->place, call);
+  call(*lane.party, {.subject = Subject::close, .lane = lane.path, .attempt = lane.attempt});
   lane.call_again = now + lane.pause;
   lane.pause = std::min(2 * lane.pause, kLongestPause);
 }
@@ -266,13 +301,7 @@ bool Verbs::ask_for_room(const Party& other_than) {
   for (auto& [pair, each] : incoming_)
     if (each->party != &other_than && (best == nullptr || each->last_used < best->last_used)) best = each;
   if (best == nullptr) return false;
-  Call call{.subject = Subject::make_room,
-            .lane = best->lane,
-            .attempt = best->attempt,
-            .from = self_,
-            .to = best->party->place.uid,
-            .number = rank_};
-  door_->call(best->party->place, call);
+  call(*best->party, {.subject = Subject::make_room, .lane = best->lane, .attempt = best->attempt});
   return true;
 }
 
@@ -299,13 +328,19 @@ void Verbs::answer_open(Party& party, const Call& call) {
     wanted.qp_type = IBV_QPT_RC;
     ibv_qp* pair = device_->library().create_qp(&device_->domain(), &wanted);
     if (pair == nullptr) {
-      ask_for_room(party);
-      return;
+      const int error = errno;
+      if (ask_for_room(party) || outgoing_ != 0) return;
+      log_.error("verbs: " + memory_.refusal("no queue pair can be made in", 0, error).message());
+      return break_off(party); // tells the caller
     }
     verbs::Place there = call.from;
     there.gid = call.gid;
-    const verbs::Source source{.port = device_->port_number(), .gid_index = own.index, .lmc = self_.lmc};
-    const Far far{.way = verbs::address_vector(source, there, call.lane),
+    // The caller's plan says how it gets here, and this process's how it gets back.
+    const std::uint32_t back = there.addresses != 0 ? 0 : party.chosen.value_or(call.lane) % there.paths();
+    const verbs::Source source{.port = device_->port_number(),
+                               .gid_index = own.index,
+                               .path = static_cast<std::uint8_t>(call.lane % (1U << self_.lmc))};
+    const Far far{.way = verbs::address_vector(source, there, back),
                   .pair = call.queue_pair,
                   .sequence = call.sequence,
                   .mtu = call.mtu};
@@ -316,18 +351,22 @@ void Verbs::answer_open(Party& party, const Call& call) {
     if (error != 0) {
       log_.warning("verbs: a queue pair cannot be connected: errno " + std::to_string(error));
       device_->library().destroy_qp(pair);
-      return;
+      return break_off(party); // tells the caller
     }
-    incoming =
-        party.incoming
-            .emplace_back(std::make_unique<Incoming>(Incoming{
-                .party = &party, .lane = call.lane, .attempt = call.attempt, .pair = pair, .last_used = ++uses_}))
-            .get();
+    incoming = party.incoming
+                   .emplace_back(std::make_unique<Incoming>(Incoming{.party = &party,
+                                                                     .lane = call.lane,
+                                                                     .attempt = call.attempt,
+                                                                     .pair = pair,
+                                                                     .last_used = ++uses_,
+                                                                     .back = static_cast<std::uint8_t>(back)}))
+                   .get();
     incoming_[pair->qp_num] = incoming;
   }
   Call reply{.subject = Subject::opened,
              .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
              .reads = reads_of(*device_),
+             .back = incoming->back,
              .lane = call.lane,
              .attempt = call.attempt,
              .queue_pair = incoming->pair->qp_num,
@@ -346,14 +385,15 @@ void Verbs::hear_opened(Party& party, const Call& call) {
   const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[lane.path % device_->own().size()];
   verbs::Place there = party.place;
   if (there.addresses != 0) there.gid = call.gid;
-  const verbs::Source source{.port = device_->port_number(), .gid_index = own.index, .lmc = self_.lmc};
+  const verbs::Source source{.port = device_->port_number(),
+                             .gid_index = own.index,
+                             .path = static_cast<std::uint8_t>(call.back % (1U << self_.lmc))};
   const Far far{.way = verbs::address_vector(source, there, lane.path), .pair = call.queue_pair, .mtu = call.mtu};
   int error = make_ready_to_receive(*device_, lane.pair, far);
   if (error == 0) error = make_ready_to_send(*device_, lane.pair, lane.sequence, call.reads);
   if (error != 0) {
     log_.warning("verbs: a queue pair cannot be connected: errno " + std::to_string(error));
-    drop_pair(lane); // tended to again
-    return;
+    return break_off(party);
   }
   lane.state = Lane::State::open;
   send_waiting(lane);

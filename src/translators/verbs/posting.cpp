@@ -3,7 +3,9 @@
 #include "translators/verbs/records.hpp"
 #include "translators/verbs/verbs.hpp"
 
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace heddle::translators {
 
@@ -86,10 +88,10 @@ bool Verbs::sound(const ir::Command& command) const {
 }
 
 // Copies what may change once the command is taken, and sees to it that the adapter may touch the rest.
-bool Verbs::place_contents(Slot& slot) {
+Verbs::Filled Verbs::place_contents(Slot& slot) {
   const ir::Command& command = slot.command;
   const bool put = command.operation == ir::Operation::put;
-  if (!put && command.operation != ir::Operation::get) return true;
+  if (!put && command.operation != ir::Operation::get) return Filled::taken;
   const bool record = is_record(command);
   const bool whole = record && fits_room(command);
   const std::uint64_t extent = whole ? sizeof(Record) + content_of(command) : put ? put_extent(command) : command.bytes;
@@ -97,23 +99,23 @@ bool Verbs::place_contents(Slot& slot) {
   if (extent > Slot::kImageBytes || (record && !whole)) {
     if (extent <= large_.piece_bytes()) {
       slot.large = large_.take();
-      if (slot.large.data == nullptr) return false;
+      if (slot.large.data == nullptr) return lacks_memory(extent);
       to = slot.large.data;
     } else {
       const auto pinned = memory_.pin(command.local, command.bytes, !put);
-      if (!pinned) return false;
+      if (!pinned) return lacks_memory(command.bytes);
       slot.pinned = pinned->own;
       slot.local = pinned->address;
       slot.local_key = pinned->key;
       slot.direct = true;
     }
   }
-  if (!put) return true;
+  if (!put) return Filled::taken;
   const bool terminated = ir::has(command.flags, ir::Flags::terminated);
   if (whole) {
     write_record(command, static_cast<std::uint32_t>(content_of(command)), terminated, to);
     write_contents(command, to + sizeof(Record));
-    return true;
+    return Filled::taken;
   }
   if (record) {
     write_record(command, kWord, false, slot.image.data());
@@ -122,30 +124,51 @@ bool Verbs::place_contents(Slot& slot) {
   if (slot.direct) {
     std::memcpy(slot.image.data() + kHeadAt, command.head.data(), command.head_bytes);
     std::memset(slot.image.data() + kZerosAt, 0, kMostZeros);
-    return true;
+    return Filled::taken;
   }
   write_contents(command, to);
   std::memset(to + content_of(command), 0, extent - content_of(command));
-  return true;
+  return Filled::taken;
 }
 
-bool Verbs::fill(Lane& lane, const ir::Command& command) {
-  if (lane.filled - lane.done == Lane::kDepth || posted_ + 2 > most_posted_) return false;
+// The adapter has just refused memory, for the reason in errno. What is under way may hold what is lacking; otherwise it stays so.
+Verbs::Filled Verbs::lacks_memory(std::uint64_t bytes) {
+  refusal_ = errno;
+  if (refusal_ != EFAULT && refusal_ != EACCES && under_way_ != 0) return Filled::not_now;
+  if (!std::exchange(refusal_told_, true))
+    log_.error("verbs: " + memory_.refusal("cannot lock", bytes, refusal_).message());
+  return Filled::never;
+}
+
+// It cannot be sent. Nobody would hear of one that is not to be confirmed, so contact ends.
+void Verbs::give_up(Party& party, const ir::Command& command) {
+  complete(command, refusal_ == EFAULT || refusal_ == EACCES ? ir::Status::failed : ir::Status::exhausted, 0, refusal_);
+  if (!ir::has(command.flags, ir::Flags::signalled)) break_off(party);
+}
+
+Verbs::Filled Verbs::fill(Party& party, const ir::Command& command) {
+  Lane* const found = lane_to(party, command.path);
+  if (found == nullptr) {
+    refusal_ = ENOBUFS;
+    return Filled::never;
+  }
+  Lane& lane = *found;
+  if (lane.filled - lane.done == Lane::kDepth || posted_ + 2 > most_posted_) return Filled::not_now;
   if (lane.memory.data == nullptr) {
     lane.memory = slots_.take();
-    if (lane.memory.data == nullptr) return false;
+    if (lane.memory.data == nullptr) return lacks_memory(slots_.piece_bytes());
   }
   Slot& slot = lane.slot(lane.filled);
   slot.command = command;
   slot.pinned = nullptr;
   slot.large = {};
   slot.direct = slot.told = false;
-  if (!place_contents(slot)) return false;
+  if (const Filled filled = place_contents(slot); filled != Filled::taken) return filled;
   ++lane.filled;
   ++under_way_;
   lane.last_used = ++uses_;
   want(lane);
-  return true;
+  return Filled::taken;
 }
 
 void Verbs::send_waiting(Lane& lane) {
@@ -288,6 +311,11 @@ void Verbs::confirm(Lane& lane) {
   nothing.send_flags = IBV_SEND_SIGNALED;
   ibv_send_wr* bad = nullptr;
   if (::ibv_post_send(lane.pair, &nothing, &bad) == 0) lane.unconfirmed = 0;
+}
+
+void Verbs::confirm_all() {
+  for (Lane* lane : lanes_)
+    if (lane != nullptr) confirm(*lane);
 }
 
 } // namespace heddle::translators

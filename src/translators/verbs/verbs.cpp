@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,7 @@ constexpr std::uint64_t kMostTransfer = std::uint64_t{1} << 30U;
 // An idle process has the adapter tell of the commands that it was not asked about.
 constexpr std::uint32_t kIdlePolls = 64;
 constexpr std::uint32_t kLooksAtDevice = 1 << 14U;
+constexpr std::chrono::milliseconds kWhileCalling{10};
 
 std::unexpected<Error> cannot(const verbs::Device& device, const std::string& what, int number) {
   return std::unexpected(
@@ -66,6 +68,11 @@ Result<std::unique_ptr<ir::Translator>> Verbs::make(const TranslatorSetup& setup
 Result<std::unique_ptr<Verbs>> Verbs::create(const Setup& setup) {
   auto device = verbs::Device::open(setup.wanted);
   if (!device) return std::unexpected(std::move(device.error()));
+  if ((*device)->limits().atomic_cap == IBV_ATOMIC_NONE)
+    return std::unexpected(
+        Error{.code = ErrorCode::unsupported,
+              .fact = "device " + (*device)->name() + " has no atomic operations, which connections need",
+              .remedy = "name another device in option verbs.device, or use another translator"});
   std::unique_ptr<Verbs> made(new Verbs(setup, std::move(*device)));
   if (auto ready = made->prepare(setup); !ready) return std::unexpected(std::move(ready.error()));
   return made;
@@ -84,7 +91,7 @@ Verbs::Verbs(const Setup& setup, std::unique_ptr<verbs::Device> device)
       capabilities_{
           .announces_writes = true,
           .orders_puts = true,
-          .atomics = device_->limits().atomic_cap != IBV_ATOMIC_NONE,
+          .atomics = true,
           .atomics_with_processor = device_->limits().atomic_cap == IBV_ATOMIC_GLOB,
           .atomics_on_any_memory = true,
           .reads_any_memory = true,
@@ -121,7 +128,8 @@ Result<void> Verbs::prepare(const Setup& setup) {
   do_not_block(channel_->fd);
   do_not_block(context->async_fd);
   waiting_ = ::epoll_create1(EPOLL_CLOEXEC);
-  for (const int each : {channel_->fd, context->async_fd}) {
+  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  for (const int each : {channel_->fd, context->async_fd, timer_}) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = each}};
     if (waiting_ < 0 || ::epoll_ctl(waiting_, EPOLL_CTL_ADD, each, &event) != 0)
       return std::unexpected(
@@ -138,7 +146,7 @@ Verbs::~Verbs() {
     for (auto& [uid, party] : parties_) {
       if (party->gone() || uid == self_.uid) continue;
       verbs::Call goodbye{.subject = verbs::Subject::goodbye, .from = self_, .to = uid, .number = rank_};
-      while (!door_->call(party->place, goodbye) && !door_->quiet()) hear_arrivals();
+      while (door_->call(party->place, goodbye) == verbs::Door::Called::later && !door_->quiet()) hear_arrivals();
     }
     // They leave before their queue pair goes.
     const auto enough = verbs::Clock::now() + std::chrono::milliseconds(200);
@@ -153,7 +161,8 @@ Verbs::~Verbs() {
   if (sent_queue_ != nullptr) library.destroy_cq(sent_queue_);
   if (arrived_queue_ != nullptr) library.destroy_cq(arrived_queue_);
   if (channel_ != nullptr) library.destroy_comp_channel(channel_);
-  if (waiting_ >= 0) ::close(waiting_);
+  for (const int each : {waiting_, timer_})
+    if (each >= 0) ::close(each);
 }
 
 std::string Verbs::remark() const {
@@ -202,6 +211,7 @@ Result<ir::RemotePlace> Verbs::attach(ir::Peer peer, const ir::Address& address)
   if (!place) return refuse(std::move(place.error()));
   if (!is_open_world() && peer_number(peer) >= size_)
     return refuse({.fact = "peer " + std::to_string(peer_number(peer)) + " is not of this job"});
+  if (failed_) return refuse({.fact = "device " + device_->name() + " has failed"});
   Party& party = party_of(*place, peer_number(peer));
   if (party.gone())
     return refuse({.fact = party.state == Party::State::left ? "the process at that address has left"
@@ -267,8 +277,9 @@ std::size_t Verbs::submit(std::span<const ir::Command> commands) {
     } else if (!found->second->notices.empty()) {
       return taken; // they come first
       // While it breaks, too: they end as those before them will, and others' go on.
-    } else if (!fill(lane_to(*found->second, command.path), command)) {
-      return taken;
+    } else if (const Filled filled = fill(*found->second, command); filled != Filled::taken) {
+      if (filled == Filled::not_now) return taken;
+      give_up(*found->second, command);
     }
   }
   return commands.size();
@@ -280,10 +291,11 @@ std::size_t Verbs::poll(std::span<ir::Event> events) {
   if (!tending_.empty() || !breaking_.empty()) tend();
   if (owed_notices_ != 0)
     for (auto& [uid, party] : parties_) send_notices(*party);
-  if (++idle_polls_ % kIdlePolls == 0 && under_way_ != 0)
-    for (Lane* lane : lanes_) confirm(*lane);
-  if (idle_polls_ % kLooksAtDevice == 0) hear_device();
-  if (is_open_world() && idle_polls_ % kIdlePolls == 0) watch_peers(verbs::Clock::now());
+  if (++idle_polls_ % kIdlePolls == 0 && under_way_ != 0) confirm_all();
+  // Whoever submits all the time looks there, too.
+  if (++polls_ % kLooksAtDevice == 0) hear_device();
+  if (is_open_world() && polls_ % kIdlePolls == 0) watch_peers(verbs::Clock::now());
+  if (some_gone_) bury_lanes();
   return events_.pop(events);
 }
 
@@ -309,9 +321,19 @@ bool Verbs::announce_sleep(By) {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   while (device_->library().get_cq_event(channel_, &queue, &context) == 0) device_->library().ack_cq_events(queue, 1);
-  for (Lane* lane : lanes_) confirm(*lane);
+  confirm_all();
   ::ibv_req_notify_cq(arrived_queue_, 0);
   ::ibv_req_notify_cq(sent_queue_, 0);
+  // Calls are made again, and peers watched, by who is awake.
+  const bool calls = !tending_.empty() || !breaking_.empty();
+  if (calls || is_open_world() || timer_runs_) {
+    itimerspec due{};
+    if (calls) due.it_value.tv_nsec = std::chrono::nanoseconds(kWhileCalling).count();
+    if (!calls && is_open_world()) due.it_value.tv_sec = 1;
+    ::timerfd_settime(timer_, 0, &due, nullptr); // also forgets that it has run out
+  }
+  timer_runs_ = calls || is_open_world();
+  if (is_open_world()) watch_peers(verbs::Clock::now());
   return true;
 }
 
@@ -320,9 +342,6 @@ void Verbs::cancel_sleep() {
 }
 
 void Verbs::sleep(std::chrono::nanoseconds limit) {
-  // Calls are made again by who is awake.
-  constexpr std::chrono::nanoseconds kWhileCalling = std::chrono::milliseconds(10);
-  if (!tending_.empty() || !breaking_.empty()) limit = std::min(limit, kWhileCalling);
   epoll_event event{};
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(limit).count();
   ::epoll_wait(waiting_, &event, 1, static_cast<int>(std::min<std::int64_t>(milliseconds, 1 << 30)));

@@ -58,7 +58,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   [[nodiscard]] std::uint32_t paths_to(ir::Peer peer) const override;
   [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer, std::uint32_t) const override { return {}; }
   [[nodiscard]] std::uint64_t location() const override;
-  void choose_path(ir::Peer peer, std::uint32_t path) override { chosen_[peer_number(peer)] = path; }
+  void choose_path(ir::Peer peer, std::uint32_t path) override;
 
   [[nodiscard]] char letter() const override { return 'v'; }
   [[nodiscard]] ir::ShortAddress short_address() const override;
@@ -73,10 +73,13 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   // For tests and for people: queue pairs that there are now, and how many lanes were made anew.
   [[nodiscard]] std::uint32_t queue_pairs() const { return outgoing_ + static_cast<std::uint32_t>(incoming_.size()); }
   [[nodiscard]] std::uint64_t reopened() const { return reopened_; }
+  [[nodiscard]] std::size_t indices() const { return lanes_.size(); }
 
  private:
-  // In the number of a work request: it asks by a queue pair that a peer has made.
+  // The number of a work request holds a lane's index, its attempt and the command's number. With this bit it asks by a queue pair that
+  // a peer has made.
   static constexpr std::uint64_t kWatching = std::uint64_t{1} << 63U;
+  static constexpr std::uint32_t kMostIndices = 1U << 15U;
 
   using Lane = verbs::Lane;
   using Party = verbs::Party;
@@ -88,17 +91,23 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
 
   // posting.cpp: commands as work requests
   [[nodiscard]] bool sound(const ir::Command& command) const;
-  bool fill(Lane& lane, const ir::Command& command); // false: not now
-  bool place_contents(Slot& slot);
+  enum class Filled : std::uint8_t { taken, not_now, never };
+  Filled fill(Party& party, const ir::Command& command);
+  Filled lacks_memory(std::uint64_t bytes);
+  Filled place_contents(Slot& slot);
+  void give_up(Party& party, const ir::Command& command);
   void send_waiting(Lane& lane);
   bool post(Lane& lane, std::uint32_t number);
   bool post_put(Lane& lane, const Slot& slot, ibv_send_wr& request);
   bool post_record(Lane& lane, const Slot& slot, ibv_send_wr& request);
   void confirm(Lane& lane);
+  void confirm_all();
 
   // completing.cpp: what the adapter says
   void hear_completions();
+  void hear_completion(const ibv_wc& one);
   void hear_arrivals();
+  void hear_arrival(const ibv_wc& one);
   void hear_record(std::uint32_t pair, const std::byte* message, std::size_t bytes);
   void give_back(std::uint32_t room);
   void finish_until(Lane& lane, std::uint32_t number);
@@ -107,7 +116,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void complete(const ir::Command& command, ir::Status status, std::uint64_t value = 0, std::int64_t vendor = 0);
 
   // opening.cpp: queue pairs
-  Lane& lane_to(Party& party, std::uint32_t path);
+  Lane* lane_to(Party& party, std::uint32_t path); // null: there are too many
+  void bury_lanes();
   void want(Lane& lane);
   bool begin_opening(Lane& lane);
   void call_open(Lane& lane);
@@ -120,7 +130,9 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void hear_opened(Party& party, const verbs::Call& call);
   void drop_incoming(Party& party, std::uint32_t lane);
   bool ask_for_room(const Party& other_than);
+  void call(Party& party, verbs::Call call);
   void answer(const verbs::Place& there, const verbs::Call& call, verbs::Subject subject);
+  [[nodiscard]] bool hopeless(const Party& party, verbs::Clock::time_point now) const;
 
   // endings.cpp: calls, and how contact ends
   void hear_call(const verbs::Call& call);
@@ -130,6 +142,9 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void settle(Party& party, Party::State state);
   void end_lanes(Party& party, ir::Status status);
   void hear_device();
+  void hear_pair(const ibv_qp* pair, ibv_event_type kind);
+  void hear_port(ibv_event_type kind);
+  void fail_device(const char* why);
   void let_go(Party& party);
 
   // open_world.cpp: who attaches whom
@@ -161,13 +176,21 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   std::uint32_t room_count_ = 0;
   std::vector<std::uint32_t> free_rooms_; // to be given back together
   std::unique_ptr<verbs::Door> door_;
-  int waiting_ = -1; // epoll on channel_ and the device's events
+  int waiting_ = -1; // epoll on channel_, the device's events and timer_
+  int timer_ = -1;   // for what is due while the process sleeps
+  bool timer_runs_ = false;
 
   std::unordered_map<std::uint64_t, std::unique_ptr<Party>> parties_; // by unique id
   std::unordered_map<std::uint32_t, Party*> attached_;
   std::unordered_map<std::uint32_t, ir::Status> gone_; // of numbers that were attached
   std::unordered_map<std::uint32_t, std::uint32_t> chosen_;
-  std::vector<Lane*> lanes_; // by index
+  std::vector<Lane*> lanes_; // by index; null: free
+  struct FreeIndex {
+    std::uint32_t index;
+    std::uint32_t attempt; // last, so that what the adapter still says of it is not taken for the next lane's
+  };
+  std::vector<FreeIndex> free_indices_;
+  bool some_gone_ = false; // whose lanes are to be buried
   std::vector<Lane*> tending_;
   std::vector<Party*> breaking_;
   std::unordered_map<std::uint32_t, verbs::Incoming*> incoming_; // by queue pair
@@ -177,10 +200,15 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   std::uint64_t most_posted_ = 0;
   std::uint64_t uses_ = 0;
   std::uint64_t reopened_ = 0;
+  std::uint32_t polls_ = 0;
   std::uint32_t idle_polls_ = 0;
   std::size_t owed_notices_ = 0;
-  std::uint64_t empty_looks_ = 0; // times that nothing had arrived
-  bool watching_ = false;         // some answer to watch_peers may still come
+  bool failed_ = false; // the adapter has
+  int refusal_ = 0;     // why a command could not be sent, as errno has it
+  bool refusal_told_ = false;
+  std::optional<verbs::Clock::time_point> port_down_; // since when
+  std::uint64_t empty_looks_ = 0;                     // times that nothing had arrived
+  bool watching_ = false;                             // some answer to watch_peers may still come
   verbs::Clock::time_point watched_{};
   EventList events_;
 };

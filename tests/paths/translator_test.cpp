@@ -1,0 +1,409 @@
+// Translator verbs on the recorder's adapters: by which LIDs its lanes lead, and what it makes of adapters, ports and registrations
+// that fail. All its processes are in this one.
+#include "tests/paths/job.hpp"
+#include "translators/verbs/verbs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <functional>
+
+namespace heddle::tests {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using translators::Verbs;
+
+constexpr const char* kRecorder = HEDDLE_STAND_INS "/libibverbs.so.1";
+constexpr std::uint32_t kNearLid = 8, kFarLid = 16;
+
+// A process: its events, and memory that others reach.
+class Process {
+ public:
+  Process(const Verbs::Setup& setup, std::uint32_t lid, std::uint32_t lmc) {
+    ::setenv("RECORDER_LID", std::to_string(lid).c_str(), 1);
+    ::setenv("RECORDER_LMC", std::to_string(lmc).c_str(), 1);
+    auto made = Verbs::create(setup);
+    EXPECT_TRUE(made) << made.error().message();
+    verbs = std::move(*made);
+    auto allocated = verbs->allocate(4096);
+    EXPECT_TRUE(allocated);
+    area = *allocated;
+  }
+  void poll() {
+    std::array<ir::Event, 64> some;
+    const std::size_t count = verbs->poll(some);
+    events.insert(events.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  [[nodiscard]] bool saw(ir::EventKind kind) const {
+    return std::ranges::any_of(events, [kind](const ir::Event& event) { return event.kind == kind; });
+  }
+  // Of the only command.
+  [[nodiscard]] std::optional<ir::Status> status() const {
+    const auto found = std::ranges::find(events, ir::EventKind::completed, &ir::Event::kind);
+    return found == events.end() ? std::nullopt : std::optional(found->status);
+  }
+
+  std::unique_ptr<Verbs> verbs;
+  ir::ExposedMemory area;
+  std::vector<ir::Event> events;
+};
+
+ir::Command put_to(const ir::RemotePlace& place, std::span<std::byte> from, ir::Flags flags = ir::Flags::signalled) {
+  ir::Command command;
+  command.operation = ir::Operation::put;
+  command.flags = flags;
+  command.peer = ir::Peer{1};
+  command.remote = place;
+  command.local = from.data();
+  command.bytes = from.size();
+  return command;
+}
+
+class OnRecorder : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("RECORDER_FILE", job_.file("record").c_str(), 1);
+    ::setenv("RECORDER_DELIVERS", "1", 1);
+    void* const library = ::dlopen(kRecorder, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    raise_ = reinterpret_cast<decltype(raise_)>(::dlsym(library, "recorder_raise"));
+    move_ = reinterpret_cast<decltype(move_)>(::dlsym(library, "recorder_move"));
+    lose_ = reinterpret_cast<decltype(lose_)>(::dlsym(library, "recorder_lose"));
+  }
+  void TearDown() override {
+    lose_(0);
+    for (const char* each :
+         {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY", "ATOMICS"})
+      ::unsetenv(("RECORDER_" + std::string(each)).c_str());
+  }
+
+  [[nodiscard]] Verbs::Setup setup(std::uint32_t rank) {
+    return {.rank = rank,
+            .size = 2,
+            .wanted = {.library = kRecorder},
+            .silence = silence_,
+            .log = base::Log(LogLevel::warning, rank, [this](std::string_view line) { said_ += line; })};
+  }
+  void start(std::uint32_t near_lmc = 3, std::uint32_t far_lmc = 3) {
+    near_.reset();
+    far_.reset();
+    near_ = std::make_unique<Process>(setup(0), kNearLid, near_lmc);
+    start_far(far_lmc);
+  }
+  void start_far(std::uint32_t lmc = 3) { far_ = std::make_unique<Process>(setup(1), kFarLid, lmc); }
+  void attach() {
+    ASSERT_TRUE(near_->verbs->attach(ir::Peer{1}, far_->verbs->address()));
+    ASSERT_TRUE(far_->verbs->attach(ir::Peer{0}, near_->verbs->address()));
+  }
+  bool until(const std::function<bool()>& done) {
+    const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done() && std::chrono::steady_clock::now() < enough) {
+      near_->poll();
+      if (far_ != nullptr) far_->poll();
+    }
+    return done();
+  }
+  // A put from near to far, with all that it takes.
+  ir::Status put(std::uint32_t path = ir::kAnyPath) {
+    near_->events.clear();
+    ir::Command command = put_to(far_->area.place, std::span(word_));
+    command.path = path;
+    EXPECT_EQ(near_->verbs->submit({&command, 1}), 1U);
+    EXPECT_TRUE(until([&] { return near_->status().has_value(); }));
+    return near_->status().value_or(ir::Status::failed);
+  }
+  // Of reliable connections, in their order.
+  [[nodiscard]] std::vector<std::string> connected() const {
+    std::vector<std::string> lines;
+    std::istringstream record(job_.recorded());
+    for (std::string line; std::getline(record, line);)
+      if (line.starts_with("connect ")) lines.push_back(line.substr(8));
+    return lines;
+  }
+
+  PlannedJob job_;
+  std::chrono::seconds silence_{0};
+  std::string said_;
+  std::unique_ptr<Process> near_, far_;
+  std::array<std::byte, 8> word_{std::byte{1}};
+  void (*raise_)(std::uint32_t lid, int event, std::uint32_t pair) = nullptr;
+  void (*move_)(std::uint32_t lid, std::uint32_t to) = nullptr;
+  void (*lose_)(int all) = nullptr;
+};
+
+using TranslatorPaths = OnRecorder;
+
+TEST_F(TranslatorPaths, LeadThereByTheOneEndsPlanAndBackByTheOthers) {
+  start();
+  near_->verbs->choose_path(ir::Peer{1}, 5);
+  far_->verbs->choose_path(ir::Peer{0}, 2);
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 10 bits 5", "from 8 lid 21 bits 2"));
+}
+
+TEST_F(TranslatorPaths, HaveAQueuePairEachMadeWhenFirstNeeded) {
+  start();
+  attach();
+  EXPECT_EQ(near_->verbs->paths_to(ir::Peer{1}), 8U);
+  EXPECT_EQ(near_->verbs->queue_pairs(), 0U);
+  for (std::uint32_t path = 0; path < 8; ++path) {
+    EXPECT_EQ(put(path), ir::Status::ok);
+    EXPECT_EQ(put(path), ir::Status::ok);
+    EXPECT_EQ(near_->verbs->queue_pairs(), path + 1);
+    const std::string bits = " bits " + std::to_string(path);
+    EXPECT_THAT(connected(), ElementsAre("from 16 lid " + std::to_string(8 + path) + bits,
+                                         "from 8 lid " + std::to_string(16 + path) + bits));
+  }
+}
+
+TEST_F(TranslatorPaths, MeetWhereOneEndHasFewerLids) {
+  for (const auto& [near_lmc, far_lmc] : {std::pair{1U, 3U}, std::pair{3U, 1U}, std::pair{0U, 2U}}) {
+    start(near_lmc, far_lmc);
+    attach();
+    for (std::uint32_t path = 0; path < 8; ++path) EXPECT_EQ(put(path), ir::Status::ok) << path;
+  }
+}
+
+TEST_F(TranslatorPaths, CanBeChosenWhenThePeerHasCalledAlready) {
+  start();
+  attach();
+  ir::Command command = put_to(near_->area.place, std::span(word_));
+  command.peer = ir::Peer{0};
+  ASSERT_EQ(far_->verbs->submit({&command, 1}), 1U);
+  ASSERT_TRUE(until([&] { return far_->status().has_value(); }));
+  static_cast<void>(connected());
+  near_->verbs->choose_path(ir::Peer{1}, 6);
+  EXPECT_EQ(put(), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 14 bits 6", "from 8 lid 22 bits 6"));
+}
+
+TEST_F(TranslatorPaths, StayAsAnsweredFirstWhenTheAnswerIsLost) {
+  start();
+  far_->verbs->choose_path(ir::Peer{0}, 2);
+  attach();
+  const ir::Command command = put_to(far_->area.place, std::span(word_));
+  ASSERT_EQ(near_->verbs->submit({&command, 1}), 1U);
+  lose_(1);
+  far_->poll();
+  lose_(0);
+  far_->verbs->choose_path(ir::Peer{0}, 4);
+  ASSERT_TRUE(until([&] { return near_->status().has_value(); }));
+  EXPECT_EQ(near_->status(), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 10 bits 0", "from 8 lid 16 bits 2"));
+}
+
+TEST_F(TranslatorPaths, OnEthernetLeadFromOneAddressToThatOfTheSameNumber) {
+  ::setenv("RECORDER_ADDRESSES", "3", 1);
+  start();
+  attach();
+  EXPECT_EQ(near_->verbs->paths_to(ir::Peer{1}), 3U);
+  for (const char* path : {"0", "1", "2"}) {
+    EXPECT_EQ(put(static_cast<std::uint32_t>(std::stoul(path))), ir::Status::ok);
+    EXPECT_THAT(connected(), ElementsAre("from 16 index " + std::string(path) + " to 8." + path,
+                                         "from 8 index " + std::string(path) + " to 16." + path));
+  }
+}
+
+using TranslatorTrouble = OnRecorder;
+
+TEST_F(TranslatorTrouble, AnAdapterWithoutAtomicsIsRefused) {
+  ::setenv("RECORDER_ATOMICS", "0", 1);
+  const auto made = Verbs::create(setup(0));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(made.error().fact, HasSubstr("recorder0 has no atomic operations"));
+}
+
+// One side took the other for dead while that made no calls: it hears so when it calls.
+TEST_F(TranslatorTrouble, WhoWasGivenUpHearsOfIt) {
+  start();
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  lose_(1);
+  EXPECT_EQ(put(), ir::Status::peer_lost);
+  lose_(0);
+  ir::Command command = put_to(near_->area.place, std::span(word_));
+  command.peer = ir::Peer{0};
+  ASSERT_EQ(far_->verbs->submit({&command, 1}), 1U);
+  EXPECT_TRUE(until([&] { return far_->saw(ir::EventKind::peer_failed) && far_->status(); }));
+  EXPECT_EQ(far_->status(), ir::Status::peer_lost);
+}
+
+TEST_F(TranslatorTrouble, ALaneThatCannotBeOpenedWhileThePortIsDownIsLost) {
+  start();
+  attach();
+  lose_(1);
+  ::setenv("RECORDER_DOWN", "1", 1);
+  raise_(kNearLid, IBV_EVENT_PORT_ERR, 0);
+  near_->verbs->cancel_sleep();
+  EXPECT_EQ(put(), ir::Status::connection_lost);
+  EXPECT_TRUE(near_->saw(ir::EventKind::connection_lost));
+  EXPECT_THAT(said_, HasSubstr("recorder0:1 is down"));
+  lose_(0);
+  ::unsetenv("RECORDER_DOWN");
+  raise_(kNearLid, IBV_EVENT_PORT_ACTIVE, 0);
+  near_->verbs->cancel_sleep();
+  EXPECT_THAT(said_, HasSubstr("recorder0:1 is up again"));
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+}
+
+TEST_F(TranslatorTrouble, WhoeverCannotAskWhetherAPeerLivesDoesNotTakeItForDead) {
+  start();
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  lose_(1);
+  ::setenv("RECORDER_DOWN", "1", 1);
+  raise_(kNearLid, IBV_EVENT_PORT_ERR, 0);
+  near_->verbs->cancel_sleep();
+  EXPECT_EQ(put(), ir::Status::connection_lost);
+}
+
+TEST_F(TranslatorTrouble, APeerToWhichThereIsNoWayIsLost) {
+  start();
+  attach();
+  ::setenv("RECORDER_NO_WAY", "1", 1);
+  EXPECT_EQ(put(), ir::Status::connection_lost);
+  EXPECT_THAT(said_, HasSubstr("has no way to peer 1"));
+}
+
+class MemoryTrouble : public OnRecorder {
+ protected:
+  void SetUp() override {
+    OnRecorder::SetUp();
+    silence_ = std::chrono::seconds(60);
+    start();
+    attach();
+    EXPECT_EQ(put(), ir::Status::ok);
+    near_->events.clear();
+    ::setenv("RECORDER_LOCKS", "100000", 1);
+  }
+  std::size_t submit_large(ir::Flags flags = ir::Flags::signalled) {
+    const ir::Command command = put_to(far_->area.place, large_, flags);
+    return near_->verbs->submit({&command, 1});
+  }
+
+  std::vector<std::byte> large_ = std::vector<std::byte>(200'000);
+};
+
+TEST_F(MemoryTrouble, ThatLastsEndsTheCommand) {
+  EXPECT_EQ(submit_large(), 1U);
+  ASSERT_TRUE(until([&] { return near_->status().has_value(); }));
+  EXPECT_EQ(near_->status(), ir::Status::exhausted);
+  EXPECT_EQ(near_->events.front().vendor_code, ENOMEM);
+  EXPECT_THAT(said_, HasSubstr("cannot lock 200000 bytes for device recorder0"));
+  EXPECT_EQ(put(), ir::Status::ok) << "what needs none goes on";
+}
+
+TEST_F(MemoryTrouble, ThatMayPassHoldsItBack) {
+  lose_(1);
+  const ir::Command small = put_to(far_->area.place, std::span(word_));
+  ASSERT_EQ(near_->verbs->submit({&small, 1}), 1U);
+  EXPECT_EQ(submit_large(), 0U) << "what is under way may hold what is lacking";
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(MemoryTrouble, OfMemoryThatIsNotThereEndsTheCommandAtOnce) {
+  ::setenv("RECORDER_REFUSES", std::to_string(EFAULT).c_str(), 1);
+  lose_(1);
+  const ir::Command small = put_to(far_->area.place, std::span(word_), ir::Flags::none);
+  ASSERT_EQ(near_->verbs->submit({&small, 1}), 1U);
+  EXPECT_EQ(submit_large(), 1U);
+  near_->poll();
+  EXPECT_EQ(near_->status(), ir::Status::failed);
+}
+
+TEST_F(MemoryTrouble, EndsContactWhereNobodyWouldHearOfIt) {
+  EXPECT_EQ(submit_large(ir::Flags::none), 1U);
+  EXPECT_TRUE(
+      until([&] { return near_->saw(ir::EventKind::connection_lost) && far_->saw(ir::EventKind::connection_lost); }));
+}
+
+TEST_F(TranslatorTrouble, AFailedAdapterTakesNobodyAnyMore) {
+  for (const int event : {IBV_EVENT_DEVICE_FATAL, IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_ERR, IBV_EVENT_QP_FATAL}) {
+    start();
+    attach();
+    EXPECT_EQ(put(), ir::Status::ok);
+    raise_(kNearLid, event, translators::verbs::Place::unpack(near_->verbs->address())->door);
+    near_->verbs->cancel_sleep();
+    EXPECT_EQ(put(), ir::Status::peer_lost) << event;
+    const auto attached = near_->verbs->attach(ir::Peer{1}, far_->verbs->address());
+    ASSERT_FALSE(attached);
+    EXPECT_THAT(attached.error().fact, HasSubstr("device recorder0 has failed"));
+  }
+}
+
+TEST_F(TranslatorTrouble, AnotherLidEndsContactAndSaysSo) {
+  start();
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  move_(kNearLid, 64);
+  raise_(64, IBV_EVENT_LID_CHANGE, 0);
+  near_->verbs->cancel_sleep();
+  EXPECT_EQ(put(), ir::Status::peer_lost);
+  EXPECT_THAT(said_, HasSubstr("has got another LID, 64 instead of 8"));
+}
+
+TEST_F(TranslatorTrouble, IsHeardOfByWhoSubmitsAllTheTime) {
+  start();
+  attach();
+  raise_(kNearLid, IBV_EVENT_DEVICE_FATAL, 0);
+  for (int i = 0; i < 20'000 && !near_->saw(ir::EventKind::peer_failed); ++i) {
+    near_->verbs->submit({});
+    near_->poll();
+  }
+  EXPECT_TRUE(near_->saw(ir::EventKind::peer_failed));
+}
+
+using TranslatorPolls = OnRecorder;
+
+// What stands behind many that say nothing rings no more.
+TEST_F(TranslatorPolls, HearAllThatHasArrivedAtOnce) {
+  start();
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  far_->poll();
+  far_->events.clear();
+  std::vector<ir::Command> commands(60, put_to(far_->area.place, std::span(word_), ir::Flags::none));
+  commands.back().flags = ir::Flags::announced;
+  commands.back().operand = 7;
+  ASSERT_EQ(near_->verbs->submit(commands), commands.size());
+  far_->poll();
+  EXPECT_THAT(far_->events, ElementsAre(Field(&ir::Event::kind, ir::EventKind::remote_written)));
+}
+
+TEST_F(TranslatorPolls, AreAskedForAgainWhileCallsAreMade) {
+  start();
+  attach();
+  const ir::Command command = put_to(far_->area.place, std::span(word_));
+  ASSERT_EQ(near_->verbs->submit({&command, 1}), 1U);
+  near_->poll();
+  near_->verbs->announce_sleep(ir::Sleeping::By::descriptor);
+  pollfd waits{.fd = *near_->verbs->descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&waits, 1, 10'000), 1) << "the call may have been lost: it is to be made again";
+}
+
+TEST_F(TranslatorPolls, LetLanesOfThoseWhoHaveGoneServeOthers) {
+  start();
+  for (int i = 0; i < 5; ++i) {
+    near_->events.clear();
+    attach();
+    EXPECT_EQ(put(), ir::Status::ok);
+    far_.reset();
+    EXPECT_TRUE(until([&] { return near_->saw(ir::EventKind::peer_left); }));
+    EXPECT_EQ(near_->verbs->indices(), 1U);
+    start_far();
+  }
+}
+
+} // namespace
+} // namespace heddle::tests
