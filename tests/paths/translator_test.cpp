@@ -81,7 +81,7 @@ class OnRecorder : public testing::Test {
   void TearDown() override {
     lose_(0);
     for (const char* each :
-         {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY", "ATOMICS"})
+         {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY", "NO_PAIRS", "ATOMICS"})
       ::unsetenv(("RECORDER_" + std::string(each)).c_str());
   }
 
@@ -266,6 +266,28 @@ TEST_F(TranslatorTrouble, WhoeverCannotAskWhetherAPeerLivesDoesNotTakeItForDead)
   raise_(kNearLid, IBV_EVENT_PORT_ERR, 0);
   near_->verbs->cancel_sleep();
   EXPECT_EQ(put(), ir::Status::connection_lost);
+}
+
+TEST_F(TranslatorTrouble, AnAdapterThatGivesNoQueuePairLosesContact) {
+  silence_ = std::chrono::seconds(60);
+  start();
+  attach();
+  ::setenv("RECORDER_NO_PAIRS", "1", 1);
+  EXPECT_EQ(put(), ir::Status::connection_lost);
+  EXPECT_THAT(said_, HasSubstr("device recorder0 gives no queue pair"));
+}
+
+// The caller has one, and whoever is called has none.
+TEST_F(TranslatorTrouble, APeerThatGetsNoQueuePairSaysSo) {
+  silence_ = std::chrono::seconds(60);
+  start();
+  attach();
+  const ir::Command command = put_to(far_->area.place, std::span(word_));
+  ASSERT_EQ(near_->verbs->submit({&command, 1}), 1U);
+  ::setenv("RECORDER_NO_PAIRS", "1", 1);
+  ASSERT_TRUE(until([&] { return near_->status().has_value(); }));
+  EXPECT_EQ(near_->status(), ir::Status::connection_lost);
+  EXPECT_TRUE(until([&] { return far_->saw(ir::EventKind::connection_lost); }));
 }
 
 TEST_F(TranslatorTrouble, APeerToWhichThereIsNoWayIsLost) {

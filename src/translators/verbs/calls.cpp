@@ -21,11 +21,7 @@ Result<std::unique_ptr<Door>> Door::open(const Device& device, Memory& memory, i
   std::unique_ptr<Door> door(new Door(device, secret.value_or(auth::Secret{})));
   Memory::Pool pool(memory, kRooms * kRoomBytes, 1);
   door->rooms_ = pool.take();
-  if (door->rooms_.data == nullptr)
-    return std::unexpected(Error{.code = ErrorCode::out_of_memory,
-                                 .fact = "no memory can be locked for device " + device.name(),
-                                 .remedy = "ulimit -l unlimited, or memlock in /etc/security/limits.conf",
-                                 .system_code = errno});
+  if (door->rooms_.data == nullptr) return std::unexpected(memory.refusal("cannot lock", pool.piece_bytes(), errno));
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = &queue;
   wanted.cap = {.max_send_wr = kMostCalling,

@@ -133,6 +133,13 @@ void Verbs::want(Lane& lane) {
   begin_opening(lane);
 }
 
+// There is none, and nothing to be given up for it: its memory counts as locked, too.
+void Verbs::tell_no_pair(int error) const {
+  Error refused = memory_.refusal("", 0, error);
+  refused.fact = "verbs: device " + device_->name() + " gives no queue pair";
+  log_.error(refused.message());
+}
+
 // False: there is no room for a queue pair yet.
 bool Verbs::begin_opening(Lane& lane) {
   if (outgoing_ >= most_pairs_ && !make_room_for(lane)) return false;
@@ -151,7 +158,7 @@ bool Verbs::begin_opening(Lane& lane) {
   if (lane.pair == nullptr) {
     const int error = errno;
     if (outgoing_ == 0 && incoming_.empty()) {
-      log_.error("verbs: " + memory_.refusal("no queue pair can be made in", 0, error).message());
+      tell_no_pair(error);
       settle(*lane.party, Party::State::broken);
     } else {
       make_room_for(lane); // the adapter's limit is lower
@@ -330,7 +337,7 @@ void Verbs::answer_open(Party& party, const Call& call) {
     if (pair == nullptr) {
       const int error = errno;
       if (ask_for_room(party) || outgoing_ != 0) return;
-      log_.error("verbs: " + memory_.refusal("no queue pair can be made in", 0, error).message());
+      tell_no_pair(error);
       return break_off(party); // tells the caller
     }
     verbs::Place there = call.from;

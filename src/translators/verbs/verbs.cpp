@@ -116,7 +116,7 @@ Result<void> Verbs::prepare(const Setup& setup) {
   if (rooms_ == nullptr) return cannot(*device_, "shared receive queue", errno);
   verbs::Memory::Pool pool(memory_, std::size_t{room_count_} * verbs::kRoomBytes, 1);
   room_memory_ = pool.take();
-  if (room_memory_.data == nullptr) return cannot(*device_, "memory for what arrives", errno);
+  if (room_memory_.data == nullptr) return std::unexpected(memory_.refusal("cannot lock", pool.piece_bytes(), errno));
   for (std::uint32_t room = 0; room < room_count_; ++room) give_back(room);
   auto door = verbs::Door::open(*device_, memory_, *arrived_queue_, setup.secret);
   if (!door) return std::unexpected(std::move(door.error()));

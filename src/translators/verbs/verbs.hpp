@@ -120,6 +120,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void bury_lanes();
   void want(Lane& lane);
   bool begin_opening(Lane& lane);
+  void tell_no_pair(int error) const;
   void call_open(Lane& lane);
   void drop_pair(Lane& lane);
   void close_lane(Lane& lane);

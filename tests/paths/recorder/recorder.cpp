@@ -235,6 +235,10 @@ SEEN int ibv_destroy_srq(ibv_srq* srq) {
   return freed<recorder::Rooms>(srq);
 }
 SEEN ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
+  if (number_of("RECORDER_NO_PAIRS", 0) != 0) {
+    errno = ENOMEM;
+    return nullptr;
+  }
   auto* whole = new recorder::Pair{};
   ibv_qp* qp = &whole->base;
   qp->context = pd->context;
