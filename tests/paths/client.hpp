@@ -27,6 +27,8 @@ struct Verbs {
   decltype(&::ibv_open_device) open_device;
   decltype(&::ibv_alloc_pd) alloc_pd;
   decltype(&::ibv_create_qp) create_qp;
+  decltype(&::ibv_destroy_qp) destroy_qp;
+  decltype(&::ibv_destroy_ah) destroy_ah;
 };
 
 class Client {
@@ -44,6 +46,7 @@ class Client {
     const std::string what = action.substr(0, colon);
     const auto lid = static_cast<std::uint16_t>(colon == std::string::npos ? 0 : std::atoi(action.c_str() + colon + 1));
     if (what == "connect") return connect(lid, IBV_QP_STATE | IBV_QP_AV);
+    if (what == "alternate") return connect(lid, IBV_QP_STATE | IBV_QP_AV | IBV_QP_ALT_PATH);
     if (what == "other") return connect(lid, IBV_QP_STATE | IBV_QP_TIMEOUT);
     if (what == "address") return address(lid);
     if (what == "reply") return reply(lid);
@@ -70,10 +73,10 @@ class Client {
     ibv_qp* const qp = verbs_.create_qp(pd_, &wanted);
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_RTR;
-    attributes.ah_attr = to(lid);
+    attributes.ah_attr = attributes.alt_ah_attr = to(lid);
     const ibv_qp_attr before = attributes;
     const bool done = verbs_.modify_qp(qp, &attributes, mask) == 0;
-    std::free(qp);
+    verbs_.destroy_qp(qp);
     return done && std::memcmp(&before, &attributes, sizeof before) == 0;
   }
 
@@ -81,7 +84,7 @@ class Client {
     ibv_ah_attr attributes = to(lid);
     const ibv_ah_attr before = attributes;
     ibv_ah* const handle = verbs_.create_ah(pd_, &attributes);
-    std::free(handle);
+    verbs_.destroy_ah(handle);
     return handle != nullptr && std::memcmp(&before, &attributes, sizeof before) == 0;
   }
 
@@ -89,7 +92,7 @@ class Client {
     ibv_wc arrived{};
     arrived.slid = lid;
     ibv_ah* const handle = verbs_.create_ah_from_wc(pd_, &arrived, nullptr, 1);
-    std::free(handle);
+    verbs_.destroy_ah(handle);
     return handle != nullptr;
   }
 
@@ -135,7 +138,7 @@ class Client {
     const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
     const std::chrono::duration<double, std::micro> first_took = begin - first;
     std::printf("%.1f %.1f\n", took.count() / kCalls, first_took.count());
-    std::free(qp);
+    verbs_.destroy_qp(qp);
     return true;
   }
 

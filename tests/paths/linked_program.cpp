@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
                                  .get_device_list = &ibv_get_device_list,
                                  .open_device = &ibv_open_device,
                                  .alloc_pd = &ibv_alloc_pd,
-                                 .create_qp = &ibv_create_qp},
+                                 .create_qp = &ibv_create_qp,
+                                 .destroy_qp = &ibv_destroy_qp,
+                                 .destroy_ah = &ibv_destroy_ah},
                                 argv + 1, argv + argc);
 }

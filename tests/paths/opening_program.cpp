@@ -29,6 +29,8 @@ Verbs ask(const std::string& how) {
   find(verbs.open_device, "ibv_open_device");
   find(verbs.alloc_pd, "ibv_alloc_pd");
   find(verbs.create_qp, "ibv_create_qp");
+  find(verbs.destroy_qp, "ibv_destroy_qp");
+  find(verbs.destroy_ah, "ibv_destroy_ah");
   return verbs;
 }
 

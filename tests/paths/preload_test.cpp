@@ -69,6 +69,12 @@ TEST_P(EveryWay, TakesAnyOfANodesLidsForTheNode) {
   EXPECT_EQ(job_.recorded(), line + line + line);
 }
 
+// Both ends move to the alternate path at once, so it stays as they have agreed on it.
+TEST_P(EveryWay, LeavesTheAlternatePathAlone) {
+  expect_good(job_.run(doing({"alternate:16"}), 8), "1 connections and 0 address handles planned");
+  EXPECT_EQ(job_.recorded(), "connect from 8 lid 18 bits 4\nalternate from 8 lid 16 bits 1\n");
+}
+
 TEST_P(EveryWay, CountsWhatManyThreadsDoAtOnce) {
   expect_good(job_.run(doing({"threads:16"}), 8), "800 connections and 0 address handles planned");
   const std::string text = job_.recorded();

@@ -269,6 +269,7 @@ int recorded_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask) {
   if ((mask & IBV_QP_DEST_QPN) != 0) whole.far = wanted->dest_qp_num;
   if ((mask & IBV_QP_AV) != 0) whole.way = wanted->ah_attr;
   if ((mask & IBV_QP_AV) != 0) note("connect", Adapter::of(qp->context), wanted->ah_attr);
+  if ((mask & IBV_QP_ALT_PATH) != 0) note("alternate", Adapter::of(qp->context), wanted->alt_ah_attr);
   return 0;
 }
 SEEN ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* address) {
