@@ -4,6 +4,8 @@
 #include "translators/decorator.hpp"
 #include "translators/verbs/verbs.hpp"
 
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -161,6 +163,45 @@ TEST_P(VerbsMemory, OfOnesOwnServesLargeCommands) {
   std::ranges::fill(own->memory, std::byte{0});
   EXPECT_EQ(left.status_of(get(1, there.at(16), own->memory)), ir::Status::ok);
   EXPECT_TRUE(std::ranges::equal(own->memory, contents));
+}
+
+// Nothing is remembered of what was registered there before.
+TEST_P(VerbsMemory, ThatIsMappedAnewIsReadAnew) {
+  constexpr std::size_t kBytes = 300'000;
+  void* place = nullptr;
+  for (unsigned round = 1; round <= 3; ++round) {
+    place = ::mmap(place, kBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | (place != nullptr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+    ASSERT_NE(place, MAP_FAILED);
+    const std::span mapped(static_cast<std::byte*>(place), kBytes);
+    const std::vector<std::byte> contents = pattern(kBytes, round);
+    std::ranges::copy(contents, mapped.begin());
+    EXPECT_EQ(left.status_of(put(1, there, mapped)), ir::Status::ok);
+    EXPECT_TRUE(std::equal(contents.begin(), contents.end(), memory.begin())) << round;
+    ::munmap(place, kBytes);
+  }
+}
+
+// A child that has its parent's pages, too, does not get what peers write to the parent.
+TEST_P(VerbsMemory, StaysTheParentsWhenItForks) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[1]);
+    char none = 0;
+    ::_exit(::read(ends[0], &none, 1) == 0 ? 0 : 1); // until the parent has done
+  }
+  std::ranges::fill(memory, std::byte{7}); // whose pages are these now?
+  const std::vector<std::byte> contents = pattern(4096, 9);
+  std::vector<std::byte> from = contents;
+  EXPECT_EQ(left.status_of(put(1, there, from)), ir::Status::ok);
+  EXPECT_TRUE(std::equal(contents.begin(), contents.end(), memory.begin()));
+  ::close(ends[0]);
+  ::close(ends[1]);
+  int status = 1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, VerbsMemory,
