@@ -26,6 +26,28 @@ std::unexpected<Error> no_endpoint(std::string_view text) {
                                .remedy = "expected HOST:PORT, such as node1:4000, 10.1.0.3:4000 or [fd00::1]:4000"});
 }
 
+// At least one; port 0.
+Result<std::vector<Endpoint>> addresses_of(const std::string& host) {
+  if (const auto address = parse_host(host)) return std::vector{Endpoint{.host = *address}};
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+  if (status != 0)
+    return std::unexpected(
+        Error{.code = ErrorCode::unreachable,
+              .fact = "the address of host '" + host.substr(0, 200) + "' is not known: " + ::gai_strerror(status)});
+  std::vector<Endpoint> all;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    SocketAddress address;
+    address.length = std::min<socklen_t>(each->ai_addrlen, sizeof address.storage);
+    std::memcpy(&address.storage, each->ai_addr, address.length);
+    all.push_back({.host = address.endpoint().host});
+  }
+  ::freeaddrinfo(found);
+  return all;
+}
+
 } // namespace
 
 bool Endpoint::is_loopback() const {
@@ -58,7 +80,7 @@ in6_addr loopback() {
   return mapped({.s_addr = htonl(INADDR_LOOPBACK)});
 }
 
-Result<Endpoint> resolve(std::string_view text) {
+Result<std::vector<Endpoint>> resolve_all(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return no_endpoint(text);
   std::string_view host = text.substr(0, colon);
@@ -69,28 +91,22 @@ Result<Endpoint> resolve(std::string_view text) {
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (status != std::errc{} || end != digits.data() + digits.size() || port == 0) return no_endpoint(text);
   if (host.find(':') != std::string_view::npos && !bracketed) return no_endpoint(text);
-  auto found = resolve_host(std::string(host));
-  if (found) found->port = port;
+  auto found = addresses_of(std::string(host));
+  if (found)
+    for (Endpoint& each : *found) each.port = port;
   return found;
 }
 
+Result<Endpoint> resolve(std::string_view text) {
+  auto all = resolve_all(text);
+  if (!all) return std::unexpected(std::move(all.error()));
+  return all->front();
+}
+
 Result<Endpoint> resolve_host(const std::string& host) {
-  if (const auto address = parse_host(host)) return Endpoint{.host = *address};
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int status = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
-  if (status != 0)
-    return std::unexpected(
-        Error{.code = ErrorCode::unreachable,
-              .fact = "the address of host '" + host.substr(0, 200) + "' is not known: " + ::gai_strerror(status)});
-  SocketAddress first;
-  first.length = std::min<socklen_t>(found->ai_addrlen, sizeof first.storage);
-  std::memcpy(&first.storage, found->ai_addr, first.length);
-  ::freeaddrinfo(found);
-  Endpoint endpoint = first.endpoint();
-  endpoint.port = 0;
-  return endpoint;
+  auto all = addresses_of(host);
+  if (!all) return std::unexpected(std::move(all.error()));
+  return all->front();
 }
 
 SocketAddress::SocketAddress(const Endpoint& endpoint) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle::net {
 
@@ -33,6 +34,8 @@ struct Endpoint {
 // HOST:PORT, [ADDRESS]:PORT; a name is looked up, which waits. bad_option where the text is neither; unreachable where the name is
 // not known.
 Result<Endpoint> resolve(std::string_view text);
+// The same, with all addresses of the host, those first that the system would rather use.
+Result<std::vector<Endpoint>> resolve_all(std::string_view text);
 // The first address of a host by its name; port 0.
 Result<Endpoint> resolve_host(const std::string& host);
 

@@ -34,6 +34,16 @@ void set(int socket, int level, int option, int value) {
   ::setsockopt(socket, level, option, &value, sizeof value);
 }
 
+base::Descriptor make_listener(const SocketAddress& address, PortRange ports) {
+  base::Descriptor made = make_socket(address);
+  if (!made.open()) return made;
+  // A port of which only old connections are left can be listened at again.
+  if (ports.first != 0) set(made.number(), SOL_SOCKET, SO_REUSEADDR, 1);
+  // At no address in particular means at those of both families, whatever the system's own rule is.
+  if (address.family() == AF_INET6) set(made.number(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  return made;
+}
+
 std::optional<std::uint16_t> port_number(std::string_view text) {
   std::uint16_t port = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -56,10 +66,12 @@ Result<PortRange> PortRange::parse(std::string_view text) {
 }
 
 Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports) {
-  base::Descriptor listener = make_socket(SocketAddress(place));
+  base::Descriptor listener = make_listener(SocketAddress(place), ports);
+  if (!listener.open() && errno == EAFNOSUPPORT && IN6_IS_ADDR_UNSPECIFIED(&place.host)) { // a system without IPv6
+    place.host = parse_host("0.0.0.0").value();
+    listener = make_listener(SocketAddress(place), ports);
+  }
   if (!listener.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
-  // A port of which only old connections are left can be listened at again.
-  if (ports.first != 0) set(listener.number(), SOL_SOCKET, SO_REUSEADDR, 1);
   // Several processes look for a port at once: each begins elsewhere.
   const std::uint32_t count = std::uint32_t{ports.last} - ports.first + 1;
   const auto start = static_cast<std::uint32_t>(::getpid()) % count;
@@ -75,9 +87,8 @@ Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports) {
     reason = errno;
     if (reason != EADDRINUSE && reason != EACCES) break; // the ports of a range may be of both kinds
     if (i + 1 < count) {                                 // a socket that was bound and could not listen stays bound
-      listener = make_socket(address);
+      listener = make_listener(address, ports);
       if (!listener.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
-      set(listener.number(), SOL_SOCKET, SO_REUSEADDR, 1);
     }
   }
   if (count > 1)

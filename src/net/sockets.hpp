@@ -27,7 +27,8 @@ struct PortRange {
   static Result<PortRange> parse(std::string_view text);
 };
 
-// Listens at `place.host`, at the first free port of `ports`, which is entered there.
+// Listens at `place.host`, at the first free port of `ports`, which is entered there. :: is every address of this machine, of both
+// families.
 Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports = {});
 // Begins to connect, from the address `from` where it is not null. Where the system knows at once that nobody is there, that is the
 // error.

@@ -113,5 +113,20 @@ TEST(SocketsOfOneMachine, DoNotSpreadOverTimeWhatTheySend) {
   EXPECT_STREQ(name.data(), "reno");
 }
 
+TEST(Sockets, OneThatListensAtNoAddressInParticularIsReachedByBothFamilies) {
+  Endpoint everywhere{};
+  const auto listener = listen_at(everywhere);
+  ASSERT_TRUE(listener) << listener.error().message();
+  for (const char* text : {"127.0.0.1", "::1"}) {
+    const Endpoint there{.host = parse_host(text).value(), .port = everywhere.port};
+    Endpoint tried{.host = there.host};
+    if (!listen_at(tried)) continue; // the system has no such address
+    const auto socket = begin_connect(there);
+    ASSERT_TRUE(socket) << text << ": " << socket.error().message();
+    ASSERT_TRUE(wait_for(socket->number(), POLLOUT, base::deadline_in(std::chrono::seconds(10)))) << text;
+    EXPECT_EQ(connect_error(socket->number()), 0) << text;
+  }
+}
+
 } // namespace
 } // namespace heddle::net

@@ -51,7 +51,7 @@ Result<base::Descriptor> dial_unix(const std::string& address, base::Deadline de
 
 Result<base::Descriptor> dial_tcp(std::string_view place, const std::optional<auth::Secret>& secret,
                                   base::Deadline deadline) {
-  auto there = net::resolve(place);
+  auto there = net::resolve_all(place);
   if (!there) {
     there.error().fact = "store address 'tcp:" + std::string(place.substr(0, 200)) + "': " + there.error().fact;
     return std::unexpected(std::move(there.error()));
@@ -59,9 +59,12 @@ Result<base::Descriptor> dial_tcp(std::string_view place, const std::optional<au
   if (!secret)
     return std::unexpected(
         Error{.code = ErrorCode::bad_option,
-              .fact = "the store at " + there->text() + " wants a secret, and HEDDLE_SECRET is not set",
+              .fact = "the store at " + there->front().text() + " wants a secret, and HEDDLE_SECRET is not set",
               .remedy = "heddle run sets it together with HEDDLE_STORE"});
-  auto socket = auth::call(*there, *secret, kService, deadline);
+  Result<base::Descriptor> socket = auth::call(there->front(), *secret, kService, deadline);
+  for (std::size_t i = 1; i < there->size() && !socket && socket.error().system_code != 0; ++i)
+    socket =
+        auth::call((*there)[i], *secret, kService, deadline); // nobody answered, and a host may have several addresses
   if (!socket) {
     Error error = std::move(socket.error());
     if (error.code == ErrorCode::unreachable) error.code = ErrorCode::store_failed;
