@@ -59,7 +59,8 @@ Result<base::Descriptor> call(const net::Endpoint& there, const Secret& secret, 
     ::poll(nullptr, 0, static_cast<int>(tries * kBetweenTries.count()));
   }
   return std::unexpected(Error{.code = ErrorCode::unreachable,
-                               .fact = "no connection to " + there.text() + ": it broke off, again and again"});
+                               .fact = "no connection to " + there.text() + ": it broke off, again and again",
+                               .system_code = ECONNRESET});
 }
 
 } // namespace heddle::auth

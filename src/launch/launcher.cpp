@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "launch/descriptor_limit.hpp"
+#include "base/descriptor_limit.hpp"
 #include "launch/job_variables.hpp"
 #include "launch/local_crew.hpp"
 #include "launch/output.hpp"
@@ -197,12 +197,12 @@ Result<int> run(const JobDescription& job) {
   Output output(job.label);
   // Whoever takes none of its lines does not keep the launcher from ending the job.
   const base::Log log(LogLevel::warning, kNoPeer, [&output](std::string_view line) { output.add_own(line); });
-  make_room_for_descriptors(job.processes, job.hosts.size());
+  base::make_room_for_descriptors(job.processes, job.hosts.size());
   const std::string job_id = store::new_job_id();
   const auth::Secret secret = auth::Secret::draw();
   auto server = store::Server::start({.size = job.processes, .job = job_id, .by_tcp = by_tcp(job, secret), .log = log});
   if (!server) return std::unexpected(std::move(server).error());
-  if (auto room = check_room_for_descriptors(job.processes, job.hosts.size()); !room)
+  if (auto room = base::check_room_for_descriptors(job.processes, job.hosts.size(), "the launcher"); !room)
     return std::unexpected(std::move(room).error());
   const Variables ours = job_variables(job.processes, job_id, (*server)->address(), secret);
   std::unique_ptr<Crew> crew;

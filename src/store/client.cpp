@@ -259,7 +259,7 @@ Result<bool> Client::receive_some() {
     return true;
   }
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  return std::unexpected(broken(kGone, count < 0 ? errno : 0));
+  return std::unexpected(broken(kGone, count < 0 ? errno : ECONNRESET));
 }
 
 Result<std::optional<Client::Reply>> Client::sort_inbox() {

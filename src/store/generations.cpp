@@ -29,9 +29,19 @@ std::size_t Generations::of(ClientId client) const {
   return generation;
 }
 
+bool Generations::may_go_on(std::uint32_t rank) const {
+  const Ledger& last = ledgers_[last_of(rank)];
+  return last.presence(rank) == Presence::left && last.complete();
+}
+
+bool Generations::precedes_first(const Frame& hello) const {
+  const auto rank = who_says_hello(hello);
+  return rank && may_go_on(*rank) && last_of(*rank) >= last_of(0) && *rank != 0;
+}
+
 std::size_t Generations::to_join(std::uint32_t rank) {
   const std::size_t last = last_of(rank);
-  if (ledgers_[last].presence(rank) != Presence::left || !ledgers_[last].complete()) return last;
+  if (!may_go_on(rank)) return last;
   if (last + 1 == ledgers_.size()) {
     Ledger& next = ledgers_.emplace_back(size(), job_);
     Answers none; // nobody has joined it yet

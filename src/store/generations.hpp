@@ -33,10 +33,16 @@ class Generations {
 
   // The rank that says hello, if this is a hello of one.
   [[nodiscard]] std::optional<std::uint32_t> who_says_hello(const Frame& frame) const;
+  // Whether who says hello would join a generation that rank 0 has not joined yet.
+  [[nodiscard]] bool precedes_first(const Frame& hello) const;
+  // Whether all have joined the newest.
+  [[nodiscard]] bool complete() const { return ledgers_.back().complete(); }
 
  private:
   // The last that the rank has joined or is gone from; the first, where there is none.
   [[nodiscard]] std::size_t last_of(std::uint32_t rank) const;
+  // Whether the rank may join one more.
+  [[nodiscard]] bool may_go_on(std::uint32_t rank) const;
   // The one that a rank is to join; the last it has joined, where it may not.
   [[nodiscard]] std::size_t to_join(std::uint32_t rank);
   // The one that a client has joined; the newest, where there is none.

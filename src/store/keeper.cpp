@@ -1,5 +1,6 @@
 #include "store/keeper.hpp"
 
+#include "base/descriptor_limit.hpp"
 #include "net/sockets.hpp"
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <utility>
@@ -24,9 +26,13 @@ constexpr int kReport = STDERR_FILENO + 1;
 // Signals that are meant for the job: its processes end by them, or not, and the keeper after them.
 constexpr std::array kJobsSignals{SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGCONT};
 
-// What the starter reads: '+' and the address, or '-' and why there is none.
+// What the starter reads: '+' and the address; or '-', the error's number, a space, and why there is none.
 void report(const std::string& text) {
   [[maybe_unused]] const auto written = ::write(kReport, text.data(), text.size());
+}
+void report(const Error& error) {
+  report("-" + std::to_string(error.system_code) + " " + error.fact +
+         (error.remedy.empty() ? "" : "; " + error.remedy));
 }
 
 // Nothing of the program stays open or set: not the launcher's pipes, which it would take for life.
@@ -45,6 +51,18 @@ void shed(int report_pipe) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// A server with room for a connection of every process: a keeper could only be silent about those that it must leave waiting.
+Result<std::unique_ptr<Server>> start_server(Server::Config config) {
+  const std::uint32_t size = config.size;
+  base::make_room_for_descriptors(size); // of the keeper alone: the program's limit stays as it is
+  auto server = Server::start(std::move(config));
+  if (!server) return server;
+  if (auto room = base::check_room_for_descriptors(size, 0, "the process that keeps the job's store, beside rank 0");
+      !room)
+    return std::unexpected(std::move(room.error()));
+  return server;
+}
+
 // Until `starter` has ended and nobody is connected.
 void serve(Server& server, int starter) {
   bool alone = false;
@@ -54,7 +72,7 @@ void serve(Server& server, int starter) {
     ::poll(entries.data(), entries.size(), -1);
     server.serve();
     if (const auto abort = server.take_abort()) server.tell_all(*abort);
-    alone = alone || entries[1].revents != 0;
+    if (entries[1].revents != 0 && !std::exchange(alone, true)) server.first_has_ended();
   }
 }
 
@@ -62,13 +80,16 @@ void serve(Server& server, int starter) {
   shed(report_pipe);
   const base::Descriptor starter(static_cast<int>(::syscall(SYS_pidfd_open, starter_id, 0)));
   if (!starter.open()) {
-    report("-the system tells nobody when a process has ended (pidfd_open)");
+    report(Error{.fact = "the system tells nobody when a process has ended (pidfd_open)", .system_code = errno});
     ::_exit(1);
   }
   config.ends_with_connection = true;
   config.log = base::Log(LogLevel::silent);
-  auto server = Server::start(std::move(config));
-  report(server ? "+" + (*server)->address() : "-" + server.error().fact);
+  auto server = start_server(std::move(config));
+  if (server)
+    report("+" + (*server)->address());
+  else
+    report(server.error());
   ::close(kReport);
   if (server) serve(**server, starter.number());
   ::_exit(0);
@@ -110,7 +131,12 @@ Result<std::string> start_keeper(const Server::Config& config, base::Deadline de
     said.append(some.data(), static_cast<std::size_t>(count));
   }
   if (said.starts_with('+')) return said.substr(1);
-  return std::unexpected(cannot_start(said.empty() ? "its process has ended, or says nothing" : said.substr(1)));
+  const std::size_t space = said.find(' ');
+  if (!said.starts_with('-') || space == std::string::npos)
+    return std::unexpected(cannot_start("its process has ended, or says nothing"));
+  int code = 0;
+  std::from_chars(said.data() + 1, said.data() + space, code);
+  return std::unexpected(cannot_start(said.substr(space + 1), code));
 }
 
 } // namespace heddle::store

@@ -47,7 +47,8 @@ Server::Server(Config config, base::Descriptor poller)
       poller_(std::move(poller)),
       buffer_(std::make_unique_for_overwrite<std::byte[]>(kReadAtOnce)),
       generations_(config.size, std::move(config.job)),
-      ends_with_connection_(config.ends_with_connection) {}
+      ends_with_connection_(config.ends_with_connection),
+      first_leads_(config.first_leads) {}
 
 Result<void> Server::listen(const Config& config) {
   timer_ = base::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -114,9 +115,11 @@ void Server::serve() {
     }
     bury();
   }
+  close_if_all_have_come();
 }
 
 void Server::accept_all() {
+  if (door_ == nullptr && !listener_.open()) return; // closed by now
   if (door_ != nullptr) {
     for (base::Descriptor& socket : door_->admit()) {
       net::keep_asking(socket.number(), kSilence);
@@ -185,6 +188,7 @@ void Server::pause_accepting() {
 }
 
 void Server::go_on_accepting() {
+  if (!listener_.open()) return;
   const itimerspec never{};
   ::timerfd_settime(timer_.number(), 0, &never, nullptr); // nor is it readable any more
   if (!std::exchange(accepting_, true)) watch(kListener, listener_.number(), false, EPOLL_CTL_ADD);
@@ -233,6 +237,7 @@ void Server::take_frames(ClientId id, Connection& connection) {
           std::unexpected(Error{.code = ErrorCode::bad_argument, .fact = "a message has an invalid length or kind"});
     } else {
       hear_former_self(id, cut.frame);
+      if (!may_come(id, connection, cut.frame)) break;
       taken = generations_.receive(id, cut.frame, answers);
     }
     if (!taken) {
@@ -240,9 +245,11 @@ void Server::take_frames(ClientId id, Connection& connection) {
       generations_.expel(id, answers);
       doomed_.push_back(id);
     }
+    const bool first_comes = first_leads_ && taken && generations_.who_says_hello(cut.frame) == 0U;
     used += cut.length;
     deliver(answers);
     if (!taken) break;
+    if (first_comes) release();
   }
   connection.inbox.erase(connection.inbox.begin(), connection.inbox.begin() + static_cast<std::ptrdiff_t>(used));
 }
@@ -256,6 +263,32 @@ void Server::hear_former_self(ClientId id, const Frame& frame) {
   if (found->second.waits_to_write) write_to(former, found->second);
   for (int reads = 0; reads < kReadsOfFormerSelf && read_from(former, found->second); ++reads) {
   }
+}
+
+bool Server::may_come(ClientId id, Connection& connection, const Frame& frame) {
+  if (!first_leads_ || generations_.rank_of(id) || !generations_.precedes_first(frame)) return true;
+  connection.held = true;
+  if (first_has_ended_ || connection.inbox.size() > kLargestRequest) doomed_.push_back(id);
+  return false;
+}
+
+void Server::release() {
+  for (auto& [id, connection] : connections_)
+    if (std::exchange(connection.held, false)) take_frames(id, connection);
+}
+
+void Server::first_has_ended() {
+  first_has_ended_ = true;
+  for (const auto& [id, connection] : connections_)
+    if (connection.held) doomed_.push_back(id);
+  bury();
+  close_if_all_have_come();
+}
+
+void Server::close_if_all_have_come() {
+  if (!first_leads_ || !first_has_ended_ || !generations_.complete()) return;
+  door_.reset();
+  listener_.reset();
 }
 
 void Server::deliver(const Answers& answers) {

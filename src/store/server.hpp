@@ -34,6 +34,9 @@ class Server {
     std::optional<ByTcp> by_tcp{}; // otherwise by a unix socket, for processes of this machine
     // Nobody will say what became of a process (see keeper.hpp): one whose connection ends without a goodbye has failed.
     bool ends_with_connection = false;
+    // Several programs may have a store at the same address, one after the other, each started by its rank 0: who comes again before rank
+    // 0 has is answered when that has come, or let go when it has ended (first_has_ended), since it may belong to the next program.
+    bool first_leads = false;
     std::string at{}; // a unix socket's address; empty: that of the job
     base::Log log{};
   };
@@ -59,6 +62,9 @@ class Server {
   void declare_failed(std::uint32_t rank) { declare(rank, Presence::failed); }
   void declare_left(std::uint32_t rank) { declare(rank, Presence::left); }
 
+  // Rank 0's process has, and where it leads, nobody comes any more when all have come once: the address is free.
+  void first_has_ended();
+
   // As Ledger::take_stalls.
   std::vector<Stall> take_stalls() { return generations_.take_stalls(); }
 
@@ -79,6 +85,7 @@ class Server {
     std::deque<std::shared_ptr<const Bytes>> outbox;
     std::size_t sent = 0; // of outbox.front()
     bool waits_to_write = false;
+    bool held = false; // its hello is in the inbox, and waits for rank 0's
     bool deaf = false; // nothing can be written to it; what it has written is still read
   };
 
@@ -101,6 +108,11 @@ class Server {
   // Whoever says hello again has said goodbye before, by another connection that may not have been read yet.
   void hear_former_self(ClientId id, const Frame& frame);
   void write_to(ClientId id, Connection& connection);
+  // False where the hello has to wait for rank 0's, or may not.
+  bool may_come(ClientId id, Connection& connection, const Frame& frame);
+  // Rank 0 has come.
+  void release();
+  void close_if_all_have_come();
   void deliver(const Answers& answers);
   void declare(std::uint32_t rank, Presence gone);
   void bury();
@@ -121,6 +133,8 @@ class Server {
   bool accepting_ = true;
   bool said_full_ = false; // once is enough
   bool ends_with_connection_;
+  bool first_leads_;
+  bool first_has_ended_ = false;
 };
 
 } // namespace heddle::store

@@ -1,18 +1,29 @@
-#include "launch/descriptor_limit.hpp"
+#include "base/descriptor_limit.hpp"
 
+#include <dirent.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
-namespace heddle::launch {
+namespace heddle::base {
 
 namespace {
-// By the launcher itself while the job runs, for a moment: looks into /proc, the connection of a process that comes again.
+// By the server itself while the job runs, for a moment: looks into /proc, the connection of a process that comes again.
 constexpr rlim_t kOpenedLater = 8;
 constexpr rlim_t kForAgents = 4; // the door by which they come, and what is ready
+
+// 0: not known, without /proc.
+rlim_t open_descriptors() {
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return 0;
+  rlim_t count = 0;
+  while (const dirent* entry = ::readdir(folder))
+    if (entry->d_name[0] != '.') ++count;
+  ::closedir(folder);
+  return count - 1; // the folder's own
+}
+
 } // namespace
 
 void make_room_for_descriptors(std::uint32_t processes, std::size_t hosts) {
@@ -23,22 +34,21 @@ void make_room_for_descriptors(std::uint32_t processes, std::size_t hosts) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Result<void> check_room_for_descriptors(std::uint32_t processes, std::size_t hosts) {
+Result<void> check_room_for_descriptors(std::uint32_t processes, std::size_t hosts, std::string_view whose) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
-  rlim_t open = 0;
-  std::error_code none; // without /proc the store says it later
-  for (std::filesystem::directory_iterator each("/proc/self/fd", none), end; each != end; each.increment(none)) ++open;
-  if (open == 0) return {};
+  const rlim_t open = open_descriptors();
+  if (open == 0) return {}; // the store says it later
   const rlim_t agents = hosts == 0 ? 0 : hosts + kForAgents;
-  const rlim_t needed = open - 1 + processes + agents + kOpenedLater; // the iterator had one too
+  const rlim_t needed = open + processes + agents + kOpenedLater;
   if (needed <= limit.rlim_cur) return {};
   return std::unexpected(Error{.code = ErrorCode::out_of_descriptors,
                                .fact = std::to_string(processes) + " processes" +
                                        (hosts == 0 ? "" : " on " + std::to_string(hosts) + " hosts") + " need " +
-                                       std::to_string(needed) + " file descriptors in the launcher, the limit is " +
+                                       std::to_string(needed) + " file descriptors in " + std::string(whose) +
+                                       ", the limit is " +
                                        std::to_string(limit.rlim_cur),
                                .remedy = "raise the limit on open files (ulimit -n), or start fewer"});
 }
 
-} // namespace heddle::launch
+} // namespace heddle::base

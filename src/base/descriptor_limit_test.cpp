@@ -1,4 +1,4 @@
-#include "launch/descriptor_limit.hpp"
+#include "base/descriptor_limit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace heddle::launch {
+namespace heddle::base {
 namespace {
 
 // Sets the soft limit for as long as it lives.
@@ -35,9 +35,9 @@ rlim_t open_now() {
 
 TEST(DescriptorLimit, CountsTheAgentsOfHostsToo) {
   const Limit limit(open_now() + 60);
-  EXPECT_TRUE(check_room_for_descriptors(40, 0));
-  EXPECT_TRUE(check_room_for_descriptors(40, 8));
-  const auto room = check_room_for_descriptors(40, 40);
+  EXPECT_TRUE(check_room_for_descriptors(40, 0, "the launcher"));
+  EXPECT_TRUE(check_room_for_descriptors(40, 8, "the launcher"));
+  const auto room = check_room_for_descriptors(40, 40, "the launcher");
   ASSERT_FALSE(room);
   EXPECT_EQ(room.error().code, ErrorCode::out_of_descriptors);
   EXPECT_TRUE(room.error().fact.starts_with("40 processes on 40 hosts need ")) << room.error().fact;
@@ -55,4 +55,4 @@ TEST(DescriptorLimit, IsRaisedForTheAgentsOfHostsToo) {
 }
 
 } // namespace
-} // namespace heddle::launch
+} // namespace heddle::base
