@@ -24,7 +24,7 @@ constexpr std::array<Trace, 7> kTraces{{{"PALS_RANKID", "PALS"},
                                         {"PMIX_RANK", "a PMIx launcher"},
                                         {"OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"},
                                         {"PMI_RANK", "a PMI launcher"},
-                                        {"MPI_LOCALRANKID", "Hydra's mpiexec"},
+                                        {"MPI_LOCALRANKID", kHydra},
                                         {"SLURM_PROCID", "Slurm"}}};
 
 constexpr std::string_view kRemedy =
@@ -114,7 +114,7 @@ Result<JobIdentity> of_pmi(const Environment& environment, std::uint32_t version
   identity.evidence = seen(environment, variable);
   const std::string type = text_of(environment, "SLURM_MPI_TYPE");
   identity.launcher = type.starts_with("pmi")                 ? "Slurm (srun --mpi=" + type + ")"
-                      : environment.lookup("MPI_LOCALRANKID") ? "Hydra's mpiexec"
+                      : environment.lookup("MPI_LOCALRANKID") ? std::string(kHydra)
                                                               : "a PMI launcher";
   store::Pmi::Place& place = identity.pmi;
   place.version = version;

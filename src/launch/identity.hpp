@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "auth/secret.hpp"
 #include "base/environment.hpp"
@@ -24,6 +25,8 @@ enum class Meeting : std::uint8_t {
   memcached, // the same by a memcached server that option store names
   agreed,    // an address that all know, at which rank 0 keeps the store
 };
+
+inline constexpr std::string_view kHydra = "Hydra's mpiexec"; // as a launcher
 
 struct JobIdentity {
   Meeting meeting = Meeting::alone;

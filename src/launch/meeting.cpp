@@ -1,5 +1,7 @@
 #include "launch/meeting.hpp"
 
+#include "launch/hydra_signal.hpp"
+#include "launch/note.hpp"
 #include "launch/slurm.hpp"
 #include "net/interfaces.hpp"
 #include "store/address.hpp"
@@ -13,9 +15,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <array>
+#include <cerrno>
 #include <mutex>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -28,34 +30,11 @@ using store::Pinboard;
 using store::Server;
 
 constexpr std::string_view kNote = "keeper";
-constexpr std::chrono::seconds kFarewell{5}; // for the launcher to confirm that it has heard
+constexpr std::chrono::seconds kFarewell{5};  // for the launcher to confirm that it has heard
+constexpr std::chrono::seconds kVacating{10}; // for the store of the program before to go
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
-}
-
-// What rank 0 tells of the store that it has started: "+ JOB ADDRESS SECRET", the secret where they do not have it in common already; or
-// "- " and why there is none.
-std::string note_of(const Client::Target& target, bool all_know_secret) {
-  return "+ " + target.job + " " + target.address + (all_know_secret ? "" : " " + target.secret->text());
-}
-
-Result<Client::Target> read_note(const store::Bytes& bytes, const std::optional<auth::Secret>& known) {
-  const std::string text(store::as_characters(bytes));
-  if (text.starts_with("- "))
-    return std::unexpected(
-        Error{.code = ErrorCode::store_failed, .fact = "rank 0: " + text.substr(2), .remedy = "", .peer = 0});
-  std::istringstream words(text);
-  std::string mark;
-  std::string secret;
-  Client::Target target;
-  words >> mark >> target.job >> target.address >> secret;
-  auto parsed = known ? *known : auth::Secret::parse(secret);
-  if (mark != "+" || !parsed)
-    return std::unexpected(
-        Error{.code = ErrorCode::store_failed, .fact = "what rank 0 says of the job's store is spoilt"});
-  target.secret = *parsed;
-  return target;
 }
 
 Result<in6_addr> own_address(const std::string& network) {
@@ -94,8 +73,8 @@ Result<Client::Target> agree(const JobIdentity& identity, Pinboard& board, std::
   std::optional<Result<Client::Target>> own;
   if (board.rank() == 0) {
     own = keep_store(identity, board, nodes, listening, deadline);
-    const std::string note = *own ? note_of(**own, identity.secret.has_value())
-                                  : "- " + own->error().fact; // who waits for it learns why it waits in vain
+    // Who waits for a store learns why it waits in vain.
+    const std::string note = *own ? note_of(**own, identity.secret.has_value()) : note_of(own->error());
     if (auto put = board.put(kNote, bytes_of(note), deadline); !put) return std::unexpected(std::move(put.error()));
   }
   if (auto fenced = board.fence(deadline); !fenced) return std::unexpected(std::move(fenced.error()));
@@ -105,34 +84,59 @@ Result<Client::Target> agree(const JobIdentity& identity, Pinboard& board, std::
   return read_note(*note, identity.secret);
 }
 
-// The store at an address that all know; rank 0 is to listen there.
+// Between two tries of what somebody else has to make possible, who cannot tell.
+class Tries {
+ public:
+  explicit Tries(base::Deadline deadline) : deadline_(deadline) {}
+  // False where there is no time for another.
+  bool pause() {
+    if (base::Clock::now() + pause_ >= deadline_) return false;
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, std::chrono::milliseconds(100));
+    return true;
+  }
+
+ private:
+  base::Deadline deadline_;
+  std::chrono::milliseconds pause_{2};
+};
+
+// The store at an address that all know; rank 0 is to listen there. The program that ran before in the same step of Slurm may still have
+// its store there, which goes as soon as it sees the end of its rank 0.
 Result<void> keep_at(const Client::Target& target, base::Deadline deadline) {
-  Server::Config config{.size = target.size, .job = target.job, .at = target.address};
+  Server::Config config{.size = target.size, .job = target.job, .first_leads = true, .at = target.address};
   if (target.address.starts_with(store::kByTcp)) {
     const auto there = net::resolve(std::string_view(target.address).substr(store::kByTcp.size()));
     if (!there) return std::unexpected(there.error());
-    // By whichever of its addresses: a machine may know itself by another name than others do.
-    const in6_addr any = there->is_ipv4() ? net::parse_host("0.0.0.0").value() : in6_addr{};
+    // At all of its addresses, of both families: a machine may know itself by another one than others do.
     config.by_tcp = Server::Config::ByTcp{
-        .host = any, .ports = {.first = there->port, .last = there->port}, .secret = target.secret.value()};
+        .host = in6_addr{}, .ports = {.first = there->port, .last = there->port}, .secret = target.secret.value()};
   }
-  if (auto address = store::start_keeper(config, deadline); !address)
-    return std::unexpected(std::move(address.error()));
-  return {};
+  for (Tries tries(std::min(deadline, base::deadline_in(kVacating)));;) {
+    auto address = store::start_keeper(config, deadline);
+    if (address) return {};
+    if (address.error().system_code != EADDRINUSE || !tries.pause()) return std::unexpected(std::move(address.error()));
+  }
+}
+
+// Whether it was only too early, or so late that the store of the program before went: all else stays as it is, such as another secret,
+// another user's store or another job.
+bool is_early(const Error& error) {
+  constexpr std::array kNobodyThere{ECONNREFUSED, ENOENT, EHOSTUNREACH, ENETUNREACH};
+  const bool nobody = std::ranges::find(kNobodyThere, error.system_code) != kNobodyThere.end();
+  return error.code == ErrorCode::store_failed && (nobody || net::is_passing(error.system_code));
 }
 
 // Rank 0 may be later than this process.
 Result<std::unique_ptr<Client>> connect_when_there(const Client::Target& target, base::Deadline deadline) {
-  for (auto pause = std::chrono::milliseconds(2);; pause = std::min(2 * pause, std::chrono::milliseconds(100))) {
+  for (Tries tries(deadline);;) {
     auto client = Client::connect(target, deadline);
-    const bool early = !client && client.error().code == ErrorCode::store_failed;
-    if (!early || base::Clock::now() + pause >= deadline) return client;
-    std::this_thread::sleep_for(pause); // nobody could wake it: there is no connection yet
+    if (client || !is_early(client.error()) || !tries.pause()) return client;
   }
 }
 
-// What this process has found out about its job, which holds for as long as it lives. Its board is left with the first context; for
-// further ones the job's own store does.
+// What this process has found out about its job, which holds for as long as it lives, and whom to tell of an abort. Its board is left
+// with the first context; for further ones the job's own store does.
 struct Found {
   pid_t process = 0; // a child of fork has found out nothing
   Client::Target target;
@@ -146,14 +150,6 @@ std::optional<Found>& found_before() {
 std::mutex& found_mutex() {
   static std::mutex mutex;
   return mutex;
-}
-
-// Hydra tells who is left of a death by this signal, where it is told to let them live; who does not expect it dies of it.
-void expect_news_by_signal() {
-  struct sigaction now{};
-  if (::sigaction(SIGUSR1, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
-  now.sa_handler = SIG_IGN;
-  ::sigaction(SIGUSR1, &now, nullptr);
 }
 
 Result<std::shared_ptr<Pinboard>> open_memcached(const JobIdentity& identity, base::Deadline deadline) {
@@ -181,7 +177,6 @@ Result<std::shared_ptr<Pinboard>> open_board(const JobIdentity& identity, base::
   }
   auto board = store::Pmi::open(identity.pmi, deadline);
   if (!board) return std::unexpected(std::move(board.error()));
-  expect_news_by_signal();
   return std::shared_ptr<Pinboard>(std::move(*board));
 }
 
@@ -196,8 +191,10 @@ Result<Admission> admit(Client::Target target, store::Placement placement, Resul
 Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& listening, base::Deadline deadline) {
   const std::lock_guard lock(found_mutex());
   std::optional<Found>& found = found_before();
-  if (found && found->process == ::getpid())
+  if (found && found->process == ::getpid()) {
+    if (found->target.leave_too) bear_hydra_signal(); // as for the first context
     return admit(found->target, found->placement, Client::connect(found->target, deadline));
+  }
   auto board = open_board(identity, deadline);
   if (!board) return std::unexpected(std::move(board.error()));
   const store::Placement told = (*board)->placement(deadline);
@@ -208,12 +205,20 @@ Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& l
   if (!target) return std::unexpected(std::move(target.error()));
   target->rank = (*board)->rank();
   target->size = (*board)->size();
-  found = Found{.process = ::getpid(), .target = *target, .placement = placement};
   target->abort_too = [board = *board, slurm = identity.launcher.starts_with("Slurm")](int status) {
     board->abort(status);
     if (slurm) cancel_slurm_step(base::Environment::of_process());
   };
-  target->leave_too = [board = *board] { board->leave(base::deadline_in(kFarewell)); };
+  const bool hydra = identity.launcher == kHydra;
+  if (hydra) {
+    bear_hydra_signal();
+    target->leave_too = bear_hydra_signal_no_more;
+  }
+  found = Found{.process = ::getpid(), .target = *target, .placement = placement};
+  target->leave_too = [board = *board, hydra] {
+    board->leave(base::deadline_in(kFarewell));
+    if (hydra) bear_hydra_signal_no_more();
+  };
   return admit(*target, placement, Client::connect(*target, deadline));
 }
 
