@@ -1,18 +1,10 @@
 #include "store/memcached.hpp"
 
-#include "net/sockets.hpp"
 #include "store/address.hpp"
-
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include "store/text_dial.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <thread>
-#include <type_traits>
 #include <utility>
 
 namespace heddle::store {
@@ -24,25 +16,8 @@ constexpr std::size_t kNonce = 16;          // digits
 constexpr std::string_view kEnd = "\r\n";
 constexpr std::size_t kLongestBlock = 1 << 20;
 
-// Between two looks at what others are to change, and nobody tells of.
-class Looks {
- public:
-  explicit Looks(base::Deadline deadline) : deadline_(deadline) {}
-  bool pause() {
-    if (base::Clock::now() >= deadline_) return false;
-    std::this_thread::sleep_for(next_);
-    next_ = std::min(next_ * 3 / 2, std::chrono::microseconds(5000));
-    return true;
-  }
-
- private:
-  base::Deadline deadline_;
-  std::chrono::microseconds next_{200};
-};
-
-std::unexpected<Error> error(ErrorCode code, std::string fact, std::string remedy = "", int system_code = 0) {
-  return std::unexpected(Error{
-      .code = code, .fact = std::move(fact), .remedy = std::move(remedy), .peer = kNoPeer, .system_code = system_code});
+std::unexpected<Error> error(ErrorCode code, std::string fact, std::string remedy = "") {
+  return std::unexpected(Error{.code = code, .fact = std::move(fact), .remedy = std::move(remedy)});
 }
 
 bool is_name(std::string_view text) {
@@ -59,26 +34,6 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return value;
 }
 
-Result<base::Descriptor> dial_socket(const std::string& address, base::Deadline deadline) {
-  if (!address.starts_with('/')) {
-    const auto there = net::resolve(address);
-    if (!there) return std::unexpected(there.error());
-    auto socket = net::begin_connect(*there);
-    if (!socket) return socket;
-    net::wait_for(socket->number(), POLLOUT, deadline);
-    if (const int code = net::connect_error(socket->number()); code != 0)
-      return error(ErrorCode::store_failed, "nobody listens there", "", code);
-    return socket;
-  }
-  const auto parsed = parse_address("unix:" + address);
-  if (!parsed) return std::unexpected(parsed.error());
-  base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.open() ||
-      ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&parsed->address), parsed->length) != 0)
-    return error(ErrorCode::store_failed, "nobody listens there", "", errno);
-  return socket;
-}
-
 } // namespace
 
 Result<std::unique_ptr<Memcached>> Memcached::open(Place place, Deadline deadline) {
@@ -93,7 +48,7 @@ Result<std::unique_ptr<Memcached>> Memcached::open(Place place, Deadline deadlin
 }
 
 Result<void> Memcached::connect(Deadline deadline) {
-  auto socket = dial_socket(place_.address, deadline);
+  auto socket = dial_text(place_.address, deadline);
   if (!socket) {
     socket.error().fact = "memcached at " + place_.address + ": " + socket.error().fact;
     if (socket.error().code == ErrorCode::unreachable) socket.error().code = ErrorCode::store_failed;
@@ -104,8 +59,8 @@ Result<void> Memcached::connect(Deadline deadline) {
   return {};
 }
 
-// Everybody leaves a number that nobody can have left before, rank 0 answers with all of them and one of its own, which is the job's from
-// then on: who finds its own number there knows that it is not an older job's.
+// Everybody leaves a number that nobody can have left before. Rank 0 answers each with one of its own, which is the job's from then on,
+// beside theirs: who finds its own number there knows that this is not an older job's.
 Result<void> Memcached::meet(Deadline deadline) {
   const std::string own = new_job_id();
   return place_.rank == 0 ? lead(own, deadline) : follow(own, deadline);
@@ -115,15 +70,17 @@ Result<void> Memcached::lead(const std::string& own, Deadline deadline) {
   std::vector<std::string> keys;
   for (std::uint32_t rank = 1; rank < place_.size; ++rank) keys.push_back(key_of("here." + std::to_string(rank)));
   const std::string found_themselves = "mg " + key_of("come." + own) + " v";
-  std::string said;
+  Values answered(keys.size());
   for (Looks looks(deadline); looks.pause();) {
     const auto here = fetch(keys, deadline);
     if (!here) return std::unexpected(here.error());
-    std::string all = own;
-    for (const auto& one : *here) all += one.value_or(std::string(kNonce, '-'));
-    if (all != said || std::exchange(was_lost_, false))
-      if (auto put = set(key_of("time"), all, deadline); !put) return put;
-    said = all;
+    if (std::exchange(was_lost_, false)) answered.assign(keys.size(), std::nullopt); // what it held may be gone
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto& number = (*here)[i];
+      if (!number || number == answered[i]) continue;
+      if (auto put = set(key_of("time." + std::to_string(i + 1)), own + *number, deadline); !put) return put;
+      answered[i] = number;
+    }
     const auto come = while_lost([&] { return number_after(found_themselves, deadline); }, deadline);
     if (!come) return std::unexpected(come.error());
     if (*come + 1 < place_.size) continue;
@@ -134,16 +91,17 @@ Result<void> Memcached::lead(const std::string& own, Deadline deadline) {
 }
 
 Result<void> Memcached::follow(const std::string& own, Deadline deadline) {
-  const std::string key = key_of("here." + std::to_string(place_.rank));
+  const std::string rank = std::to_string(place_.rank);
+  const std::string key = key_of("here." + rank);
   if (auto put = set(key, own, deadline); !put) return put;
   for (Looks looks(deadline); looks.pause();) {
-    auto told = fetch({key_of("time")}, deadline);
+    auto told = fetch({key_of("time." + rank)}, deadline);
     if (!told) return std::unexpected(told.error());
     if (std::exchange(was_lost_, false)) // what it held may be gone
       if (auto put = set(key, own, deadline); !put) return put;
-    const std::string all = told->front().value_or("");
-    if (all.size() != kNonce * place_.size || all.substr(kNonce * place_.rank, kNonce) != own) continue;
-    const std::string time = all.substr(0, kNonce);
+    const std::string both = told->front().value_or("");
+    if (both.size() != 2 * kNonce || both.substr(kNonce) != own) continue;
+    const std::string time = both.substr(0, kNonce);
     auto counted = number_after("ma " + key_of("come." + time) + " N" + std::string(kExpiry) + " J1 D1 v", deadline);
     if (!counted) return std::unexpected(std::move(counted.error()));
     time_ = time;
@@ -176,7 +134,7 @@ template <typename Ask>
 auto Memcached::while_lost(Ask&& ask, Deadline deadline) -> decltype(ask()) {
   while (true) {
     auto answer = ask();
-    if (answer || talk_.usable() || answer.error().code == ErrorCode::timed_out) return answer;
+    if (answer || given_up_ || talk_.usable() || answer.error().code == ErrorCode::timed_out) return answer;
     was_lost_ = true;
     for (Looks looks(deadline); !connect(deadline);)
       if (!looks.pause()) return answer;
@@ -222,9 +180,8 @@ Result<Memcached::Values> Memcached::fetch(const std::vector<std::string>& keys,
       if (key == keys.end() || value->size() < signature) continue;
       const std::string_view content = std::string_view(*value).substr(signature);
       if (sign(*key, content) != value->substr(0, signature))
-        return error(ErrorCode::store_failed,
-                     "'" + *key + "' at memcached " + place_.address + " is not signed with this job's secret",
-                     "give each job a name of its own (HEDDLE_JOB), and all its processes the same HEDDLE_SECRET");
+        return give_up("'" + *key + "' at memcached " + place_.address + " is not signed with this job's secret",
+                       "give each job a name of its own (HEDDLE_JOB), and all its processes the same HEDDLE_SECRET");
       values[static_cast<std::size_t>(key - keys.begin())] = content;
     }
   };
@@ -247,7 +204,8 @@ Result<std::uint64_t> Memcached::number_after(const std::string& command, Deadli
   return number ? Result<std::uint64_t>(*number) : refused(*value);
 }
 
-// Who has added its one does not do so again, whatever becomes of the server: it might count twice.
+// Who has added its one does not do so again, whatever becomes of the server: it might count twice. So a server that is lost now fails the
+// fence; what was put before it would be gone as well.
 Result<void> Memcached::fence(Deadline deadline) {
   const std::string key = key_of("fence." + std::to_string(++fences_));
   auto come = number_after("ma " + key + " N" + std::string(kExpiry) + " J1 D1 v", deadline);
@@ -263,8 +221,15 @@ Result<void> Memcached::fence(Deadline deadline) {
 
 std::unexpected<Error> Memcached::refused(const std::string& answer) {
   const bool full = answer.starts_with("SERVER_ERROR");
-  return error(ErrorCode::store_failed, "memcached at " + place_.address + " answers '" + answer.substr(0, 80) + "'",
-               full ? "give it more memory (-m)" : "is that a memcached of at least version 1.6?");
+  return give_up("memcached at " + place_.address + " answers '" + answer.substr(0, 80) + "'",
+                 full ? "give it more memory (-m)" : "is that a memcached of at least version 1.6?");
+}
+
+std::unexpected<Error> Memcached::give_up(std::string fact, std::string remedy) {
+  given_up_ = true;
+  talk_.close();
+  socket_.reset();
+  return error(ErrorCode::store_failed, std::move(fact), std::move(remedy));
 }
 
 } // namespace heddle::store

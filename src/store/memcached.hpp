@@ -50,6 +50,8 @@ class Memcached final : public Pinboard {
   auto while_lost(Ask&& ask, Deadline deadline) -> decltype(ask());
 
   [[nodiscard]] std::unexpected<Error> refused(const std::string& answer);
+  // Nothing more is asked: the rest of an answer may still be on its way.
+  [[nodiscard]] std::unexpected<Error> give_up(std::string fact, std::string remedy);
   [[nodiscard]] std::string key_of(std::string_view name) const;
   [[nodiscard]] std::string sign(const std::string& key, std::string_view value) const;
 
@@ -62,6 +64,7 @@ class Memcached final : public Pinboard {
   TextLine talk_{-1, {}};
   std::string time_; // of this job among those of its name
   std::uint32_t fences_ = 0;
+  bool given_up_ = false;
   bool was_lost_ = false; // the last answer was none, since there is no connection
 };
 

@@ -1,8 +1,6 @@
 #include "store/pmi.hpp"
 
-#include "net/sockets.hpp"
-
-#include <poll.h>
+#include "store/text_dial.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -54,12 +52,8 @@ Result<std::unique_ptr<Pmi>> Pmi::open(const Place& place, Deadline deadline) {
                                    .peer = kNoPeer,
                                    .system_code = code});
     };
-    const auto there = net::resolve(place.port);
-    if (!there) return unreached(there.error().system_code);
-    auto socket = net::begin_connect(*there);
+    auto socket = dial_text(place.port, deadline);
     if (!socket) return unreached(socket.error().system_code);
-    net::wait_for(socket->number(), POLLOUT, deadline);
-    if (const int code = net::connect_error(socket->number()); code != 0) return unreached(code);
     own = std::move(*socket);
   }
   std::unique_ptr<Pmi> board(new Pmi(place, std::move(own)));
