@@ -5,11 +5,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace heddle::store {
 
 namespace {
+
+constexpr const char* kAborted = "the program has ended the job";
+constexpr std::chrono::seconds kAbortLimit{5}; // for the launcher to hear it; this process ends anyway
 
 template <std::size_t n>
 void copy_into(std::array<char, n>& to, std::string_view text) {
@@ -53,6 +58,27 @@ struct Pmix::Wait {
   }
 };
 
+// A call that waits for the launcher's server, which may hang: in a thread of its own, which is left to itself when nobody waits for it any
+// more. What the call uses goes with it.
+Result<pmix::Status> Pmix::in_time(std::function<pmix::Status()> call, Deadline deadline) {
+  const auto wait = std::make_shared<Wait>();
+  try {
+    std::thread([wait, call = std::move(call)] { Wait::end(call(), nullptr, Wait::hand_over(wait)); }).detach();
+  } catch (const std::system_error& none) {
+    return std::unexpected(Error{.code = ErrorCode::system_failed,
+                                 .fact = "no thread can be started for the launcher's PMIx",
+                                 .remedy = "",
+                                 .peer = kNoPeer,
+                                 .system_code = none.code().value()});
+  }
+  if (!wait->await(deadline)) return late();
+  return wait->status;
+}
+
+std::unexpected<Error> Pmix::late() {
+  return std::unexpected(Error{.code = ErrorCode::timed_out, .fact = "the launcher gives no answer by PMIx in time"});
+}
+
 std::unexpected<Error> Pmix::failed(const std::string& what, pmix::Status status) const {
   return std::unexpected(Error{.code = ErrorCode::store_failed,
                                .fact = "the launcher's PMIx " + what + ": " + library_.error_text(status),
@@ -65,8 +91,11 @@ Result<std::unique_ptr<Pmix>> Pmix::open(Deadline deadline) {
   const auto library = pmix::Library::load();
   if (!library) return std::unexpected(library.error());
   std::unique_ptr<Pmix> board(new Pmix(*library));
-  if (const auto status = library->init(&board->self_, nullptr, 0); status != pmix::kSuccess)
-    return board->failed("server is not reached", status);
+  const auto self = std::make_shared<pmix::Process>();
+  const auto status = in_time([init = library->init, self] { return init(self.get(), nullptr, 0); }, deadline);
+  if (!status) return std::unexpected(status.error());
+  if (*status != pmix::kSuccess) return board->failed("server is not reached", *status);
+  board->self_ = *self;
   const auto size = board->number_of(pmix::kAnyRank, "pmix.job.size", deadline);
   if (!size || board->self_.rank >= *size) return board->failed("server does not say how many processes there are", -1);
   board->size_ = *size;
@@ -88,8 +117,7 @@ Result<std::optional<pmix::Value>> Pmix::fetch(std::uint32_t rank, const std::st
     delete static_cast<Wait::Shared*>(context);
     return std::nullopt;
   }
-  if (!wait->await(deadline))
-    return std::unexpected(Error{.code = ErrorCode::timed_out, .fact = "the launcher gives no answer by PMIx in time"});
+  if (!wait->await(deadline)) return late();
   if (wait->status != pmix::kSuccess) return std::nullopt;
   return std::exchange(wait->value, {}); // the caller's, with its string
 }
@@ -135,7 +163,7 @@ Result<std::optional<std::string>> Pmix::get_text(const std::string& key, Deadli
   for (std::uint32_t rank = 0; rank < size_; ++rank) { // rank 0 nearly always
     const auto value = fetch(rank, key, deadline);
     if (!value) return std::unexpected(value.error());
-    if (!*value || (*value)->type != pmix::kString) continue;
+    if (!*value || (*value)->type != pmix::kString || (*value)->data.string == nullptr) continue;
     const std::unique_ptr<char, void (*)(void*)> text((*value)->data.string, &std::free);
     return std::string(text.get());
   }
@@ -164,11 +192,12 @@ Result<void> Pmix::fence(Deadline deadline) {
 }
 
 void Pmix::abort(int status) {
-  library_.abort(status, "the program has ended the job", nullptr, 0);
+  static_cast<void>(in_time([abort = library_.abort, status] { return abort(status, kAborted, nullptr, 0); },
+                            base::deadline_in(kAbortLimit)));
 }
 
-void Pmix::leave(Deadline) {
-  library_.finalize(nullptr, 0);
+void Pmix::leave(Deadline deadline) {
+  static_cast<void>(in_time([finalize = library_.finalize] { return finalize(nullptr, 0); }, deadline));
 }
 
 } // namespace heddle::store

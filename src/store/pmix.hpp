@@ -6,6 +6,7 @@
 #include "store/pinboard.hpp"
 #include "store/pmix_library.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace heddle::store {
@@ -27,6 +28,8 @@ class Pmix final : public Pinboard {
   explicit Pmix(const pmix::Library& library) : library_(library) {}
 
   struct Wait;
+  static Result<pmix::Status> in_time(std::function<pmix::Status()> call, Deadline deadline);
+  [[nodiscard]] static std::unexpected<Error> late();
   // A value of a process, or of the whole job; nothing where there is none.
   Result<std::optional<pmix::Value>> fetch(std::uint32_t rank, const std::string& key, Deadline deadline);
   [[nodiscard]] std::optional<std::uint32_t> number_of(std::uint32_t rank, const char* key, Deadline deadline);
