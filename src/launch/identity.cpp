@@ -66,13 +66,28 @@ std::uint32_t nodes_by(const Environment& environment, std::string_view here, st
   return some && some == number_of(environment, all) ? 1 : 0;
 }
 
+// The script of a job, and what it starts without srun: Slurm gives it a step's number, too, which is none of tasks.
+std::optional<Error> of_batch_script(const Environment& environment) {
+  if (!is_of_slurm_script(environment)) return std::nullopt;
+  return Error{.code = ErrorCode::no_launcher,
+               .fact = "started by the script of a job of Slurm, not as one of its tasks (" +
+                       seen(environment, "SLURM_STEP_ID") + ")",
+               .remedy = "start it there by: srun --mpi=pmi2 PROGRAM, or heddle run PROGRAM (docs/launching.md)"};
+}
+
 Result<JobIdentity> without_launcher(const Environment& environment, const base::Settings& settings) {
+  for (const Trace& trace : kTraces) {
+    if (!environment.lookup(trace.variable)) continue;
+    // A shell inside an allocation may well start a job of one process; half of another launcher's variables is a job that has lost its way.
+    const bool slurm = trace.variable == "SLURM_PROCID";
+    if (slurm && settings.single) continue;
+    if (slurm)
+      if (auto script = of_batch_script(environment)) return std::unexpected(std::move(*script));
+    return no_launcher("started by " + std::string(trace.launcher) + " (" + seen(environment, trace.variable) +
+                       "), but there is no way to meet the other processes (neither PMI_FD, PMI_PORT, PMIX_NAMESPACE "
+                       "nor SLURM_STEP_ID is set, nor HEDDLE_RANK)");
+  }
   if (settings.single) return JobIdentity{};
-  for (const Trace& trace : kTraces)
-    if (environment.lookup(trace.variable))
-      return no_launcher("started by " + std::string(trace.launcher) + " (" + seen(environment, trace.variable) +
-                         "), but there is no way to meet the other processes (neither PMI_FD, PMI_PORT, PMIX_NAMESPACE "
-                         "nor SLURM_STEP_ID is set, nor HEDDLE_RANK)");
   return no_launcher("not started by a launcher (HEDDLE_RANK is not set)");
 }
 
@@ -168,8 +183,38 @@ Result<JobIdentity> of_slurm(const SlurmStep& step, const base::Settings& settin
                        .store = settings.store,
                        .launcher = "Slurm (srun --mpi=none)",
                        .evidence = "SLURM_PROCID=" + std::to_string(step.rank)};
-  if (identity.store.empty()) identity.store = step.meeting_place();
+  if (!identity.store.empty()) return identity;
+  const auto place = step.meeting_place();
+  if (!place)
+    return no_launcher(
+        "the first node of this step of Slurm is not known: SLURM_STEP_NODELIST is no list that can be read here",
+        "say where rank 0 is: HEDDLE_STORE=tcp:HOST:PORT, with a port that is free there; or use srun --mpi=pmi2");
+  identity.store = *place;
   return identity;
+}
+
+// Option store with a launcher that has a board of its own: only a memcached can be meant instead. The launcher says who this is.
+Result<JobIdentity> of_memcached(const Environment& environment, Result<JobIdentity> launched,
+                                 const base::Settings& settings) {
+  if (!launched) return launched;
+  if (!settings.store.starts_with(store::kByMemcached))
+    return no_launcher("option store is '" + settings.store.substr(0, 80) + "', and " + launched->launcher + " (" +
+                           launched->evidence + ") has a store of its own",
+                       "take HEDDLE_STORE away; or say memcached:HOST:PORT");
+  const auto step = SlurmStep::of(environment);
+  if (launched->size == 0) launched->size = number_of(environment, "OMPI_COMM_WORLD_SIZE").value_or(0);
+  if (launched->size == 0 && step && step->rank == launched->rank) launched->size = step->size;
+  if (!launched->pmi.port.empty() || launched->rank >= launched->size)
+    return no_launcher(launched->launcher + " (" + launched->evidence + ") says rank and size only on its own board",
+                       "set HEDDLE_RANK, HEDDLE_SIZE and HEDDLE_JOB to meet in a memcached");
+  launched->job = text_of(environment, "HEDDLE_JOB");
+  if (launched->job.empty() && step && step->size == launched->size) launched->job = "slurm-" + step->name;
+  if (launched->job.empty())
+    return no_launcher("HEDDLE_JOB is not set: in a memcached each job needs a name of its own",
+                       "set it for all processes of the job, such as to what openssl rand -hex 8 says");
+  launched->store = settings.store;
+  launched->meeting = Meeting::memcached;
+  return launched;
 }
 
 std::unexpected<Error> two_at_once(const std::string& one, const std::string& other, std::string_view remedy) {
@@ -193,12 +238,16 @@ Result<JobIdentity> choose(const Environment& environment, const base::Settings&
         "HEDDLE_RANK", pmi.empty() ? "PMIX_NAMESPACE" : pmi,
         "start it with one of them; or say which by HEDDLE_STORE=pmi or pmix, or take away the variables "
         "of the other");
-  if (ours) return of_heddle_run(environment, settings);
+  const bool named = by_memcached && !environment.lookup("HEDDLE_RANK") && !environment.lookup("HEDDLE_SIZE") &&
+                     (!pmi.empty() || pmix); // a name is all that is ours
+  if (ours && !named) return of_heddle_run(environment, settings);
   if (!pmi.empty() && pmix)
     return two_at_once(seen(environment, pmi), seen(environment, "PMIX_NAMESPACE"),
                        "say which by HEDDLE_STORE=pmi or HEDDLE_STORE=pmix");
-  if (!pmi.empty()) return of_pmi(environment, 0);
-  if (pmix) return of_pmix(environment);
+  if (!pmi.empty() || pmix) {
+    auto launched = pmix ? of_pmix(environment) : of_pmi(environment, 0);
+    return store.empty() ? std::move(launched) : of_memcached(environment, std::move(launched), settings);
+  }
   if (const auto step = SlurmStep::of(environment)) return of_slurm(*step, settings);
   return without_launcher(environment, settings);
 }

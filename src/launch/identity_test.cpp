@@ -121,6 +121,80 @@ TEST(Identity, TakesABatchScriptForNoTask) {
   EXPECT_FALSE(detect(Environment::of(script), Settings{}));
 }
 
+TEST(Identity, TellsAProgramOfABatchScriptToUseSrun) {
+  const auto identity = detect(
+      Environment::of(
+          {{"SLURM_PROCID", "0"}, {"SLURM_STEP_ID", "4294967291"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "7"}}),
+      Settings{});
+  ASSERT_FALSE(identity);
+  EXPECT_EQ(identity.error().fact,
+            "started by the script of a job of Slurm, not as one of its tasks (SLURM_STEP_ID=4294967291)");
+  EXPECT_TRUE(identity.error().remedy.contains("srun")) << identity.error().remedy;
+}
+
+TEST(Identity, TakesHalfOfALaunchersVariablesForNoJobOfOne) {
+  Settings settings;
+  settings.single = true;
+  for (const char* variable : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"}) {
+    const auto half = detect(Environment::of({{variable, "3"}}), settings);
+    ASSERT_FALSE(half) << variable;
+    EXPECT_TRUE(half.error().fact.contains(std::string(variable) + "=3")) << half.error().fact;
+  }
+  // A shell of salloc's, or a script of sbatch's, which asks for it:
+  const auto shell = detect(Environment::of({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "7"}}), settings);
+  ASSERT_TRUE(shell) << shell.error().message();
+  EXPECT_TRUE(shell->single());
+}
+
+TEST(Identity, AsksForAPlaceWhereTheNodesOfAStepCannotBeRead) {
+  auto odd = kTask;
+  for (auto& [name, value] : odd)
+    if (name == "SLURM_STEP_NODELIST") value = "rack[1-2]n[1-4]";
+  const auto nowhere = detect(Environment::of(odd), Settings{});
+  ASSERT_FALSE(nowhere);
+  EXPECT_TRUE(nowhere.error().remedy.contains("HEDDLE_STORE=tcp:HOST:PORT")) << nowhere.error().message();
+  Settings told;
+  told.store = "tcp:rack1n1:4000";
+  EXPECT_TRUE(detect(Environment::of(odd), told));
+  for (auto& [name, value] : odd)
+    if (name == "SLURM_STEP_NUM_NODES") value = "1";
+  EXPECT_EQ(detect(Environment::of(odd), Settings{})->store, "unix:@heddle-c-7.0");
+}
+
+TEST(Identity, TakesRankAndSizeFromTheLauncherAlsoForAMemcached) {
+  const std::vector<Environment::Variable> hydra{{"PMI_FD", "13"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}};
+  const std::vector<Environment::Variable> named{
+      {"PMI_FD", "13"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"HEDDLE_JOB", "j"}};
+  Settings settings;
+  settings.store = "memcached:host:11211";
+  const auto by_pmi = detect(Environment::of(named), settings);
+  ASSERT_TRUE(by_pmi) << by_pmi.error().message();
+  EXPECT_EQ(by_pmi->meeting, Meeting::memcached);
+  EXPECT_EQ(by_pmi->rank, 2U);
+  EXPECT_EQ(by_pmi->size, 3U);
+  EXPECT_EQ(by_pmi->job, "j");
+  EXPECT_EQ(by_pmi->store, "memcached:host:11211");
+  const auto by_pmix =
+      detect(Environment::of(
+                 {{"PMIX_NAMESPACE", "x"}, {"PMIX_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"HEDDLE_JOB", "j"}}),
+             settings);
+  ASSERT_TRUE(by_pmix) << by_pmix.error().message();
+  EXPECT_EQ(by_pmix->meeting, Meeting::memcached);
+  EXPECT_EQ(by_pmix->rank, 1U);
+  EXPECT_EQ(by_pmix->size, 4U);
+  const auto unnamed = detect(Environment::of(hydra), settings);
+  ASSERT_FALSE(unnamed);
+  EXPECT_TRUE(unnamed.error().fact.starts_with("HEDDLE_JOB is not set")) << unnamed.error().fact;
+  const auto by_port = detect(Environment::of({{"PMI_PORT", "h:1"}, {"PMI_ID", "0"}, {"HEDDLE_JOB", "j"}}), settings);
+  ASSERT_FALSE(by_port);
+  EXPECT_TRUE(by_port.error().remedy.contains("HEDDLE_RANK")) << by_port.error().message();
+  settings.store = "tcp:host:4000";
+  const auto by_tcp = detect(Environment::of(hydra), settings);
+  ASSERT_FALSE(by_tcp);
+  EXPECT_EQ(by_tcp.error().fact,
+            "option store is 'tcp:host:4000', and a PMI launcher (PMI_FD=13) has a store of its own");
+}
+
 TEST(Identity, TakesTheLauncherThatSlurmHasStartedBeforeSlurm) {
   const auto hydra =
       detect(Environment::of(task_and({{"PMI_FD", "13"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "8"}})), Settings{});

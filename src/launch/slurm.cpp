@@ -117,11 +117,16 @@ std::optional<SlurmStep> SlurmStep::of(const base::Environment& environment) {
   return step;
 }
 
-std::string SlurmStep::meeting_place() const {
-  if (nodes == 1 || first_node.empty()) return store::address_of_job(name);
+std::optional<std::string> SlurmStep::meeting_place() const {
+  if (nodes == 1) return store::address_of_job(name);
+  if (first_node.empty()) return std::nullopt;
   std::uint32_t mixed = 2166136261U;
   for (const char character : name) mixed = (mixed ^ static_cast<unsigned char>(character)) * 16777619U;
   return std::string(store::kByTcp) + first_node + ":" + std::to_string(kFirstPort + mixed % kPorts);
+}
+
+bool is_of_slurm_script(const base::Environment& environment) {
+  return count_of(environment, "SLURM_STEP_ID").value_or(0) >= kFirstOwnStep;
 }
 
 void cancel_slurm_step(const base::Environment& environment) {

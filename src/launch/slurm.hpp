@@ -25,9 +25,12 @@ struct SlurmStep {
   static std::optional<SlurmStep> of(const base::Environment& environment);
 
   // Where its tasks meet if nobody says another place: inside a node by a socket with the step's name, otherwise at a port of the first
-  // node, which is derived from it, too.
-  [[nodiscard]] std::string meeting_place() const;
+  // node, which is derived from it, too; nothing where that node is not known.
+  [[nodiscard]] std::optional<std::string> meeting_place() const;
 };
+
+// Whether this is a job's script, or was started there without srun: Slurm counts it as a step, too.
+bool is_of_slurm_script(const base::Environment& environment);
 
 // Kills all tasks of the step that this process is in, if it is in one, by Slurm's own command; waits until that has ended, or some seconds.
 void cancel_slurm_step(const base::Environment& environment);

@@ -44,8 +44,10 @@ TEST(Slurm, MeetsByTheStepsNameInsideANodeAndAtAPortOfTheFirstAcrossNodes) {
   EXPECT_EQ(here.meeting_place(), "unix:@heddle-c-1.0");
   const SlurmStep across{.rank = 0, .size = 2, .nodes = 2, .name = "c-1.0", .first_node = "n1"};
   const SlurmStep next{.rank = 0, .size = 2, .nodes = 2, .name = "c-1.1", .first_node = "n1"};
-  EXPECT_TRUE(across.meeting_place().starts_with("tcp:n1:2"));
+  EXPECT_TRUE(across.meeting_place().value().starts_with("tcp:n1:2"));
   EXPECT_NE(across.meeting_place(), next.meeting_place());
+  const SlurmStep nowhere{.rank = 0, .size = 2, .nodes = 2, .name = "c-1.1", .first_node = ""};
+  EXPECT_FALSE(nowhere.meeting_place()); // on one node each would wait for the others
 }
 
 } // namespace
