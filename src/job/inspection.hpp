@@ -42,6 +42,8 @@ struct Inspection {
   std::string launcher;                      // which was taken, and why; empty where there is none
   std::uint32_t rank = 0;                    // as the launcher says; 0 of 1 without
   std::uint32_t size = 1;                    // 0: it says that only when the job is joined
+  std::string node;                          // that this process runs on, and its place among those there: what
+  std::uint32_t local_rank = 0;              // is known only when the job is joined, and empty before
   std::vector<TranslatorReport> translators; // in the order of the registry
 };
 

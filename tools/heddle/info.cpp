@@ -109,7 +109,9 @@ void print_options(const Inspection& found) {
 void print_text(const Inspection& found, const Ways& ways, std::uint64_t bytes) {
   fmt::print("heddle {}\n", HEDDLE_VERSION);
   if (found.in_job)
-    fmt::print("job: rank {} of {}, started by {}\n", found.rank, found.size, found.launcher);
+    fmt::print("job: rank {} of {}{}, started by {}\n", found.rank, found.size,
+               found.node.empty() ? "" : fmt::format(" on node {} (local rank {})", found.node, found.local_rank),
+               found.launcher);
   else
     fmt::print("job: none{}{}\n", found.no_job.fact.empty() ? "" : ": ", found.no_job.fact);
   print_translators(found);
@@ -155,11 +157,15 @@ void print_json(const Inspection& found, const Ways& ways, std::uint64_t bytes) 
                        {"origin", option.origin},
                        {"unit", option.unit},
                        {"meaning", option.meaning}});
-  Json whole{
-      {"version", HEDDLE_VERSION},
-      {"job", found.in_job ? Json{{"rank", found.rank}, {"size", found.size}, {"launcher", found.launcher}} : Json()},
-      {"translators", std::move(translators)},
-      {"options", std::move(options)}};
+  Json whole{{"version", HEDDLE_VERSION},
+             {"job", found.in_job ? Json{{"rank", found.rank},
+                                         {"size", found.size},
+                                         {"node", found.node},
+                                         {"local_rank", found.local_rank},
+                                         {"launcher", found.launcher}}
+                                  : Json()},
+             {"translators", std::move(translators)},
+             {"options", std::move(options)}};
   if (!ways.peers.empty()) {
     Json list = Json::array();
     for (const PeersAlike& group : ways.peers)
@@ -228,6 +234,8 @@ int run_info(const InfoArguments& arguments) {
   }
   found->rank = static_cast<std::uint32_t>(context->rank()); // some launchers do not say it before
   found->size = context->size();
+  found->node = context->host_name(context->rank()).value_or("");
+  found->local_rank = context->local_rank(context->rank()).value_or(0);
   Ways ways;
   if (bytes) {
     auto asked = protocols_from(*context, *found, *bytes);
