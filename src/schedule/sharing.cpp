@@ -6,13 +6,15 @@
 //   beam     partial schedules that have begun the same number of requests, the most promising kept; each is continued by every
 //            request that its next free engine could take, and
 //   filter   of these continuations those with the lowest bounds are completed by the list, and judged by the end that
-//            comes out (Ow and Morton, Filtered beam search in scheduling, 1988). The best completion is the plan.
+//            comes out (Ow and Morton, Filtered beam search in scheduling, 1988). The best completion is the plan,
+//   order    whose order a local search then tries to better where requests are few (local_search.hpp).
 //
 // Engines never wait of their own accord while they could begin something: none does when it empties its queue, so such a plan's
 // times would not come about. All is done with as many engines as pay for their queues, and with one less.
 #include "base/mix.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/flow.hpp"
+#include "schedule/local_search.hpp"
 #include "schedule/path_loads.hpp"
 #include "schedule/prices.hpp"
 
@@ -35,10 +37,10 @@ constexpr double kApartAfterBarrier = 1.25;
 // and where others' requests do not take their links as this process's do, so that nobody knows who meets whom, this much: in the
 // simulated torus plans that promised 0.8 took as long.
 constexpr double kClearlySooner = 0.75;
-// Looks at requests in all levels together. A pattern is compiled once: 14 requests take some 2 ms, and none more than some 15 ms;
-// above a hundred requests the list alone plans.
+// Looks at requests in all levels together. A pattern is compiled once, so milliseconds are fine (bench/schedule); above a hundred requests
+// the list alone plans. A beam four times as wide does no better on the development seeds when the local search follows.
 constexpr std::size_t kBudget = 1'000'000;
-constexpr std::size_t kWidestBeam = 64;
+constexpr std::size_t kWidestBeam = 16;
 constexpr std::size_t kFilter = 3;          // completions for each place in the beam
 constexpr std::uint32_t kBranchedPaths = 4; // with more, a request keeps the path that loads links least
 
@@ -91,6 +93,7 @@ class Planner {
     }
     search(most);
     if (most > 1) search(most - 1);
+    if (!enough()) improve_order(problem_, class_, bound_ * kGoodEnough, best_);
     if (best_.makespan_ns > wanted) return expected(problem_, apart);
     mark_shared_links(problem_, best_);
     put_in_order(best_);

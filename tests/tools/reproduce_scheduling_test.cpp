@@ -100,12 +100,12 @@ TEST(ReproduceScheduling, AgreesWithTheReport) {
   points.expect_order("diagonal", 545, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
   points.expect_order("eight", 109, {"bottom-left-4", "bottom-left-2", "round-robin-4", "round-robin-2"});
   points.expect_order("eight", 218, {"bottom-left-4", "bottom-left-2", "bottom-left-1", "round-robin-4"});
-  // Plans that promise the same differ by what processes leave a barrier apart: at most points nothing, at two 1.6 %.
+  // Plans that promise the same differ by what processes leave a barrier apart: at most points nothing, at two up to 1.7 %.
   for (const char* figure : kFigures)
     for (const int k : kGrids)
       EXPECT_LE(points.us(figure, k, "sharing"), 1.02 * points.best_of_six(figure, k)) << figure << " " << k;
   for (const int k : kGrids) {
-    EXPECT_LE(points.us("eight", k, "sharing_to_bound"), 1.065) << k;
+    EXPECT_LE(points.us("eight", k, "sharing_to_bound"), k < 218 ? 1.06 : 1.05) << k;
     if (k < 218) continue;
     EXPECT_LE(points.us("four", k, "sharing_to_bound"), 1.04) << k;
   }
