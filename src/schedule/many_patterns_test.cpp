@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 
 namespace heddle::schedule {
 namespace {
@@ -60,36 +62,53 @@ TEST_P(ManyPatterns, TakeAsLongAsSharingPromises) {
   });
 }
 
-// How far sharing is from the best that is known, on patterns of these seeds. Not all searches end within so few steps (all but a few do
-// within 3 million); then the best found so far counts.
-struct Distance {
-  double worst = 1;
-  double sum = 0;
-  int patterns = 0;
-  int unproven = 0;
-
+// How far sharing is from the best. Where the exact search ends, that is the best there is, but for a thousandth; where it gives up, what it
+// has found says nothing, as it begins with sharing's own plan, and the lower bound counts, which no schedule may reach.
+class Distance {
+ public:
   void add(std::uint64_t seed) {
-    constexpr std::uint64_t kSteps = 30'000;
+    const std::uint64_t steps = std::getenv("LONG_TESTS") == nullptr ? 300'000 : kMostExactSteps;
     const Problem problem = random_problem(seed, {.most_paths = seed % 4 == 0 ? 2U : 1U});
     const double shared = sharing(problem).makespan_ns;
-    const auto best = exact(problem, kSteps);
+    const auto best = exact(problem, steps);
     ASSERT_TRUE(best);
     EXPECT_EQ(find_fault(problem, best->schedule, {}), "") << "seed " << seed;
-    EXPECT_GE(best->schedule.makespan_ns, lower_bound_ns(problem) * (1 - 1e-9)) << "seed " << seed;
-    unproven += best->proven ? 0 : 1;
-    const double ratio = shared / best->schedule.makespan_ns;
-    EXPECT_LE(ratio, 1.10) << "seed " << seed;
-    worst = std::max(worst, ratio);
-    sum += ratio;
-    ++patterns;
+    const double bound = lower_bound_ns(problem);
+    EXPECT_GE(best->schedule.makespan_ns, bound * (1 - 1e-9)) << "seed " << seed;
+    if (best->proven)
+      proven_.add(shared / best->schedule.makespan_ns);
+    else
+      unproven_.add(shared / bound);
   }
-  // Of each shard, which is more than of all together.
+  // Of each shard, which is more than of all together. The bound is looser than the best by up to a seventh on such patterns.
   void judge() const {
-    testing::Test::RecordProperty("worst", std::to_string(worst));
-    testing::Test::RecordProperty("average", std::to_string(sum / patterns));
-    EXPECT_LE(sum / patterns, 1.01);
-    EXPECT_LT(unproven, patterns / 4);
+    proven_.record("proven");
+    unproven_.record("unproven");
+    EXPECT_LE(proven_.worst, 1.10);
+    EXPECT_LE(proven_.sum, 1.002 * proven_.patterns);
+    EXPECT_LE(unproven_.worst, 1.20);
+    EXPECT_LE(proven_.sum + unproven_.sum, 1.01 * (proven_.patterns + unproven_.patterns));
+    EXPECT_GE(proven_.patterns, 9 * unproven_.patterns) << "nine of ten are judged by the best itself";
   }
+
+ private:
+  struct Ratios {
+    double worst = 1;
+    double sum = 0;
+    int patterns = 0;
+    void add(double ratio) {
+      worst = std::max(worst, ratio);
+      sum += ratio;
+      ++patterns;
+    }
+    void record(const std::string& name) const {
+      testing::Test::RecordProperty(name, patterns);
+      testing::Test::RecordProperty(name + "_worst", std::to_string(worst));
+      testing::Test::RecordProperty(name + "_average", std::to_string(sum / std::max(patterns, 1)));
+    }
+  };
+  Ratios proven_;   // to the best
+  Ratios unproven_; // to the bound
 };
 
 // Seeds below 1,000 are for whoever works on the planner: to try things out, and to look at what goes wrong.
