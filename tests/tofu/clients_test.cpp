@@ -88,7 +88,7 @@ TEST(TofuClients, FindPeersByCoordinatesAndTagsAndWaitForTheLastWord) {
   std::uint16_t extra = 0;
   utofu_vcq_id_t id = 0;
   ASSERT_EQ(utofu_query_vcq_info(right.id, coords.data(), &tni, &cq, &extra), UTOFU_SUCCESS);
-  ASSERT_EQ(utofu_construct_vcq_id(coords.data(), tni, cq, extra, &id), UTOFU_SUCCESS);
+  ASSERT_EQ(utofu_construct_vcq_id(coords.data(), tni, cq, 0, &id), UTOFU_SUCCESS);
   ASSERT_EQ(utofu_set_vcq_id_path(&id, nullptr), UTOFU_SUCCESS);
   EXPECT_EQ(id, right.id);
   utofu_stadd_t there = 0;

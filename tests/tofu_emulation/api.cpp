@@ -101,7 +101,7 @@ int register_memory(Cq& cq, std::uint32_t stag, void* address, std::size_t size,
                     .bytes = size,
                     .flags = static_cast<std::uint32_t>(flags),
                     .used = 1};
-  *stadd = base_of(stag) + (reinterpret_cast<std::uint64_t>(address) & 0xffffU);
+  *stadd = first_of(stag, reinterpret_cast<std::uint64_t>(address));
   return UTOFU_SUCCESS;
 }
 
@@ -237,7 +237,7 @@ int utofu_query_vcq_info(utofu_vcq_id_t id, std::uint8_t coords[], utofu_tni_id_
   std::memcpy(coords, place->coords, 6);
   *tni = place->tni;
   *cq = place->cq;
-  *extra = place->cmp;
+  *extra = switches().extra_is_cmp ? place->cmp : std::uint16_t{0xabcd};
   return UTOFU_SUCCESS;
 }
 
@@ -283,6 +283,7 @@ int utofu_dereg_mem(utofu_vcq_hdl_t handle, utofu_stadd_t stadd, unsigned long f
   const Lock lock(vcq.cq().mutex);
   const Reached at = reach(vcq.cq(), stadd, 1);
   if (at.stag == nullptr || at.address != at.stag->address) violation("deregistering what is not registered");
+  if (switches().dereg_waits && vcq.works_on(*at.stag)) return UTOFU_ERR_BUSY;
   at.stag->used = 0;
   return UTOFU_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -109,6 +110,13 @@ int Vcq::post(std::span<const Descriptor> commands, void* cbdata) {
     // For an order that is asked for only sometimes, being late is no excuse: it is the others that may overtake.
     std::uint64_t due = calls_ + draw(command.strong() ? s.delay : 2 * s.delay);
     Pending pending{.command = command, .cbdata = cbdata, .due = due, .room_taken = false, .told = false};
+    if (s.tcq_when_left && command.kind == Kind::put) {
+      pending.left.resize(command.length);
+      std::memcpy(pending.left.data(), reinterpret_cast<void*>(reach(cq_, command.data[0], command.length).address),
+                  command.length);
+      if (command.has(UTOFU_ONESIDED_FLAG_TCQ_NOTICE) && command.edata_too_long == 0)
+        done_.push_back({.cbdata = cbdata, .code = UTOFU_SUCCESS});
+    }
     if (s.put_ends_when_sent && (command.kind == Kind::put || command.kind == Kind::piggyback)) {
       pending.due += 1 + draw(s.delay);
       if (command.has(UTOFU_ONESIDED_FLAG_LOCAL_MRQ_NOTICE) && take_room()) {
@@ -116,7 +124,7 @@ int Vcq::post(std::span<const Descriptor> commands, void* cbdata) {
         tell_self(command, UTOFU_SUCCESS, 0);
       }
     }
-    pending_.push_back(pending);
+    pending_.push_back(std::move(pending));
   }
   step();
   return UTOFU_SUCCESS;
@@ -174,7 +182,7 @@ bool Vcq::carry_out(Pending& pending) {
     code = UTOFU_ERR_TCQ_LENGTH;
   } else if (Cq* target = target_of(command.to); target != nullptr) {
     const Lock lock(target->mutex);
-    if (target->used != 0 && target->id == (command.to & ~kPathBits)) code = access(*target, command, old, no_room);
+    if (target->used != 0 && target->id == (command.to & ~kPathBits)) code = access(*target, pending, old, no_room);
   }
   if (no_room) return false;
   const bool silent = code == UTOFU_ERR_MRQ_PEER && !switches().dead_peer_told;
@@ -185,12 +193,13 @@ bool Vcq::carry_out(Pending& pending) {
     const Lock lock(cq_.mutex);
     --cq_.reserved;
   }
-  if (command.has(UTOFU_ONESIDED_FLAG_TCQ_NOTICE) || code == UTOFU_ERR_TCQ_LENGTH)
+  if ((command.has(UTOFU_ONESIDED_FLAG_TCQ_NOTICE) && pending.left.empty()) || code == UTOFU_ERR_TCQ_LENGTH)
     done_.push_back({.cbdata = pending.cbdata, .code = code == UTOFU_ERR_TCQ_LENGTH ? code : UTOFU_SUCCESS});
   return true;
 }
 
-int Vcq::access(Cq& target, const Descriptor& command, std::uint64_t& old, bool& no_room) {
+int Vcq::access(Cq& target, const Pending& pending, std::uint64_t& old, bool& no_room) {
+  const Descriptor& command = pending.command;
   const bool tells = command.has(UTOFU_ONESIDED_FLAG_REMOTE_MRQ_NOTICE);
   if (tells && target.tail - target.head + target.reserved >= switches().mrq) {
     if (!switches().mrq_stalls) violation("a notice for an MRQ that is full, at process " + std::to_string(target.pid));
@@ -207,7 +216,9 @@ int Vcq::access(Cq& target, const Descriptor& command, std::uint64_t& old, bool&
     code = atomic(target, command, far.address, old);
   } else {
     std::uint64_t local = reinterpret_cast<std::uint64_t>(command.data.data());
-    if (command.kind != Kind::piggyback) {
+    if (!pending.left.empty()) {
+      local = reinterpret_cast<std::uint64_t>(pending.left.data());
+    } else if (command.kind != Kind::piggyback) {
       const Reached near =
           reach(cq_, command.data[0], command.length); // deregistered since: the caller may have wanted that
       if (near.bytes != command.length) return UTOFU_ERR_MRQ_LCL_STADD;
@@ -266,7 +277,9 @@ void Vcq::tell_target(Cq& target, const Descriptor& command) {
   if (put && s.stadd_advanced) notice.rmt_stadd += command.length;
   notice.rmt_value = notice.rmt_stadd;
   if (command.kind == Kind::get && !s.get_tells_edata) notice.edata = 0;
-  if (s.notice_names_peer) notice.vcq_id = cq_.id | (s.notice_id_has_path ? command.to & kPathBits : 0);
+  const std::uint64_t path = s.notice_id_has_path ? command.to & kPathBits : 0;
+  if (s.notice_names == 0) notice.vcq_id = cq_.id | path;
+  if (s.notice_names == 2) notice.vcq_id = target.id | path;
   target.mrq[target.tail++ % kMrqEntries] = {.notice = notice, .code = UTOFU_SUCCESS};
 }
 
@@ -279,8 +292,16 @@ void Vcq::tell_self(const Descriptor& command, int code, std::uint64_t old) {
   cq_.mrq[cq_.tail++ % kMrqEntries] = {.notice = notice, .code = code};
 }
 
+bool Vcq::works_on(const Stag& memory) {
+  return std::ranges::any_of(pending_, [&](const Pending& pending) {
+    const bool own = pending.command.kind == Kind::get || (pending.command.kind == Kind::put && pending.left.empty());
+    return own && reach(cq_, pending.command.data[0], pending.command.length).stag == &memory;
+  });
+}
+
 int Vcq::poll_tcq(void** cbdata) {
   step();
+  if (tcq_polls_++ >= switches().tcq_works) return UTOFU_ERR_FATAL;
   if (done_.empty()) return UTOFU_ERR_NOT_FOUND;
   *cbdata = done_.front().cbdata;
   const int code = done_.front().code;
@@ -290,6 +311,7 @@ int Vcq::poll_tcq(void** cbdata) {
 
 int Vcq::poll_mrq(utofu_mrq_notice& notice) {
   step();
+  if (mrq_polls_++ >= switches().mrq_works) return UTOFU_ERR_FATAL;
   const Lock lock(cq_.mutex);
   if (cq_.head == cq_.tail) return UTOFU_ERR_NOT_FOUND;
   const Entry& entry = cq_.mrq[cq_.head++ % kMrqEntries];

@@ -13,6 +13,7 @@
 #include <random>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace tofu_emulation {
 
@@ -56,6 +57,8 @@ class Vcq {
   };
 
   [[nodiscard]] Cq& cq() { return cq_; }
+  // Whether a command under way reads or writes that memory of its own side. The queue is locked.
+  [[nodiscard]] bool works_on(const Stag& memory);
   int post(std::span<const Descriptor> commands, void* cbdata);
   int poll_tcq(void** cbdata);
   int poll_mrq(utofu_mrq_notice& notice);
@@ -68,6 +71,7 @@ class Vcq {
     void* cbdata;
     std::uint64_t due;
     bool room_taken, told;
+    std::vector<std::byte> left{}; // what a put has taken from its memory already
   };
   struct Done {
     void* cbdata;
@@ -80,7 +84,7 @@ class Vcq {
   bool carry_out(Pending& pending);
   bool take_room();
   // At the target, whose queue is locked. The code of the API.
-  int access(Cq& target, const Descriptor& command, std::uint64_t& old, bool& no_room);
+  int access(Cq& target, const Pending& pending, std::uint64_t& old, bool& no_room);
   int transfer(Cq& target, const Descriptor& command, const Reached& far, std::uint64_t local);
   int atomic(Cq& target, const Descriptor& command, std::uint64_t address, std::uint64_t& old);
   void tell_target(Cq& target, const Descriptor& command);
@@ -96,6 +100,7 @@ class Vcq {
   std::deque<Pending> pending_;
   std::deque<Done> done_;
   std::uint64_t calls_ = 0;
+  std::uint64_t tcq_polls_ = 0, mrq_polls_ = 0;
   std::mt19937_64 dice_;
   std::unordered_map<std::uint64_t, Cq*> known_;
 };

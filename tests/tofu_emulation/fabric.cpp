@@ -151,6 +151,11 @@ Cq* find_cq(std::uint64_t id) {
   return nullptr;
 }
 
+std::uint64_t first_of(std::uint32_t stag, std::uint64_t address) {
+  const bool bare = stag < kReservedStags && !switches().tag_keeps_bits;
+  return base_of(stag) + (bare ? 0 : address & 0xffffU);
+}
+
 Reached reach(Cq& cq, std::uint64_t stadd, std::uint64_t bytes) {
   const std::uint64_t upper = stadd >> 32U;
   std::uint64_t stag = kStags;
@@ -160,7 +165,7 @@ Reached reach(Cq& cq, std::uint64_t stadd, std::uint64_t bytes) {
     stag = (upper - 0xf0000) / 0x100;
   if (stag >= kStags || cq.stags[stag].used == 0) return {};
   Stag& at = cq.stags[stag];
-  const std::uint64_t first = base_of(static_cast<std::uint32_t>(stag)) + (at.address & 0xffffU);
+  const std::uint64_t first = first_of(static_cast<std::uint32_t>(stag), at.address);
   if (stadd < first || stadd - first >= at.bytes) return {.stag = &at};
   const std::uint64_t offset = stadd - first;
   return {.stag = &at, .address = at.address + offset, .bytes = std::min(bytes, at.bytes - offset)};

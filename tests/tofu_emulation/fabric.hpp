@@ -91,6 +91,8 @@ inline std::uint64_t base_of(std::uint32_t stag) {
   return stag < kReservedStags ? (std::uint64_t{0xf0000} + 0x100 * stag) << 32U
                                : (std::uint64_t{0x100000} + 0x200 * (std::uint64_t{stag} - kReservedStags)) << 32U;
 }
+// Where memory that is registered under it begins.
+std::uint64_t first_of(std::uint32_t stag, std::uint64_t address);
 // Memory at a steering address: how much of `bytes` lies inside the registration, from `address` on.
 struct Reached {
   Stag* stag = nullptr;

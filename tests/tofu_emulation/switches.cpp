@@ -1,11 +1,13 @@
 #include "switches.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <sstream>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <unistd.h>
 
@@ -18,7 +20,11 @@ struct Choice {
   const char* no;
   const char* yes;
 };
-using Target = std::variant<std::string*, std::uint64_t*, Choice>;
+struct Choices {
+  std::uint64_t* chosen;
+  std::vector<std::string> names;
+};
+using Target = std::variant<std::string*, std::uint64_t*, Choice, Choices>;
 
 std::map<std::string, Target> names_of(Switches& s) {
   return {{"fabric", &s.fabric},
@@ -35,10 +41,12 @@ std::map<std::string, Target> names_of(Switches& s) {
           {"gates", &s.gates},
           {"seed", &s.seed},
           {"delay", &s.delay},
+          {"tcq_works", &s.tcq_works},
+          {"mrq_works", &s.mrq_works},
           {"order", Choice{&s.order_needs_both, "second", "both"}},
           {"lcl_put", Choice{&s.put_ends_when_sent, "written", "sent"}},
           {"rmt_get", Choice{&s.get_tells_edata, "bare", "edata"}},
-          {"rmt_peer", Choice{&s.notice_names_peer, "unnamed", "named"}},
+          {"rmt_peer", Choices{&s.notice_names, {"named", "unnamed", "receiver"}}},
           {"notice_id", Choice{&s.notice_id_has_path, "plain", "path"}},
           {"rmt_stadd", Choice{&s.stadd_advanced, "first", "advanced"}},
           {"mrq_full", Choice{&s.mrq_stalls, "fatal", "stall"}},
@@ -48,6 +56,10 @@ std::map<std::string, Target> names_of(Switches& s) {
           {"stadd", Choice{&s.stadds_agree, "differ", "agree"}},
           {"armw", Choice{&s.armw_by_node, "tni", "node"}},
           {"desc_size", Choice{&s.desc_in, "out", "inout"}},
+          {"extra", Choice{&s.extra_is_cmp, "other", "cmp"}},
+          {"tcq", Choice{&s.tcq_when_left, "landed", "left"}},
+          {"dereg", Choice{&s.dereg_waits, "now", "busy"}},
+          {"tag", Choice{&s.tag_keeps_bits, "bare", "bits"}},
           {"overrun", Choice{&s.writes_part, "nothing", "part"}}};
 }
 
@@ -60,6 +72,11 @@ bool set(const Target& target, const std::string& value) {
     char* end = nullptr;
     **number = std::strtoull(value.c_str(), &end, 10);
     return !value.empty() && *end == '\0';
+  }
+  if (const auto* choices = std::get_if<Choices>(&target)) {
+    const auto named = std::ranges::find(choices->names, value);
+    *choices->chosen = static_cast<std::uint64_t>(named - choices->names.begin());
+    return named != choices->names.end();
   }
   const auto& choice = std::get<Choice>(target);
   *choice.chosen = value == choice.yes;

@@ -77,7 +77,9 @@ bool Utofu::take(const ir::Command& command) {
                            : take_atomic(command, way, post);
   if (done == Taken::no) return false;
   if (done == Taken::cannot) return end_now(ir::Status::exhausted);
-  engines_[engine].slots[way.slot].awaited = post.told();
+  Slot& slot = engines_[engine].slots[way.slot];
+  slot.awaited = post.told();
+  slot.to = plain(target.id);
   if (put) engines_[engine].block_users[way.block] = post.sent(); // a get's is free when it has been copied out
   const int code = post.send(put ? way.block : 0);
   if (code == UTOFU_SUCCESS) {
@@ -181,16 +183,20 @@ Utofu::Taken Utofu::take_atomic(const ir::Command& command, Way& way, Post& post
 
 std::uint16_t Utofu::take_slot(const Way& way, const ir::Command& command) {
   Engine& engine = engines_[way.engine];
+  std::uint16_t& held = engine.held[way.asks ? peers_.size() : static_cast<std::size_t>(command.peer)];
+  if (held == kMostHeld) return 0;
   for (std::size_t tried = 1; tried < engine.slots.size(); ++tried) {
     engine.next_slot = static_cast<std::uint16_t>(engine.next_slot % (engine.slots.size() - 1) + 1);
     Slot& slot = engine.slots[engine.next_slot];
     if (slot.used) continue;
     slot = {.used = true,
             .signalled = ir::has(command.flags, ir::Flags::signalled),
+            .asks = way.asks,
             .peer = command.peer,
             .cookie = command.cookie,
             .remote = way.remote,
             .extent = way.extent};
+    ++held;
     return engine.next_slot;
   }
   return 0;
@@ -211,11 +217,16 @@ std::uint16_t Utofu::take_block(std::size_t number) {
   return 0;
 }
 
+void Utofu::give_back(Engine& engine, Slot& slot) {
+  if (slot.used) --engine.held[slot.asks ? peers_.size() : static_cast<std::size_t>(slot.peer)];
+  slot = {};
+}
+
 // What a command had taken that is not posted after all.
 void Utofu::drop(std::size_t engine, const Way& way) {
   Slot& slot = engines_[engine].slots[way.slot];
   if (slot.registered != 0) api_.dereg_mem(vcqs_[engine].handle, slot.registered, 0);
-  slot = {};
+  give_back(engines_[engine], slot);
   engines_[engine].block_users[way.block] = 0;
 }
 

@@ -10,12 +10,13 @@
 namespace heddle::translators::utofu {
 
 // The functions that the translator calls: api.NAME is utofu_NAME.
-#define HEDDLE_UTOFU_FUNCTIONS(each)                                                                                  \
-  each(get_onesided_tnis) each(get_barrier_tnis) each(query_onesided_caps) each(query_my_coords) each(create_vcq)     \
-      each(free_vcq) each(query_vcq_id) each(construct_vcq_id) each(set_vcq_id_path) each(query_vcq_info)             \
-          each(reg_mem) each(reg_mem_with_stag) each(query_stadd) each(dereg_mem) each(prepare_put) each(prepare_get) \
-              each(prepare_put_piggyback) each(prepare_armw8) each(prepare_cswap8) each(post_toq) each(poll_tcq)      \
-                  each(poll_mrq) each(alloc_vbg) each(free_vbg) each(set_vbg) each(barrier) each(poll_barrier)
+#define HEDDLE_UTOFU_FUNCTIONS(each)                                                                                   \
+  each(get_onesided_tnis) each(get_barrier_tnis) each(query_onesided_caps) each(query_my_coords)                       \
+      each(create_vcq_with_cmp_id) each(free_vcq) each(query_vcq_id) each(construct_vcq_id) each(set_vcq_id_path)      \
+          each(query_vcq_info) each(reg_mem) each(reg_mem_with_stag) each(query_stadd) each(dereg_mem)                 \
+              each(prepare_put) each(prepare_get) each(prepare_put_piggyback) each(prepare_armw8) each(prepare_cswap8) \
+                  each(post_toq) each(poll_tcq) each(poll_mrq) each(alloc_vbg) each(free_vbg) each(set_vbg)            \
+                      each(barrier) each(poll_barrier)
 
 struct Library {
   std::string where; // the file that was found

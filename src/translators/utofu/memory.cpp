@@ -77,6 +77,7 @@ Result<Range> Memory::enter(Tags& tags, std::span<std::byte> memory) {
       return std::unexpected(none_left("uTofu does not register memory of " + std::to_string(memory.size()) +
                                        " bytes: code " + std::to_string(code)));
     }
+    keys_[tag] = place::pack(range, salt_).key;
     return range;
   }
   return std::unexpected(none_left("uTofu has no tag left for memory that peers can reach"));
@@ -169,9 +170,9 @@ Result<ir::RemotePlace> Memory::expose(std::span<std::byte> memory, bool as_area
 }
 
 void Memory::withdraw(const ir::RemotePlace& place) {
-  const Range range = place::range_of(place.key);
+  const std::uint32_t tag = place::range_of(place.key).tag;
   // A tag that has been given to other memory since is that memory's.
-  if (range.tag >= of_areas_.begin && place::position(place, 0, salt_)) leave(range.tag);
+  if (tag >= of_areas_.begin && keys_[tag] == place.key) leave(tag);
 }
 
 utofu_stadd_t Memory::find(const std::byte* memory, std::size_t bytes, std::size_t engine) const {

@@ -59,6 +59,7 @@ class Memory {
   const std::vector<Vcq>& vcqs_;
   const std::uint64_t salt_;
   std::array<std::vector<utofu_stadd_t>, 256> registered_; // by tag: where at each engine; empty: it is free
+  std::array<ir::MemoryKey, 256> keys_{};                  // by tag: under which it was given out last
   std::vector<Arena> arenas_;
   std::map<const std::byte*, std::size_t> areas_; // mapped for them
   Tags of_arenas_{.begin = kFirstTag, .end = 64, .next = kFirstTag};

@@ -18,6 +18,12 @@ ir::Status status_of(int code) {
   }
 }
 
+// Whether a poll has found something, good or bad; otherwise there is nothing, or polling itself does not work now.
+bool is_notice(int code, int first_error) {
+  constexpr int kErrors = 64; // of each kind
+  return code == UTOFU_SUCCESS || (code <= first_error && code > first_error - kErrors);
+}
+
 } // namespace
 
 std::size_t Utofu::poll(std::span<ir::Event> events) {
@@ -29,11 +35,14 @@ std::size_t Utofu::poll(std::span<ir::Event> events) {
 void Utofu::poll_engine(std::size_t number) {
   Engine& engine = engines_[number];
   const utofu_vcq_hdl_t vcq = vcqs_[number].handle;
-  for (void* block = nullptr; engine.under_way > 0 && api_.poll_tcq(vcq, 0, &block) != UTOFU_ERR_NOT_FOUND;
-       --engine.under_way)
+  for (void* block = nullptr; engine.under_way > 0 && is_notice(api_.poll_tcq(vcq, 0, &block), UTOFU_ERR_TCQ_OTHER);
+       block = nullptr, --engine.under_way)
     if (block != nullptr) --engine.block_users[reinterpret_cast<std::uintptr_t>(block)];
+  // What has left the queue is not told again: none is taken when there may be no memory for it.
   utofu_mrq_notice notice{};
-  for (int code = 0; (code = api_.poll_mrq(vcq, 0, &notice)) != UTOFU_ERR_NOT_FOUND;) noticed(number, code, notice);
+  for (int code = 0;
+       base::Reserve::may_begin() && is_notice(code = api_.poll_mrq(vcq, 0, &notice), UTOFU_ERR_MRQ_OTHER);)
+    noticed(number, code, notice);
 }
 
 bool Utofu::drained() const {
@@ -53,8 +62,10 @@ void Utofu::noticed(std::size_t number, int code, const utofu_mrq_notice& notice
   if (notice.notice_type == UTOFU_MRQ_TYPE_RMT_GET || notice.notice_type == UTOFU_MRQ_TYPE_RMT_ARMW) return;
   Slot& slot = engines_[number].slots[notice.edata & 0xffU];
   if (!slot.used || slot.awaited == 0) return;
-  // Errors also come of commands that asked for no notice and have no slot: they are known by the place.
-  if (code != UTOFU_SUCCESS && (notice.rmt_stadd < slot.remote || notice.rmt_stadd > slot.remote + slot.extent)) return;
+  // Errors also come of commands that asked for no notice and have no slot, or another: they are known by the place.
+  if (code != UTOFU_SUCCESS && (plain(notice.vcq_id) != slot.to || notice.rmt_stadd < slot.remote ||
+                                notice.rmt_stadd > slot.remote + slot.extent))
+    return;
   if (code != UTOFU_SUCCESS && slot.status == ir::Status::ok) {
     slot.status = status_of(code);
     slot.code = code;
@@ -79,7 +90,7 @@ void Utofu::end(std::size_t number, Slot& slot) {
                   .cookie = slot.cookie,
                   .value = slot.value,
                   .vendor_code = slot.code});
-  slot = {};
+  give_back(engine, slot);
 }
 
 // Its sender is told of before anything that it wrote. One that has never been attached here is asked who it is.
@@ -97,14 +108,14 @@ void Utofu::announce(utofu_vcq_id_t from, ir::Event event) {
 void Utofu::greet_strangers() {
   std::erase_if(strangers_, [this](utofu_vcq_id_t id) {
     Stranger& sender = known_[id];
-    if (!sender.asked) sender.asked = ask(id, *sender.identity);
-    if (sender.identity->rank == kNobody) { // it is gone, and what it wrote is found without
+    if (!sender.asked) sender.asked = ask(id, sender.identity);
+    if (sender.identity.rank == kNobody) { // it is gone, and what it wrote is found without
       known_.erase(id);
       return true;
     }
-    if (sender.identity->salt == 0) return false;
+    if (sender.identity.salt == 0) return false;
     sender.known = true;
-    sender.peer = ir::Peer{static_cast<std::uint32_t>(sender.identity->rank)};
+    sender.peer = ir::Peer{static_cast<std::uint32_t>(sender.identity.rank)};
     for (ir::Event& event : sender.events) {
       event.peer = sender.peer;
       events_.push(event);

@@ -20,6 +20,7 @@ constexpr std::uint64_t kLargestTransfer = std::uint64_t{8} << 20U; // clients s
 constexpr std::uint64_t kMostInline = 8192;
 constexpr std::size_t kScratch = 64;
 constexpr std::uint32_t kTags = 256;
+constexpr utofu_cmp_id_t kComponent = 0; // of every queue, at every process
 // An answer takes microseconds, and no process takes part in it.
 constexpr std::chrono::seconds kNoAnswer{2};
 
@@ -59,20 +60,19 @@ Result<std::vector<utofu::Vcq>> Utofu::open(const utofu::Library& api, std::size
   std::vector<utofu::Vcq> vcqs;
   for (std::size_t i = 0; code == UTOFU_SUCCESS && i < std::min(count, most); ++i) {
     utofu::Vcq vcq;
-    if ((code = api.create_vcq(tnis[i], 0, &vcq.handle)) != UTOFU_SUCCESS)
+    if ((code = api.create_vcq_with_cmp_id(tnis[i], kComponent, 0, &vcq.handle)) != UTOFU_SUCCESS)
       break; // others have what there is: fewer engines
     utofu_tni_id_t tni = 0;
     utofu_cq_id_t cq = 0;
-    std::uint16_t cmp = 0;
+    std::uint16_t unknown = 0;
     utofu_vcq_id_t made = 0;
     api.query_vcq_id(vcq.handle, &vcq.id);
-    api.query_vcq_info(vcq.id, where.coords.data(), &tni, &cq, &cmp);
+    api.query_vcq_info(vcq.id, where.coords.data(), &tni, &cq, &unknown);
     vcqs.push_back(vcq);
     where.tni[i] = static_cast<std::uint8_t>(tni);
     where.cq[i] = static_cast<std::uint8_t>(cq);
-    where.cmp[i] = static_cast<std::uint8_t>(cmp);
     where.engines = static_cast<std::uint8_t>(i + 1);
-    api.construct_vcq_id(where.coords.data(), tni, cq, cmp, &made);
+    api.construct_vcq_id(where.coords.data(), tni, cq, kComponent, &made);
     api.set_vcq_id_path(&made, nullptr);
     api.set_vcq_id_path(&vcqs.back().id, nullptr);
     if (made != vcqs.back().id) code = UTOFU_ERR_NOT_SUPPORTED;
@@ -91,7 +91,9 @@ Utofu::Utofu(const utofu::Library& api, const Config& config, std::vector<utofu:
       vcqs_(std::move(vcqs)),
       memory_(api, vcqs_, where.salt),
       engines_(vcqs_.size()),
-      peers_(config.size) {}
+      peers_(config.size) {
+  for (Engine& engine : engines_) engine.held.resize(peers_.size() + 1);
+}
 
 Utofu::~Utofu() {
   if (!gates_.empty()) api_.free_vbg(gates_.data(), gates_.size());
@@ -120,7 +122,7 @@ Result<void> Utofu::settle() {
   if (!own) return std::unexpected(std::move(own.error()));
   identity_ = new (own->memory.data()) Identity{.salt = where_.salt, .rank = rank_};
   scratch_ = own->memory.data() + sizeof(Identity);
-  can_.announces_writes = can_.announces_reads = notices_name_the_sender();
+  where_.named = can_.announces_writes = can_.announces_reads = notices_name_the_sender();
   take_gates();
   return {};
 }
@@ -134,18 +136,39 @@ bool Utofu::wait(Condition condition) {
   return true;
 }
 
-// No public source tells whether the notice of a put names who has put: it is tried. Where it does not, rings are looked at instead.
+// No public source tells whether the notice of a put names who has put: it is tried, between two queues. Where it does not, rings are
+// looked at instead.
 bool Utofu::notices_name_the_sender() {
-  utofu::Post post(api_, {.vcq = vcqs_[0].handle, .id = vcqs_[0].id}, desc_bytes_);
+  if (vcqs_.size() > 1) return notices_name(vcqs_[1]);
+  utofu_tni_id_t* tnis = nullptr;
+  std::size_t count = 0;
+  utofu::Vcq other;
+  if (api_.get_onesided_tnis(&tnis, &count) != UTOFU_SUCCESS) return false;
+  bool named = false;
+  for (std::size_t i = 0; i < count && other.handle == 0; ++i) {
+    if (api_.create_vcq_with_cmp_id(tnis[i], kComponent, 0, &other.handle) != UTOFU_SUCCESS) continue;
+    api_.query_vcq_id(other.handle, &other.id);
+    api_.set_vcq_id_path(&other.id, nullptr);
+    named = notices_name(other);
+    api_.free_vcq(other.handle);
+  }
+  std::free(tnis);
+  return named;
+}
+
+bool Utofu::notices_name(const utofu::Vcq& sender) {
+  utofu::Post post(api_, {.vcq = sender.handle, .id = vcqs_[0].id}, desc_bytes_);
   utofu_stadd_t bell = 0;
   api_.query_stadd(vcqs_[0].id, utofu::Memory::kFirstTag, &bell);
   post.piggyback(&bell, bell + offsetof(Identity, bell), sizeof bell, 0, utofu::Post::kTells);
   utofu_mrq_notice notice{.notice_type = UTOFU_MRQ_TYPE_RMT_ARMW};
   if (post.send(0) != UTOFU_SUCCESS) return false;
-  wait([&] { return api_.poll_mrq(vcqs_[0].handle, 0, &notice) == UTOFU_SUCCESS; });
-  utofu_vcq_id_t from = notice.vcq_id;
-  return notice.notice_type == UTOFU_MRQ_TYPE_RMT_PUT && api_.set_vcq_id_path(&from, nullptr) == UTOFU_SUCCESS &&
-         from == vcqs_[0].id;
+  utofu_mrq_notice nothing{};
+  wait([&] {
+    api_.poll_mrq(sender.handle, 0, &nothing);
+    return api_.poll_mrq(vcqs_[0].handle, 0, &notice) == UTOFU_SUCCESS;
+  });
+  return notice.notice_type == UTOFU_MRQ_TYPE_RMT_PUT && plain(notice.vcq_id) == sender.id;
 }
 
 std::string Utofu::remark() const {
@@ -158,7 +181,7 @@ std::string Utofu::remark() const {
 
 ir::Address Utofu::address() const {
   ir::Address address{};
-  static_assert(sizeof where_ <= sizeof address);
+  static_assert(sizeof where_ <= sizeof address && offsetof(Identity, bell) % 64 == 0);
   std::memcpy(address.data(), &where_, sizeof where_);
   return address;
 }
@@ -172,16 +195,26 @@ Result<Utofu::Where> Utofu::where_is(const ir::Address& address) const {
       Error{.code = ErrorCode::unreachable, .fact = "what it has published is no address on a Tofu network"});
 }
 
+// Both sides must go by notices, or neither.
 Result<void> Utofu::reaches(const ir::Address& address) const {
-  if (auto where = where_is(address); !where) return std::unexpected(std::move(where.error()));
-  return {};
+  auto where = where_is(address);
+  if (!where) return std::unexpected(std::move(where.error()));
+  if (where->named == where_.named) return {};
+  return std::unexpected(
+      Error{.code = ErrorCode::unreachable,
+            .fact = "one of the two processes could not find out whether Tofu's notices name senders",
+            .remedy = "see that each process may have two queues"});
+}
+
+utofu_vcq_id_t Utofu::plain(utofu_vcq_id_t id) const {
+  api_.set_vcq_id_path(&id, nullptr);
+  return id;
 }
 
 utofu_vcq_id_t Utofu::id_of(const Where& where, std::size_t engine, std::uint32_t path) const {
   utofu_vcq_id_t id = 0;
   auto coords = where.coords;
-  if (api_.construct_vcq_id(coords.data(), where.tni[engine], where.cq[engine], where.cmp[engine], &id) !=
-      UTOFU_SUCCESS)
+  if (api_.construct_vcq_id(coords.data(), where.tni[engine], where.cq[engine], kComponent, &id) != UTOFU_SUCCESS)
     return 0;
   std::array<std::uint8_t, 3> by = path_coords(path % kPaths);
   api_.set_vcq_id_path(&id, path % kPaths == 0 ? nullptr : by.data());
@@ -223,7 +256,7 @@ Result<ir::RemotePlace> Utofu::attach(ir::Peer number, const ir::Address& addres
 }
 
 bool Utofu::ask(utofu_vcq_id_t id, Identity& into) {
-  Way way{.extent = sizeof into};
+  Way way{.extent = sizeof into, .asks = true};
   if (api_.query_stadd(id, utofu::Memory::kFirstTag, &way.remote) != UTOFU_SUCCESS) {
     into.rank = kNobody;
     return true;
@@ -236,8 +269,8 @@ bool Utofu::ask(utofu_vcq_id_t id, Identity& into) {
   command.bytes = sizeof into;
   if (take_get(command, way, post) != Taken::yes) return false;
   Slot& slot = engines_[0].slots[way.slot];
-  slot.asks = true;
   slot.awaited = post.told();
+  slot.to = plain(id);
   if (post.send(0) != UTOFU_SUCCESS) {
     drop(0, way);
     return false;

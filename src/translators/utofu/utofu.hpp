@@ -3,6 +3,7 @@
 // strong-order ones, so that those between two engines keep their order. docs/protocols/utofu.md: what is relied on, and what is not.
 #pragma once
 
+#include "base/reserve.hpp"
 #include "ir/translator.hpp"
 #include "translators/event_list.hpp"
 #include "translators/utofu/memory.hpp"
@@ -11,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 namespace heddle::translators {
@@ -76,6 +76,8 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   static constexpr std::uint32_t kPaths = 1 + 2 * 3 * 2;
   static constexpr std::size_t kMostGates = 16;
   static constexpr std::size_t kMostBlocks = 64;
+  // Slots of one peer at an engine: one that dies in silence keeps them.
+  static constexpr std::uint16_t kMostHeld = 32;
 
   // What stands at the beginning of the first arena: who this is, for all who look.
   struct Identity {
@@ -84,14 +86,16 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
     ir::RemotePlace bootstrap{};
     std::uint64_t gates = 0;
     std::array<utofu_vbg_id_t, kMostGates> gate{};
-    alignas(64) std::uint64_t bell = 0; // put there: 'I have read'
+    std::array<std::uint64_t, 3> unused{};
+    std::uint64_t bell = 0; // put there: 'I have read'
   };
   // As others learn it.
   struct Where {
     std::uint64_t salt = 0;
     std::array<std::uint8_t, 6> coords{};
     std::uint8_t engines = 0;
-    std::array<std::uint8_t, 6> tni{}, cq{}, cmp{};
+    std::array<std::uint8_t, 6> tni{}, cq{};
+    bool named = false; // notices tell it who has put
   };
   struct Peer {
     bool attached = false;
@@ -112,6 +116,7 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
     std::int64_t code = 0;
     std::byte* target = nullptr;
     utofu_stadd_t registered = 0; // for it alone
+    utofu_vcq_id_t to = 0;        // and where: without a path
     utofu_stadd_t remote = 0;
     std::uint64_t extent = 0;
   };
@@ -120,13 +125,14 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
     std::byte* blocks = nullptr; // staging: what is put from there has left its own memory
     std::array<std::uint8_t, kMostBlocks + 1> block_users{};
     std::uint16_t next_slot = 0;
-    std::size_t under_way = 0; // TCQ notices
+    std::vector<std::uint16_t> held{}; // slots, by peer; the last: by questions who somebody is
+    std::size_t under_way = 0;         // TCQ notices
   };
   // Descriptors that are posted together or not at all.
   // Somebody whose notices have come before it is known who that is.
   struct Stranger {
-    std::vector<ir::Event> events{};
-    std::unique_ptr<Identity> identity = std::make_unique<Identity>();
+    base::BackedVector<ir::Event> events{};
+    Identity identity{};
     bool asked = false, known = false;
     ir::Peer peer{};
   };
@@ -136,6 +142,8 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   static Result<std::vector<utofu::Vcq>> open(const utofu::Library& api, std::size_t most, Where& where);
   Result<void> settle();
   [[nodiscard]] bool notices_name_the_sender();
+  [[nodiscard]] bool notices_name(const utofu::Vcq& sender);
+  [[nodiscard]] utofu_vcq_id_t plain(utofu_vcq_id_t id) const; // without a path
   void take_gates();
   static std::array<std::uint8_t, 3> path_coords(std::uint32_t path);
   [[nodiscard]] Result<Where> where_is(const ir::Address& address) const;
@@ -154,6 +162,7 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
     utofu_stadd_t remote = 0;
     std::uint64_t extent = 0;
     std::uint16_t slot = 0, block = 0; // 0: none
+    bool asks = false;
   };
   enum class Taken : std::uint8_t { yes, no, cannot };
   Taken take_put(const ir::Command& command, Way& way, utofu::Post& post);
@@ -162,6 +171,7 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   void refuse(const ir::Command& command, ir::Status status);
   [[nodiscard]] Peer* attached(ir::Peer peer);
   std::uint16_t take_slot(const Way& way, const ir::Command& command);
+  void give_back(Engine& engine, Slot& slot);
   std::uint16_t take_block(std::size_t engine);
   void drop(std::size_t engine, const Way& way);
   // Where local memory is for that engine, registered for the slot if it is not yet; 0: it cannot be.
@@ -176,7 +186,7 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
 
   const utofu::Library& api_;
   const std::uint32_t rank_;
-  const Where where_;
+  Where where_;
   const std::vector<utofu::Vcq> vcqs_;
   utofu::Memory memory_;
   ir::Capabilities can_;
@@ -185,10 +195,10 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   std::byte* scratch_ = nullptr;
   std::vector<Engine> engines_;
   std::vector<Peer> peers_;
-  std::unordered_map<utofu_vcq_id_t, Stranger> known_; // by queue, as notices name it
-  std::vector<utofu_vcq_id_t> strangers_;
+  base::BackedMap<utofu_vcq_id_t, Stranger> known_; // by queue, as notices name it
+  base::BackedVector<utofu_vcq_id_t> strangers_;
   std::vector<utofu_vbg_id_t> gates_;
-  EventList events_;
+  BackedEventList events_;
 };
 
 } // namespace heddle::translators

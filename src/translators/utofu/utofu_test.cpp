@@ -1,0 +1,110 @@
+// What the contract does not ask for: tags that come round, errors that nobody asked for, peers that die in silence, and queues that break.
+#include "translators/utofu/utofu.hpp"
+#include "translators/contract/network.hpp"
+
+#include <cstdlib>
+#include <set>
+
+#include <dlfcn.h>
+
+namespace heddle::translators {
+namespace {
+
+using contract::Side;
+
+std::unique_ptr<Utofu> utofu_of(std::uint32_t rank) {
+  auto made = Utofu::create({.rank = rank, .size = 4, .library = HEDDLE_TOFU_EMULATION});
+  EXPECT_TRUE(made) << made.error().message();
+  return std::move(*made);
+}
+
+// A machine with these switches; none where this process has used another one already.
+bool emulate(const char* switches) {
+  if (::dlopen(HEDDLE_TOFU_EMULATION, RTLD_NOW | RTLD_NOLOAD) != nullptr) return false;
+  ::setenv("TOFU_EMULATION", switches, 1);
+  return true;
+}
+#define HEDDLE_EMULATE(switches) \
+  if (!emulate(switches)) GTEST_SKIP() << "the emulated machine is there already: run this test alone"
+
+struct Peers {
+  std::array<std::unique_ptr<Utofu>, 3> made = {utofu_of(0), utofu_of(1), utofu_of(2)};
+  std::array<ir::RemotePlace, 3> at{};
+  Side own{*made[0]};
+
+  Peers() {
+    for (std::uint32_t rank = 1; rank < 3; ++rank) {
+      EXPECT_TRUE(made[rank]->allocate(4096));
+      const auto place = made[0]->attach(ir::Peer{rank}, made[rank]->address());
+      EXPECT_TRUE(place) << place.error().message();
+      at[rank] = place.value_or(ir::RemotePlace{});
+    }
+  }
+};
+
+TEST(UtofuAreas, ThatAreClosedTwiceLeaveTheOneThatHasTheTagNowAlone) {
+  Peers peers;
+  Utofu& owner = *peers.made[1];
+  const auto first = owner.allocate_area(300);
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(owner.close_area(first->place));
+  owner.release_area(*first);
+  std::vector<ir::ExposedMemory> later;
+  for (std::size_t i = 0; i < 96; ++i) { // as many as there are tags
+    const auto more = owner.allocate_area(400);
+    ASSERT_TRUE(more) << more.error().message();
+    later.push_back(*more);
+  }
+  ASSERT_TRUE(owner.close_area(first->place));
+  for (const ir::ExposedMemory& area : later)
+    EXPECT_EQ(peers.own.status_of(contract::put_word(1, area.place, 7)), ir::Status::ok);
+}
+
+// An announced put whose number is that of a command under way, to a peer that is gone: it is that peer's error alone.
+TEST(UtofuErrors, OfCommandsThatNobodyWaitsForEndNoOther) {
+  Peers peers;
+  peers.made[1].reset();
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    ir::Command lost = contract::put_word(1, peers.at[1].at(64), round);
+    lost.flags = ir::Flags::announced;
+    for (lost.operand = 1; lost.operand < 256; ++lost.operand) {
+      if (lost.operand % 32 == 1) {
+        ir::Command good = contract::put_word(2, peers.at[2].at(64), round);
+        good.flags = ir::Flags::signalled;
+        peers.own.submit(good);
+      }
+      peers.own.submit(lost);
+    }
+    for (const ir::Event& event : peers.own.events())
+      ASSERT_TRUE(event.kind != ir::EventKind::completed || event.status == ir::Status::ok) << round;
+    peers.own.events().clear();
+  }
+}
+
+TEST(UtofuPeers, ThatDieInSilenceLeaveRoomForOthers) {
+  HEDDLE_EMULATE("dead_peer=silent");
+  Peers peers;
+  peers.made[1].reset();
+  ir::Command lost = contract::put_word(1, peers.at[1].at(64), 1);
+  lost.flags = ir::Flags::signalled;
+  for (int i = 0; i < 2000; ++i) {
+    (void)peers.made[0]->submit({&lost, 1});
+    peers.own.poll();
+  }
+  EXPECT_EQ(peers.made[0]->submit({&lost, 1}), 0U) << "the numbers of one peer are bounded";
+  EXPECT_EQ(peers.own.status_of(contract::put_word(2, peers.at[2].at(64), 5)), ir::Status::ok);
+}
+
+TEST(UtofuQueues, ThatFailForGoodAreNotPolledForEver) {
+  HEDDLE_EMULATE("tcq_works=5000,mrq_works=5000");
+  Peers peers;
+  for (int i = 0; i < 20'000; ++i) {
+    const ir::Command command = contract::put_word(2, peers.at[2].at(64), 1);
+    (void)peers.made[0]->submit({&command, 1});
+    peers.own.poll();
+  }
+  EXPECT_FALSE(peers.made[0]->drained()) << "what is under way has not ended by an error of the polling";
+}
+
+} // namespace
+} // namespace heddle::translators
