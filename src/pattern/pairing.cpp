@@ -76,43 +76,46 @@ Answer Pairing::answer_put(Partner& partner, std::uint32_t index, const Want& wa
   const auto place = partner.queue->capabilities().reads_any_memory
                          ? partner.queue->translator().expose({memory.data(), memory.bytes()})
                          : Result<ir::RemotePlace>(std::unexpected(Error{}));
-  if (!place) return {.verdict = Verdict::unreachable};
+  if (!place) { // names for memory may be few
+    if (paired_[item]) return {.verdict = Verdict::unreachable};
+    paired_[item] = true;
+    return land(partner, index, {.item = item, .bytes = want.bytes, .offset = want.offset, .target = memory}, *found);
+  }
   plan_.exposures.push_back({.item = item, .queue = partner.queue, .place = *place});
   return {.way = Delivery::put, .place = place->at(want.offset)};
 }
 
-// Records for what the processor copies anyway and for what has no contiguous memory; otherwise straight into place.
+// Records for what the processor copies anyway and for what has no contiguous memory; otherwise straight into place, as long as the
+// network has names for it.
 Answer Pairing::land(Partner& partner, std::uint32_t index, In in, const Declared& item) {
   const ir::Capabilities& can = partner.queue->capabilities();
   ir::Translator& translator = partner.queue->translator();
   const bool contiguous = item.target.shape() == Layout::Shape::contiguous;
   const bool small = can.processor_copies && in.bytes <= engine_.limits().eager_limit;
-  const bool straight = can.reads_any_memory && contiguous && !small && in.bytes > 0;
+  bool straight = can.reads_any_memory && contiguous && !small && in.bytes > 0 && item.kind == Declared::Kind::receive;
+  if (straight) {
+    const auto place = translator.expose({item.target.data(), in.bytes});
+    straight = place.has_value();
+    if (straight) in.exposed = *place;
+  }
+  in.is_exposed = straight;
   in.partner = index;
   in.lands = !straight;
   in.way = !straight && in.bytes + kRecordHead <= can.largest_transfer ? Delivery::record : Delivery::data;
   in.slot = in.way == Delivery::record ? slot_bytes(in.bytes) : 64;
   const std::uint64_t needed = in.way == Delivery::record ? kSlots * in.slot : in.slot + (in.lands ? in.bytes : 0);
   auto memory = translator.allocate(needed);
-  if (!memory) return {.verdict = Verdict::out_of_memory};
+  if (!memory) {
+    if (in.is_exposed) translator.withdraw(in.exposed);
+    return {.verdict = Verdict::out_of_memory};
+  }
   in.memory = *memory;
   Answer answer{.way = in.way, .place = memory->place, .flag = memory->place, .slot = in.slot};
   if (in.way == Delivery::record) {
     ++partner.records;
   } else {
     partner.awaits_start = true;
-    if (in.lands) {
-      answer.place = memory->place.at(in.slot);
-    } else {
-      const auto place = translator.expose({item.target.data(), in.bytes});
-      if (!place) {
-        translator.deallocate(in.memory);
-        return {.verdict = Verdict::unreachable};
-      }
-      in.exposed = *place;
-      in.is_exposed = true;
-      answer.place = *place;
-    }
+    answer.place = in.lands ? memory->place.at(in.slot) : in.exposed;
   }
   plan_.ins.push_back(std::move(in));
   return answer;
