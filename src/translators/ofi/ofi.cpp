@@ -193,6 +193,7 @@ Result<ir::RemotePlace> Ofi::attach(ir::Peer peer, const ir::Address& address) {
   if (remote->lost || remote->has_left) return refuse({.fact = "it can no longer be reached"});
   if (!meet(*remote, address)) return refuse({.fact = "libfabric's provider does not take its address"});
   remote->attached = true;
+  remote->detached = false;
   return ir::RemotePlace{.key = bootstrap_of(address), .offset = 0};
 }
 
@@ -200,6 +201,7 @@ void Ofi::detach(ir::Peer peer) {
   const auto number = static_cast<std::uint32_t>(peer);
   if (number >= remotes_.size() || !remotes_[number]) return;
   remotes_[number]->attached = false;
+  remotes_[number]->detached = true;
   end_all_asked(peer, remotes_[number]->has_left ? ir::Status::peer_left : ir::Status::peer_lost);
 }
 
@@ -217,11 +219,12 @@ Ofi::Remote* Ofi::remote_of(std::uint32_t rank) {
   return remotes_[rank].get();
 }
 
-// Of a peer that has died on this machine nothing is waited for; of another that does not go on, once.
+// Of a peer that has died on this machine nothing is waited for; of another that does not go on, once. One that is only lost may go on.
 Result<void> Ofi::close_area(const ir::RemotePlace& place) {
   memory_.withdraw(place.key);
   const auto is_in_use = [&](const Work* work) {
-    return work->under_way && !work->remote->lost && work->frame().key == static_cast<std::uint64_t>(place.key);
+    return work->under_way && work->frame().key == static_cast<std::uint64_t>(place.key) &&
+           (!work->remote->lost || lives(work->remote->address));
   };
   const std::uint64_t begin = base::steady_ns();
   for (auto work = transfers_.begin(); (work = std::ranges::find_if(transfers_, is_in_use)) != transfers_.end();) {
@@ -413,7 +416,9 @@ bool Ofi::will_tell_end(ir::Peer peer) const {
 // --- sleeping ---
 
 bool Ofi::announce_sleep(By) {
-  const bool quiet = waiting_.empty() && transfers_.empty() && events_.empty() && endpoint_.may_sleep();
+  const auto goes_on = [](const Work* work) { return !work->under_way || !work->remote->may_never_end(); };
+  const bool quiet =
+      waiting_.empty() && std::ranges::none_of(transfers_, goes_on) && events_.empty() && endpoint_.may_sleep();
   if (!quiet && !std::exchange(rung_, true)) ::eventfd_write(ringer_.number(), 1);
   return quiet;
 }

@@ -46,8 +46,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override { return memory_.allocate(next_key(), bytes); }
   void deallocate(const ir::ExposedMemory& memory) override {
-    withdraw(memory.place);
-    memory_.deallocate(memory);
+    if (close_area(memory.place)) memory_.deallocate(memory); // else it is kept: libfabric may touch it yet
   }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return memory_.expose(next_key(), memory); }
   void withdraw(const ir::RemotePlace& place) override { (void)close_area(place); }
@@ -100,6 +99,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
     bool answered = false;     // that
     bool is_stuck = false;     // data that it was to move was waited for in vain
     bool lost = false;         // it cannot be reached any more
+    bool detached = false;     // nobody here waits for it
     std::uint32_t sent = 0;
     std::uint32_t heard = 0;
     ir::Address address{};
@@ -109,6 +109,8 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
     std::size_t sends = 0;          // under way
 
     [[nodiscard]] bool is_busy() const { return sends > 0 || !queue.empty(); }
+    // Whether what it is to move may never end: nobody stays awake for that.
+    [[nodiscard]] bool may_never_end() const { return lost || detached || is_stuck; }
   };
   // A command that waits for its answer.
   struct Asked {
