@@ -53,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
     Switches, TofuJob,
     testing::Values(Setting{"AsAssumed", "delay=2"}, Setting{"Late", "delay=12"},
                     Setting{"SentIsNotWritten", "lcl_put=sent,order=both"},
-                    Setting{"UnnamedSenders", "rmt_peer=unnamed"},
+                    Setting{"UnnamedSenders", "rmt_peer=unnamed"}, Setting{"NamedReceivers", "rmt_peer=receiver"},
+                    Setting{"LeftIsNotLanded", "tcq=left,tag=bare,dereg=busy,extra=cmp"},
                     Setting{"OtherNotices", "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"},
                     Setting{"OtherTags", "stag=new,stadd=agree,desc_size=inout,armw=node,overrun=nothing"},
                     Setting{"ShortQueues", "toq=16,mrq=16"}),
@@ -127,6 +128,19 @@ TEST(TofuJobs, SendTheHaloByTheEnginesThatThePlanNames) {
   }
 }
 
+// More exposed memory than the network has names for: the rest lands beside its place and is copied.
+TEST(TofuJobs, HoldMorePatternsThanThereAreNamesForMemory) {
+  for (const char* patterns : {"7", "9"}) {
+    const EmulatedTofu machine;
+    const std::string output = run_workload({.processes = 4,
+                                             .program = "tofu_halo_program",
+                                             .arguments = {"60", patterns, "3"},
+                                             .options = machine.variables(),
+                                             .run_options = {}});
+    EXPECT_NE(output.find("us a start: "), std::string::npos) << output;
+  }
+}
+
 // After the first barrier of a job, which goes by messages, the gates do the work: no command is carried out for those that follow.
 TEST(TofuJobs, PassBarriersByGates) {
   std::size_t commands[2] = {0, 0};
@@ -140,6 +154,12 @@ TEST(TofuJobs, PassBarriersByGates) {
     commands[many] = count(machine.log(), "\n");
   }
   EXPECT_LT(commands[1], commands[0] + 200); // by messages it would be 200 times 5 times 3 and more
+  const EmulatedTofu without_file;           // as on a machine of several nodes
+  run_workload({.processes = 5,
+                .program = "tofu_barrier_program",
+                .arguments = {"50"},
+                .options = without_file.variables(),
+                .run_options = {}});
   const EmulatedTofu without("gates=1");
   run_workload({.processes = 5,
                 .program = "tofu_barrier_program",
