@@ -81,7 +81,7 @@ job::Member Context::State::as_member() const {
           .host = host_,
           .settings = options_.settings,
           .log = log_,
-          .simulated = simulated_};
+          .simulated = simulated_}; // for utofu
 }
 
 Result<void> Context::State::build() {

@@ -9,20 +9,24 @@ namespace heddle::collective {
 
 namespace {
 
+// for utofu: begin
 // Beside the code in the byte that the first barrier carries: somebody has no gates.
 constexpr std::uint8_t kNoGates = 0x80;
 // Looks at a barrier by gates once somebody has gone. If that process had passed the barrier, all signals are on their way already; if not, it
 // never ends, and the others go on by messages, by which they learn who has gone.
 constexpr std::uint32_t kLooks = 20'000;
+// for utofu: end
 
 // A byte that another process wrote.
 ErrorCode sound(ErrorCode news) {
-  const auto code = static_cast<ErrorCode>(static_cast<std::uint8_t>(news) & ~kNoGates);
+  const auto code = static_cast<ErrorCode>(static_cast<std::uint8_t>(news) & ~kNoGates); // for utofu
   return code > ErrorCode::system_failed ? ErrorCode::connection_lost : code;
 }
+// for utofu: begin
 bool lacks_gates(ErrorCode news) {
   return (static_cast<std::uint8_t>(news) & kNoGates) != 0;
 }
+// for utofu: end
 
 // How a send has ended to one that has left, and needs no message any more: whether it had started this barrier, they learn who wait for its
 // own messages. It may have left because of a death, which is graver, and of which they hear.
@@ -72,8 +76,10 @@ Request Barriers::start(Notify notify) {
   auto plan = std::move(spare_.back());
   spare_.pop_back();
   plan->begin(request, number_);
+  // for utofu: begin
   if (gates_ == Gates::unset) set_gates();
   if (number_ > 1 && gates_ != Gates::none) plan->by = Plan::By::gates_next;
+  // for utofu: end
   running_.push_back(std::move(plan));
   if (running_.back()->by == Plan::By::messages) enter_round(*running_.back());
   advance_all();
@@ -82,8 +88,10 @@ Request Barriers::start(Notify notify) {
 
 void Barriers::enter_round(Plan& plan) {
   plan.news_out = plan.code;
+  // for utofu: begin
   if (plan.number == 1 && (gates_ == Gates::none || some_lack_gates_))
     plan.news_out = static_cast<ErrorCode>(static_cast<std::uint8_t>(plan.code) | kNoGates);
+  // for utofu: end
   plan.partners = 0;
   while (plan.partners + 1 < radix_ && (plan.partners + 1) * plan.distance < engine_.size())
     plan.with[plan.partners++].reset();
@@ -157,7 +165,7 @@ bool Barriers::advance(Plan& plan) {
   for (Partner& partner : plan.all()) {
     const auto sent = engine_.take_completion(partner.send);
     const auto received = engine_.take_completion(partner.receive);
-    some_lack_gates_ = some_lack_gates_ || (plan.number == 1 && lacks_gates(partner.news_in));
+    some_lack_gates_ = some_lack_gates_ || (plan.number == 1 && lacks_gates(partner.news_in)); // for utofu
     for (const ErrorCode news : {received->code, sound(partner.news_in)}) plan.code = engine::graver(plan.code, news);
     if (partner.send.name != 0 && !needs_none(sent->code)) plan.code = engine::graver(plan.code, sent->code);
   }
@@ -169,9 +177,10 @@ bool Barriers::advance(Plan& plan) {
 void Barriers::finish(Plan& plan, ErrorCode code) {
   engine_.finish_composite(plan.request, code);
   plan.over = true;
-  if (plan.number == 1) settle_gates(plan);
+  if (plan.number == 1) settle_gates(plan); // for utofu
 }
 
+// for utofu: begin
 void Barriers::set_gates() {
   gates_ = Gates::none;
   const std::uint32_t size = engine_.size();
@@ -217,6 +226,7 @@ bool Barriers::advance_gates(Plan& plan) {
   enter_round(plan);
   return true;
 }
+// for utofu: end
 
 std::size_t Barriers::end_all() {
   std::size_t ended = 0;
@@ -244,9 +254,11 @@ void Barriers::give_up(Plan& plan) {
     engine_.cancel(partner.receive);
     partner.to_begin &= kSend;
   }
+  // for utofu: begin
   if (plan.by == Plan::By::messages) return;
   plan.by = Plan::By::messages; // by which those go on who look in vain for a signal of this process
   enter_round(plan);
+  // for utofu: end
 }
 
 // Whether a barrier that ended early has nothing more to say, and its last messages have ended too.
@@ -266,7 +278,7 @@ std::size_t Barriers::advance_all() {
   for (std::size_t i = 0; i < running_.size();) {
     Plan& plan = *running_[i];
     bool gone = plan.over && wind_up(plan);
-    if (!plan.over && plan.by != Plan::By::messages && advance_gates(plan)) ++steps;
+    if (!plan.over && plan.by != Plan::By::messages && advance_gates(plan)) ++steps; // for utofu
     if (!plan.over && (plan.by == Plan::By::messages || plan.distance >= engine_.size())) {
       while (advance(plan)) ++steps;
       gone = plan.distance >= engine_.size();

@@ -63,8 +63,10 @@ class Barriers {
     ErrorCode news_out{};       // `code` when the round began
     bool over =
         false; // its request has ended; what is left are its messages, and words to those who still wait for some
+    // for utofu: begin
     enum class By : std::uint8_t { messages, gates_next, gates } by = By::messages; // gates_next: it waits for its turn
-    std::uint32_t partners = 0;                                                     // of the round
+    // for utofu: end
+    std::uint32_t partners = 0; // of the round
     std::array<Partner, kMostPartners> with{};
 
     void begin(Request its_request, std::uint64_t its_number) {
@@ -74,8 +76,8 @@ class Barriers {
       distance = 1;
       code = {};
       over = false;
-      by = By::messages;
-      partners = 0;
+      by = By::messages; // for utofu
+      partners = 0;      // for utofu
     }
     [[nodiscard]] std::span<Partner> all() { return std::span(with).first(partners); }
   };
@@ -95,12 +97,14 @@ class Barriers {
   bool begin_messages(Plan& plan);
   [[nodiscard]] bool messages_ended(Plan& plan) const;
   void finish(Plan& plan, ErrorCode code);
+  // for utofu: begin
   // Of barriers by gates. Sets them up, as far as this process is concerned.
   void set_gates();
   // After the first barrier, which has told whether everybody has set theirs.
   void settle_gates(const Plan& first);
   // True: the plan has ended, or goes on by messages.
   bool advance_gates(Plan& plan);
+  // for utofu: end
   bool wind_up(Plan& plan);
 
   engine::Engine& engine_;
@@ -108,11 +112,13 @@ class Barriers {
   std::vector<std::unique_ptr<Plan>> running_;
   std::vector<std::unique_ptr<Plan>> spare_;
   std::uint64_t number_ = 0;
+  // for utofu: begin
   enum class Gates : std::uint8_t { unset, none, set, ready } gates_ = Gates::unset; // set: here; ready: everywhere
   ir::BarrierGates* network_ = nullptr;
   std::uint64_t next_by_gates_ = 2; // number of the barrier whose turn it is
   std::uint32_t looks_ = 0;         // at that one since somebody has gone
   bool some_lack_gates_ = false;
+  // for utofu: end
   bool failed_ = false;    // a process has died: by what the engine tells, or by the word of another process
   Plan next_;              // once failed: the barrier after the last that was started, of which only words are sent
   bool passed_on_ = false; // those words have gone

@@ -4,6 +4,7 @@
 // owner pays for the ordering, with one barrier in every process, when it closes (see the translator).
 // Stores wake nobody: a process that sleeps until something happens is woken by the record of a signal or of a lock.
 #pragma once
+// for shm: begin
 
 #include "base/shared_words.hpp"
 #include "ir/command.hpp"
@@ -43,3 +44,4 @@ struct DirectArea {
 };
 
 } // namespace heddle::ir
+// for shm: end

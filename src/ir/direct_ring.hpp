@@ -2,6 +2,7 @@
 // record, becomes a few stores: nothing is filled that somebody else would have to read again.
 // Not here: who may store when (engine::ScheduleQueue), and what a record means (src/engine).
 #pragma once
+// for shm: begin
 
 #include "base/shared_words.hpp"
 #include "ir/command.hpp"
@@ -88,3 +89,4 @@ template <typename Memory = base::Processor>
 }
 
 } // namespace heddle::ir
+// for shm: end

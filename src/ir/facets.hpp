@@ -29,6 +29,7 @@ struct ExposedMemory {
   RemotePlace place; // names the first byte of `memory` in peers' commands
 };
 
+// for verbs: begin
 // One side of a connection: travels inside the connection protocol.
 using Endpoint = std::array<std::byte, 32>;
 
@@ -41,6 +42,7 @@ class Endpoints {
   // Connects it to the peer's.
   virtual Result<void> connect_endpoint(Peer peer, const Endpoint& endpoint) = 0;
 };
+// for verbs: end
 
 // Communication areas: memory under a key that is not to be guessed from other keys, and that every access is checked against.
 // Without, allocate, expose, withdraw and deallocate of the translator serve them: its ordinary keys are like that.
@@ -57,6 +59,7 @@ class Areas {
   virtual void release_area(const ExposedMemory& memory) = 0;
 };
 
+// for shm: begin
 // Networks on which peers' memory is plain memory of this process, and the processor itself carries puts out. Decorators
 // hide it, since they are to see every command.
 class DirectMemory {
@@ -72,6 +75,7 @@ class DirectMemory {
   // After a store into a DirectRing whose word `asleep` is not 0.
   virtual void wake(Peer peer) = 0;
 };
+// for shm: end
 
 // One of a group, and where in its memory the group's puts begin.
 struct GroupMember {
@@ -110,6 +114,7 @@ class Paths {
   virtual void choose_engine(Peer, std::uint8_t) {}
 };
 
+// for utofu: begin
 // A step of a barrier by dissemination: whom this process tells, and who tells it.
 struct GateRound {
   Peer to{}, from{};
@@ -128,6 +133,7 @@ class BarrierGates {
   // Whether all processes have begun the one under way.
   [[nodiscard]] virtual bool barrier_ended() = 0;
 };
+// for utofu: end
 
 // Networks that know when something arrives. Without, a sleeper naps.
 class Sleeping {
@@ -150,6 +156,7 @@ class Sleeping {
   [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> due() { return std::nullopt; }
 };
 
+// for tcp: begin
 // How a process is found on the network by who knows its unique id already.
 struct ShortAddress {
   std::array<std::byte, 24> bytes{};
@@ -169,17 +176,18 @@ class Naming {
   [[nodiscard]] virtual Result<Address> whole_address(std::uint64_t uid,
                                                       std::span<const std::byte> shortened) const = 0;
 };
+// for tcp: end
 
 // Null: this network has none.
 struct Facets {
-  Endpoints* endpoints = nullptr;
+  Endpoints* endpoints = nullptr; // for verbs
   Areas* areas = nullptr;
-  DirectMemory* direct_memory = nullptr;
+  DirectMemory* direct_memory = nullptr; // for shm
   Groups* groups = nullptr;
   Paths* paths = nullptr;
   Sleeping* sleeping = nullptr;
-  Naming* naming = nullptr;
-  BarrierGates* gates = nullptr;
+  Naming* naming = nullptr;      // for tcp
+  BarrierGates* gates = nullptr; // for utofu
 };
 
 } // namespace heddle::ir

@@ -105,12 +105,14 @@ double processes_on_each(const std::vector<Card>& cards, std::uint64_t node) {
 
 namespace {
 
+// for utofu: begin
 // Whether a network's atomics and the processor's do not know of each other: then a process comes to its own memory by that network, too.
 bool processor_is_apart(const Member& self) {
   return !self.simulated && std::ranges::any_of(self.networks, [](const ir::Translator* network) {
     return network->capabilities().atomics && !network->capabilities().atomics_with_processor;
   });
 }
+// for utofu: end
 
 } // namespace
 
@@ -134,8 +136,8 @@ Result<Roster> meet(const Member& self, base::Deadline deadline) {
   for (std::uint32_t rank = 0; rank < cards->size(); ++rank) {
     nodes.push_back((*cards)[rank].node);
     hosts.push_back((*cards)[rank].host);
-    const bool own = rank == self.store.rank();
-    if (own && !processor_is_apart(self)) continue; // port 0
+    const bool own = rank == self.store.rank();     // for utofu
+    if (own && !processor_is_apart(self)) continue; // port 0; for utofu
     const auto contact = choose_network(self.networks, *cards, self.store.rank(), rank);
     if (!contact) return std::unexpected(contact.error());
     roster.contacts[rank] = *contact;

@@ -40,7 +40,7 @@ struct Member {
   const std::string& host; // its name
   const base::Settings& settings;
   const base::Log& log;
-  bool simulated = false; // networks and processes take turns: nothing happens at the same time
+  bool simulated = false; // networks and processes take turns: nothing happens at the same time; for utofu
 };
 
 // Says who this process is.

@@ -76,11 +76,13 @@ Answer Pairing::answer_put(Partner& partner, std::uint32_t index, const Want& wa
   const auto place = partner.queue->capabilities().reads_any_memory
                          ? partner.queue->translator().expose({memory.data(), memory.bytes()})
                          : Result<ir::RemotePlace>(std::unexpected(Error{}));
+  // for utofu: begin
   if (!place) { // names for memory may be few
     if (paired_[item]) return {.verdict = Verdict::unreachable};
     paired_[item] = true;
     return land(partner, index, {.item = item, .bytes = want.bytes, .offset = want.offset, .target = memory}, *found);
   }
+  // for utofu: end
   plan_.exposures.push_back({.item = item, .queue = partner.queue, .place = *place});
   return {.way = Delivery::put, .place = place->at(want.offset)};
 }
@@ -95,7 +97,7 @@ Answer Pairing::land(Partner& partner, std::uint32_t index, In in, const Declare
   bool straight = can.reads_any_memory && contiguous && !small && in.bytes > 0 && item.kind == Declared::Kind::receive;
   if (straight) {
     const auto place = translator.expose({item.target.data(), in.bytes});
-    straight = place.has_value();
+    straight = place.has_value(); // for utofu
     if (straight) in.exposed = *place;
   }
   in.is_exposed = straight;

@@ -40,6 +40,8 @@ class Portability : public testing::Test {
     return nlohmann::json::parse(text, nullptr, false);
   }
 
+  [[nodiscard]] std::string root() const { return root_.string(); }
+
  private:
   fs::path root_;
 };
@@ -55,6 +57,9 @@ TEST_F(Portability, CountsWhatIsKnown) {
   write("src/job/registry.cpp", "\nint list[] = {\n    entry_of<class Near>,\n    entry_of<class Far>,\n};\n");
   write("src/api/more.cpp", "#include \"job/registry.hpp\"\nconst char* preferred = \"near,other\";\n"); // 2
   write("src/translators/translator.hpp", "int shared;\n");
+  write("src/engine/marked.hpp",
+        "// for far: begin\nint gate;\n\n// about it\nint more; // a remark for all\n// for far: end\nint none;\n"
+        "int one; // for far\nint other; // a remark; for near\n"); // 5
   write("src/translators/near/near.cpp",
         "#include \"engine/engine.hpp\"\n#include \"memory/memory.hpp\"\n#include \"translators/translator.hpp\"\nint "
         "near;\n");
@@ -69,7 +74,7 @@ TEST_F(Portability, CountsWhatIsKnown) {
   const auto& parts = found["parts"];
   EXPECT_EQ(parts["include"], (nlohmann::json{{"code", 2}, {"all", 4}}));
   EXPECT_EQ(parts["api"]["code"], 4);
-  EXPECT_EQ(parts["engine"], (nlohmann::json{{"code", 1}, {"all", 3}}));
+  EXPECT_EQ(parts["engine"], (nlohmann::json{{"code", 6}, {"all", 12}}));
   EXPECT_EQ(parts["translators"]["code"], 1);
   EXPECT_EQ(parts["job"]["code"], 4);
   EXPECT_EQ(parts.size(), 5U) << "neither routing nor what nobody uses: " << parts;
@@ -77,10 +82,10 @@ TEST_F(Portability, CountsWhatIsKnown) {
   const auto& near = found["networks"]["near"];
   EXPECT_EQ(near["own"]["code"], 6) << "its folder, and the room that it alone uses";
   EXPECT_EQ(near["rooms"], nlohmann::json{"memory"});
-  EXPECT_EQ(near["outside"], 2) << "in the registry, and where it is preferred";
+  EXPECT_EQ(near["outside"], 3) << "in the registry, where it is preferred, and what is marked";
   const auto& far = found["networks"]["far"];
   EXPECT_EQ(far["own"], (nlohmann::json{{"code", 2}, {"all", 4}}));
-  EXPECT_EQ(far["outside"], 1);
+  EXPECT_EQ(far["outside"], 4) << "in the registry, and three marked lines";
   EXPECT_EQ(found["networks"].size(), 2U);
   EXPECT_EQ(found["simulated"]["star"]["own"]["code"], 1);
   EXPECT_EQ(found["shared_by_simulated"]["code"], 2);
@@ -96,6 +101,15 @@ TEST_F(Portability, OfVerbsIsBelow15Percent) {
   const double own = found["networks"]["verbs"]["own"]["code"];
   EXPECT_GT(own, 1000) << "it is counted";
   EXPECT_LT(own / (library + own), 0.15) << own << " lines of " << library + own;
+}
+
+TEST_F(Portability, RefusesAMarkThatDoesNotEnd) {
+  write("src/job/registry.cpp", "int list[] = {\n    entry_of<class Far>,\n};\n");
+  write("src/engine/marked.hpp", "// for far: begin\nint gate;\n");
+  write("src/translators/far/far.cpp", "int far;\n");
+  write("src/translators/simulated/shared.cpp", "int shared;\n");
+  const std::string tool = (fs::path(__FILE__).parent_path() / "../../tools/portability").string();
+  EXPECT_NE(std::system(("'" + tool + "' --root '" + root() + "' 2>/dev/null").c_str()), 0);
 }
 
 } // namespace

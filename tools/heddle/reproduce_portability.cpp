@@ -56,6 +56,9 @@ Result<void> add_networks(Reproduction& made, const Run&) {
     add(made, name + "/with-routing/share", percent(own + planning, library + own + planning), "%",
         theirs([](const Lines& each) { return percent(each.own, each.whole); }));
     add(made, name + "/with-routing/lines", own + planning, "lines");
+    add(made, name + "/with-routing/with-blank-and-comment/lines", own_all + counts["planning"]["all"].get<double>(),
+        "lines");
+    add(made, name + "/beside-mpich-module/lines", own, "lines", kMpichModule);
     add(made, name + "/of-mpich-module", percent(own, kMpichModule), "%", percent(kReportInfiniband.own, kMpichModule));
   }
   return {};
