@@ -46,8 +46,7 @@ Result<void> check_room_for_descriptors(std::uint32_t processes, std::size_t hos
                                .fact = std::to_string(processes) + " processes" +
                                        (hosts == 0 ? "" : " on " + std::to_string(hosts) + " hosts") + " need " +
                                        std::to_string(needed) + " file descriptors in " + std::string(whose) +
-                                       ", the limit is " +
-                                       std::to_string(limit.rlim_cur),
+                                       ", the limit is " + std::to_string(limit.rlim_cur),
                                .remedy = "raise the limit on open files (ulimit -n), or start fewer"});
 }
 
