@@ -66,12 +66,11 @@ std::uint32_t nodes_by(const Environment& environment, std::string_view here, st
   return some && some == number_of(environment, all) ? 1 : 0;
 }
 
-// The script of a job, and what it starts without srun: Slurm gives it a step's number, too, which is none of tasks.
 std::optional<Error> of_batch_script(const Environment& environment) {
   if (!is_of_slurm_script(environment)) return std::nullopt;
   return Error{.code = ErrorCode::no_launcher,
-               .fact = "started by the script of a job of Slurm, not as one of its tasks (" +
-                       seen(environment, "SLURM_STEP_ID") + ")",
+               .fact = "started by Slurm (" + seen(environment, "SLURM_PROCID") +
+                       "), but by the script of a job, not as one of its tasks",
                .remedy = "start it there by: srun --mpi=pmi2 PROGRAM, or heddle run PROGRAM (docs/launching.md)"};
 }
 

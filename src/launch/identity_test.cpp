@@ -122,14 +122,15 @@ TEST(Identity, TakesABatchScriptForNoTask) {
 }
 
 TEST(Identity, TellsAProgramOfABatchScriptToUseSrun) {
-  const auto identity = detect(
-      Environment::of(
-          {{"SLURM_PROCID", "0"}, {"SLURM_STEP_ID", "4294967291"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "7"}}),
-      Settings{});
-  ASSERT_FALSE(identity);
-  EXPECT_EQ(identity.error().fact,
-            "started by the script of a job of Slurm, not as one of its tasks (SLURM_STEP_ID=4294967291)");
-  EXPECT_TRUE(identity.error().remedy.contains("srun")) << identity.error().remedy;
+  std::vector<Environment::Variable> script{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "7"}};
+  for (const char* step : {"", "4294967291"}) { // none, or one that is none of tasks
+    if (*step != 0) script.emplace_back("SLURM_STEP_ID", step);
+    const auto identity = detect(Environment::of(script), Settings{});
+    ASSERT_FALSE(identity);
+    EXPECT_EQ(identity.error().fact,
+              "started by Slurm (SLURM_PROCID=0), but by the script of a job, not as one of its tasks");
+    EXPECT_TRUE(identity.error().remedy.contains("srun")) << identity.error().remedy;
+  }
 }
 
 TEST(Identity, TakesHalfOfALaunchersVariablesForNoJobOfOne) {

@@ -126,7 +126,8 @@ std::optional<std::string> SlurmStep::meeting_place() const {
 }
 
 bool is_of_slurm_script(const base::Environment& environment) {
-  return count_of(environment, "SLURM_STEP_ID").value_or(0) >= kFirstOwnStep;
+  return environment.lookup("SLURM_PROCID") &&
+         count_of(environment, "SLURM_STEP_ID").value_or(kFirstOwnStep) >= kFirstOwnStep;
 }
 
 void cancel_slurm_step(const base::Environment& environment) {

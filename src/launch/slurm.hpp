@@ -29,7 +29,8 @@ struct SlurmStep {
   [[nodiscard]] std::optional<std::string> meeting_place() const;
 };
 
-// Whether this is a job's script, or was started there without srun: Slurm counts it as a step, too.
+// Whether this is a job's script, or was started there without srun: Slurm gives it a rank all the same, and
+// no step, or one of a number that is none of tasks.
 bool is_of_slurm_script(const base::Environment& environment);
 
 // Kills all tasks of the step that this process is in, if it is in one, by Slurm's own command; waits until that has ended, or some seconds.

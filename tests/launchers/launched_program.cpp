@@ -3,6 +3,8 @@
 //   die RANK      that rank kills itself; the others say "told of RANK" when they are, and leave
 //   wait RANK     the same, but they wait for a message of that rank, with whom they have never talked
 //   abort RANK N  that rank ends the job with status N; the others would wait for an hour
+//   again-abort RANK N   the same in the second context of each, where the others never call Heddle again
+//   early RANK    that rank kills itself before it joins; the others say how their join fails
 //   hold FILE     says "ready RANK", and waits for FILE, which has the ranks that are to have failed by then, one after the other: waits until
 //                 it is told of each, talks with all others and says so in FILE.RANK, too, since the launcher may lose its output
 //   again         leaves and joins again, twice
@@ -24,6 +26,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <thread>
 #include <vector>
 
 // What libpmix, and what it loads, never gives back is not ours.
@@ -122,6 +125,7 @@ std::optional<std::set<std::uint32_t>> ranks_in(const std::string& file) {
 }
 
 void hold(const std::string& file) {
+  ::signal(SIGPIPE, SIG_IGN); // a launcher that ends takes nobody's output any more
   Context job = join();
   demand(job.barrier(), "barrier");
   const std::uint32_t self = own_rank(job);
@@ -158,6 +162,24 @@ void abort_job(std::uint32_t who, int status) {
   std::vector<Event> events(8);
   const auto end = std::chrono::steady_clock::now() + std::chrono::hours(1);
   while (std::chrono::steady_clock::now() < end) static_cast<void>(job.wait_events(events, std::chrono::seconds(1)));
+}
+
+void abort_again(std::uint32_t who, int status) {
+  demand(join().barrier(), "barrier");
+  Context job = join();
+  demand(job.barrier(), "barrier");
+  if (own_rank(job) == who) job.abort(status);
+  std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// As the launcher says it: there is no context yet.
+void early(std::uint32_t victim) {
+  const auto environment = heddle::base::Environment::of_process();
+  const auto options = demand(heddle::base::resolve({}, environment, {}, heddle::job::sections()), "options");
+  if (demand(heddle::launch::detect(environment, options.settings), "launcher").rank == victim) ::raise(SIGKILL);
+  const auto job = Context::join();
+  demand(!job.has_value(), "a join without one of the ranks");
+  say("not joined: " + job.error().message());
 }
 
 void again() {
@@ -255,6 +277,10 @@ int main(int argc, char** argv) {
     abort_job(static_cast<std::uint32_t>(argument(2)), static_cast<int>(argument(3)));
   else if (what == "hold")
     hold(argc > 2 ? argv[2] : "");
+  else if (what == "again-abort")
+    abort_again(static_cast<std::uint32_t>(argument(2)), static_cast<int>(argument(3)));
+  else if (what == "early")
+    early(static_cast<std::uint32_t>(argument(2)));
   else if (what == "again")
     again();
   else if (what == "words")

@@ -72,6 +72,8 @@ class SlurmCluster {
   ~SlurmCluster();
   // For commands of Slurm.
   [[nodiscard]] Command::Variables variables() const;
+  // Where its files are.
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
   // It serves; otherwise `why` says what it has said.
   [[nodiscard]] bool ready(std::string& why) const;
 

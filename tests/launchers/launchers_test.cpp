@@ -7,10 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <random>
+#include <tuple>
 
 namespace heddle::tests {
 namespace {
@@ -28,7 +31,9 @@ struct Launcher {
   Survivors survivors = Survivors::ended; // when one is killed
   bool tells_first = false;               // before it ends them
   int words = 0;                          // that each process says to it, where they can be counted
+  std::string taken_as{};                 // what heddle info says of it
   bool has_board = true;
+  bool takes_programs_in_turn = false;
   bool ends_by_status = true;   // the status that a program ends the job with is the launcher's
   bool always_succeeds = false; // in its own eyes
 };
@@ -61,27 +66,35 @@ std::vector<Launcher> launchers() {
       {.name = "Hydra",
        .programs = {"mpiexec.hydra"},
        .command = [](const auto& n) { return hydra({}, n); },
-       .words = 6},
+       .words = 6,
+       .taken_as = "Hydra's mpiexec (PMI_FD="},
       {.name = "HydraPort",
        .programs = {"mpiexec.hydra"},
-       .command = [](const auto& n) { return hydra({"-pmi-port"}, n); }},
+       .command = [](const auto& n) { return hydra({"-pmi-port"}, n); },
+       .taken_as = "Hydra's mpiexec (PMI_PORT="},
       {.name = "HydraPmi2",
        .programs = {"mpiexec.hydra"},
        .command = [](const auto& n) { return hydra({}, n); },
        .variables = {{"HEDDLE_STORE", "pmi2"}},
        .words = 7,
+       .taken_as = "Hydra's mpiexec (PMI_FD=",
        .ends_by_status = false},
       {.name =
            "HydraHosts", // pretended ones, with TCP between them; of those on another one than the dead, nobody is killed
        .programs = {"mpiexec.hydra"},
        .command =
            [](const auto& n) { return hydra({"-disable-auto-cleanup", "-launcher", "fork", "-hosts", "x:1,y:63"}, n); },
+       .taken_as = "Hydra's mpiexec (PMI_FD=",
        .ends_by_status = false}, // a broken pipe ends mpiexec where it tells a host's proxy that has just ended
-      {.name = "Mpirun", .programs = {"mpirun"}, .command = [](const auto& n) { return mpirun({}, n); }},
+      {.name = "Mpirun",
+       .programs = {"mpirun"},
+       .command = [](const auto& n) { return mpirun({}, n); },
+       .taken_as = "Open MPI's mpirun (PMIX_NAMESPACE="},
       {.name = "MpirunRecovery",
        .programs = {"mpirun"},
        .command = [](const auto& n) { return mpirun({"--enable-recovery"}, n); },
        .survivors = Survivors::told,
+       .taken_as = "Open MPI's mpirun (PMIX_NAMESPACE=",
        .ends_by_status = false,
        .always_succeeds = true},
       {.name = "SlurmNone",
@@ -90,7 +103,9 @@ std::vector<Launcher> launchers() {
        .command = [](const auto& n) { return srun("none", n); },
        .variables = {{"HEDDLE_STORE", "tcp:127.0.0.1:" + std::to_string(free_ports(1))}, {"HEDDLE_SECRET", secret}},
        .survivors = Survivors::told,
+       .taken_as = "Slurm (srun --mpi=none) (SLURM_PROCID=0)",
        .has_board = false,
+       .takes_programs_in_turn = true,
        .ends_by_status = false},
       {.name = "SlurmPmi2",
        .programs = {"srun"},
@@ -98,25 +113,40 @@ std::vector<Launcher> launchers() {
        .command = [](const auto& n) { return srun("pmi2", n); },
        .survivors = Survivors::told,
        .words = 6,
+       .taken_as = "Slurm (srun --mpi=pmi2) (PMI_FD=",
+       .ends_by_status = false},
+      {.name = "SlurmPmi2Wire", // the same by version 2
+       .programs = {"srun"},
+       .slurm = true,
+       .command = [](const auto& n) { return srun("pmi2", n); },
+       .variables = {{"HEDDLE_STORE", "pmi2"}},
+       .survivors = Survivors::told,
+       .words = 7,
+       .taken_as = "Slurm (srun --mpi=pmi2) (PMI_FD=",
        .ends_by_status = false},
       {.name = "SlurmPmix",
        .programs = {"srun"},
        .slurm = true,
        .command = [](const auto& n) { return srun("pmix", n); },
        .tells_first = true,
+       .taken_as = "Slurm (srun --mpi=pmix) (PMIX_NAMESPACE=",
        .ends_by_status = false},
       {.name = "MemcachedSocket",
        .programs = {"memcached"},
        .memcached = MemcachedServer::By::socket,
        .command = [](const auto& n) { return by_hand(n); },
        .variables = {{"HEDDLE_SECRET", secret}, {"HEDDLE_JOB", "by-hand"}},
-       .survivors = Survivors::told},
+       .survivors = Survivors::told,
+       .taken_as = "a launcher that sets HEDDLE_RANK (HEDDLE_RANK=0)",
+       .takes_programs_in_turn = true},
       {.name = "MemcachedTcp",
        .programs = {"memcached"},
        .memcached = MemcachedServer::By::tcp,
        .command = [](const auto& n) { return by_hand(n); },
        .variables = {{"HEDDLE_SECRET", secret}, {"HEDDLE_JOB", "by-hand"}},
-       .survivors = Survivors::told},
+       .survivors = Survivors::told,
+       .taken_as = "a launcher that sets HEDDLE_RANK (HEDDLE_RANK=0)",
+       .takes_programs_in_turn = true},
   };
 }
 
@@ -143,10 +173,15 @@ class Launchers : public testing::TestWithParam<Launcher> {
   void TearDown() override { EXPECT_EQ(left_of(mark_, 10), Words{}); }
 
   // Some failures of some launchers never end.
-  [[nodiscard]] Command run(int count, const Words& arguments) const {
-    return Command(Words{find_program("timeout"), "-k", "2", "60"} | GetParam().command(std::to_string(count)) |
-                       Words{kLaunchedProgram} | arguments,
-                   variables_);
+  [[nodiscard]] Command run(int count, const Words& arguments, const Command::Variables& more = {}) const {
+    return start(count, Words{kLaunchedProgram} | arguments, more);
+  }
+  [[nodiscard]] Command start(int count, const Words& program, const Command::Variables& more = {}) const {
+    Command::Variables variables = variables_;
+    variables.insert(variables.end(), more.begin(), more.end());
+    return Command(
+        Words{find_program("timeout"), "-k", "2", "60"} | GetParam().command(std::to_string(count)) | program,
+        variables);
   }
 
   const std::string mark_ = auth::Secret::draw().text().substr(0, 16);
@@ -178,6 +213,28 @@ TEST_P(Launchers, LetProcessesJoinAgain) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(count_of(said, "time " + std::to_string(i)), 3U) << said;
 }
 
+TEST_P(Launchers, LetOneProgramComeAfterAnother) {
+  if (!GetParam().takes_programs_in_turn) GTEST_SKIP() << "it lets each process join one job";
+  const std::string again = kLaunchedProgram + " again";
+  Command command = start(4, {"/bin/sh", "-c", again + " && " + again + " && " + again});
+  const std::string said = command.rest();
+  EXPECT_EQ(command.status(), 0) << said;
+  EXPECT_EQ(count_of(said, "time 2"), 12U) << said;
+}
+
+TEST_P(Launchers, AreNamedByHeddleInfo) {
+  Command command = start(3, {HEDDLE_PROGRAM, "info"});
+  const std::string said = command.rest();
+  EXPECT_EQ(command.status(), 0) << said;
+  const std::size_t begin = said.find("job: rank 0 of 3 on node ");
+  ASSERT_NE(begin, std::string::npos) << said;
+  const std::string line = said.substr(begin, said.find('\n', begin) - begin);
+  EXPECT_TRUE(line.contains(" (local rank 0), started by " + GetParam().taken_as)) << line;
+  if (GetParam().slurm) {
+    EXPECT_TRUE(line.contains("on node n1 ")) << line;
+  }
+}
+
 TEST_P(Launchers, HaveABoardAsItShouldBe) {
   if (!GetParam().has_board) GTEST_SKIP() << "it has none";
   Command command = run(3, {"board"});
@@ -199,6 +256,18 @@ TEST_P(Launchers, TellOfADeathOrEndAll) {
       } else {
         EXPECT_NE(status, 0) << said;
       }
+    }
+  }
+}
+
+TEST_P(Launchers, DoNotLetTheRestWaitForOneThatDiesBeforeItJoins) {
+  for (const char* victim : {"0", "2"}) {
+    Command command = run(3, {"early", victim}, {{"HEDDLE_JOIN_TIMEOUT_S", "3"}});
+    const std::string said = command.rest();
+    EXPECT_NE(command.status(), 124) << victim << ": " << said;
+    EXPECT_EQ(said.find("FAILED"), std::string::npos) << said;
+    if (GetParam().survivors == Survivors::told) {
+      EXPECT_EQ(count_of(said, "not joined: "), 2U) << victim << ": " << said;
     }
   }
 }
@@ -229,6 +298,59 @@ TEST_P(Launchers, EndAllWhenOneAborts) {
   if (GetParam().ends_by_status) {
     EXPECT_EQ(status, 9) << said;
   }
+}
+
+TEST_P(Launchers, EndAllWhenOneAbortsAfterJoiningAgain) {
+  if (!GetParam().slurm)
+    GTEST_SKIP() << "its board is left with the first context: the others end when they call Heddle";
+  Command command = run(3, {"again-abort", "1", "9"});
+  const std::string said = command.rest();
+  EXPECT_NE(command.status(), 124) << said;
+}
+
+TEST(Pmix, IsNotWaitedForWhereItsServerStalls) {
+  // What the process says, and with which status it ends.
+  const std::vector<std::tuple<const char*, Words, const char*, int>> cases{
+      {"init", {"again"}, "FAILED: join: timed_out: the launcher gives no answer by PMIx in time", 1},
+      {"abort", {"abort", "0", "9"}, "", 9},
+      {"finalize", {"time"}, "", 0}};
+  for (const auto& [call, arguments, expected, status] : cases) {
+    Command process(Words{find_program("timeout"), "60", kLaunchedProgram} | arguments,
+                    {{"PMIX_NAMESPACE", "x"},
+                     {"PMIX_RANK", "0"},
+                     {"STALLED_PMIX", call},
+                     {"HEDDLE_JOIN_TIMEOUT_S", "1"},
+                     {"LD_LIBRARY_PATH", HEDDLE_STALLED_PMIX}});
+    const std::string said = process.rest();
+    EXPECT_TRUE(said.contains(expected)) << call << ": " << said;
+    EXPECT_EQ(process.status(), status) << call << ": " << said;
+  }
+}
+
+TEST(Pmix, SaysThatItsLibraryCannotBeLoaded) {
+  const Folder folder;
+  std::ofstream(folder.path() / "libpmix.so.2") << "no library";
+  Command process({kLaunchedProgram, "again"},
+                  {{"PMIX_NAMESPACE", "x"}, {"PMIX_RANK", "0"}, {"LD_LIBRARY_PATH", folder.path().string()}});
+  const std::string said = process.rest();
+  EXPECT_TRUE(said.contains("the launcher speaks PMIx, and libpmix.so.2 cannot be loaded: ")) << said;
+  EXPECT_TRUE(said.contains("install libpmix")) << said;
+  EXPECT_EQ(process.status(), 1);
+}
+
+TEST(Memcached, IsRefusedWithoutASecretAndUnderAnImpossibleName) {
+  const auto says = [](const Command::Variables& more) {
+    Command::Variables variables{{"HEDDLE_RANK", "0"}, {"HEDDLE_SIZE", "2"}, {"HEDDLE_STORE", "memcached:127.0.0.1:1"}};
+    variables.insert(variables.end(), more.begin(), more.end());
+    Command process({kLaunchedProgram, "again"}, variables);
+    std::string said = process.rest();
+    EXPECT_EQ(process.status(), 1) << said;
+    return said;
+  };
+  const std::string open = says({{"HEDDLE_JOB", "job"}});
+  EXPECT_TRUE(open.contains("there is no secret to sign with") && open.contains("set HEDDLE_SECRET in all")) << open;
+  const std::string odd = says({{"HEDDLE_JOB", "a job"}, {"HEDDLE_SECRET", auth::Secret::draw().text()}});
+  EXPECT_TRUE(odd.contains("a job that meets in a memcached cannot be called 'a job'")) << odd;
 }
 
 TEST(Pmi, SaysWhichLauncherIsNotReached) {
@@ -265,6 +387,23 @@ TEST(Allocation, IsWhereHeddleRunAndOthersStartProcesses) {
             std::string::npos);
   const std::string all = in_allocation({find_program("srun"), "-Q", "--mpi=pmi2", kLaunchedProgram, "work", "3"});
   EXPECT_TRUE(all.contains("done 3 of 4 on n2")) << all;
+  // Two steps side by side, which do not meet, though they share the node and the secret.
+  const std::string secret = "HEDDLE_SECRET=" + auth::Secret::draw().text();
+  for (const char* type : {"none", "pmi2", "pmix"}) {
+    const std::string step = find_program("srun") + " -Q --overlap -N 1 -n 2 --mpi=" + type + " " + kLaunchedProgram;
+    const std::string both =
+        in_allocation({"/usr/bin/env", secret, "/bin/sh", "-c", step + " work 1 & " + step + " work 2; wait $!"});
+    EXPECT_EQ(count_of(both, "done 0 of 2"), 2U) << type << ": " << both;
+    EXPECT_EQ(count_of(both, "done 1 of 2"), 2U) << type << ": " << both;
+  }
+  // In a script without srun.
+  Command script({find_program("sbatch"), "--wait", "-n", "2", "-o", cluster.folder() / "script", "--wrap",
+                  kLaunchedProgram + " again"},
+                 cluster.variables());
+  script.rest();
+  std::ifstream file(cluster.folder() / "script");
+  const std::string said((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_TRUE(said.contains("by the script of a job, not as one of its tasks")) << said;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Launchers, testing::ValuesIn(launchers()), [](const auto& of) { return of.param.name; });

@@ -1,5 +1,7 @@
 // A memcached as a board when things go wrong: real servers, which are ended, full, strangers' or not there.
 #include "store/memcached.hpp"
+#include "store/text_dial.hpp"
+#include "store/text_line.hpp"
 #include "tests/launchers/launchers.hpp"
 
 #include <gtest/gtest.h>
@@ -146,6 +148,62 @@ TEST_P(MemcachedBoard, BelievesNothingThatIsNotSigned) {
   // Whoever reads the other's word first; the other may then wait in vain.
   EXPECT_TRUE((board.error().fact + theirs).contains("not signed with this job's secret"))
       << board.error().fact << theirs;
+}
+
+// Who puts and gets there without a secret.
+class Stranger {
+ public:
+  explicit Stranger(const std::string& address)
+      : socket_(store::dial_text(address, soon()).value()), talk_(socket_.number(), "memcached") {}
+  std::string get(const std::string& key) {
+    EXPECT_TRUE(talk_.say("get " + key + "\r\n", soon()));
+    std::string value = talk_.line("\r\n", soon()).value();
+    if (value == "END") return "";
+    value = talk_.line("\r\n", soon()).value();
+    EXPECT_EQ(talk_.line("\r\n", soon()).value(), "END");
+    return value;
+  }
+  void put(const std::string& key, const std::string& value) {
+    EXPECT_TRUE(talk_.say("set " + key + " 0 600 " + std::to_string(value.size()) + "\r\n" + value + "\r\n", soon()));
+    EXPECT_EQ(talk_.line("\r\n", soon()).value(), "STORED");
+  }
+
+ private:
+  base::Descriptor socket_;
+  store::TextLine talk_;
+};
+
+constexpr std::size_t kNumber = 16; // characters of what each rank leaves
+
+TEST_P(MemcachedBoard, ReadsNothingThatIsLeftOfAnAnswerItHasNotBelieved) {
+  const MemcachedServer server(GetParam());
+  all({place(server, 0, 2), place(server, 1, 2)}, [&](Memcached& board) {
+    if (board.rank() != 0) return;
+    Stranger stranger(server.address());
+    const std::string both = stranger.get("job:time.1");
+    ASSERT_GT(both.size(), 2 * kNumber);
+    const std::string time = both.substr(both.size() - 2 * kNumber, kNumber);
+    stranger.put("job:" + time + ":heddle.note.0", std::string(200, 'x'));
+    const auto got = board.get("note", soon());
+    ASSERT_FALSE(got);
+    EXPECT_TRUE(got.error().fact.contains("not signed with this job's secret")) << got.error().fact;
+    const auto put = board.put("other", {}, soon());
+    ASSERT_FALSE(put);
+    EXPECT_TRUE(put.error().fact.contains("is not connected any more")) << put.error().fact; // not what was left: "END"
+  });
+}
+
+TEST_P(MemcachedBoard, TellsEachRankNoMoreInALargeJob) {
+  const MemcachedServer server(GetParam());
+  const auto told_in_job_of = [&](std::uint32_t size) {
+    std::vector<Memcached::Place> places;
+    for (std::uint32_t rank = 0; rank < size; ++rank) places.push_back(place(server, rank, size));
+    all(places, [](Memcached&) {});
+    return Stranger(server.address()).get("job:time.1").size();
+  };
+  const std::size_t of_two = told_in_job_of(2);
+  EXPECT_GT(of_two, 2 * kNumber);
+  EXPECT_EQ(told_in_job_of(24), of_two);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, MemcachedBoard, testing::Values(By::socket, By::tcp),

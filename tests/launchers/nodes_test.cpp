@@ -3,8 +3,11 @@
 
 #include "base/clock.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -148,6 +151,39 @@ TEST_P(OnNodesByHand, MachinesThatVanishTogetherAreToldInTime) {
   std::printf("told after %.1f s\n", took.count());
   EXPECT_LT(took.count(), 12); // eight, on a machine that is not busy with anything else
   EXPECT_NE(command.status(), 0);
+}
+
+// The processes themselves go on, and talk with each other, where the launcher lets them.
+TEST_P(OnNodes, ANodeDaemonIsKilled) {
+  const std::string daemon = GetParam().node_daemon;
+  if (daemon.empty()) GTEST_SKIP() << "it has none";
+  const std::string file = machines_->folder() / "failed";
+  const auto command = run({2, 2, 2}, {"hold", file});
+  std::string said;
+  while (count_of(said, "ready ") < 6) {
+    const std::string line = command->line();
+    ASSERT_NE(line, "") << said;
+    said += line + "\n";
+  }
+  const auto daemons = machines_->processes(3, daemon);
+  ASSERT_FALSE(daemons.empty()) << daemon;
+  for (const pid_t id : daemons) ASSERT_EQ(::kill(id, SIGKILL), 0);
+  if (daemon == "orted") { // mpirun ends the job then
+    said += command->rest();
+    const int status = command->status();
+    EXPECT_NE(status, 124) << said;
+    EXPECT_NE(status, 0) << said;
+    return;
+  }
+  std::ofstream(file).close(); // nobody is to have failed
+  const auto held = [&](int rank) {
+    std::ifstream text(file + "." + std::to_string(rank));
+    std::string line;
+    return std::getline(text, line) && line == "held " + std::to_string(rank) + " without 0";
+  };
+  for (int rank = 0; rank < 6; ++rank)
+    for (int i = 0; i < 6000 && !held(rank); ++i) ::usleep(5000); // nobody tells
+  for (int rank = 0; rank < 6; ++rank) EXPECT_TRUE(held(rank)) << rank << ": " << said;
 }
 
 TEST_P(OnNodes, AllEndWhenOneAborts) {
