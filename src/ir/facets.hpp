@@ -105,6 +105,8 @@ class Paths {
   [[nodiscard]] virtual std::uint32_t paths_to(Peer peer) const = 0;
   // The links that a put takes to an attached peer on one of them, as far as others may take them, too.
   [[nodiscard]] virtual std::vector<PathLink> route(Peer peer, std::uint32_t path) const = 0;
+  // The same between two others, by the only path there is; nothing where this process cannot tell.
+  [[nodiscard]] virtual std::optional<std::vector<PathLink>> route_between(Peer, Peer) const { return std::nullopt; }
   // Where this process is on the fabric; published at join, so that paths are planned for a job as a whole. The low 32 bits
   // order nodes as the network does; planners that know networks of this kind read the rest. 0: nothing is known.
   [[nodiscard]] virtual std::uint64_t location() const = 0;

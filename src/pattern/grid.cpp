@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -31,14 +32,14 @@ std::uint32_t direction_of(const std::vector<int>& offset) {
   return steps * 2 * all + 2 * std::min(own, opposite) + (own < opposite ? 0 : 1);
 }
 
-Hint hint_of(const std::vector<int>& offset, const GridPlaces& places, std::uint32_t own) {
-  Hint hint{.given = true, .direction = direction_of(offset), .steps = {}};
+Hint hint_of(const std::vector<int>& offset, const std::shared_ptr<const GridPlaces>& places, std::uint32_t own) {
+  Hint hint{.given = true, .direction = direction_of(offset), .steps = {}, .offset = offset, .places = places};
   for (std::uint32_t axis = 0; axis < offset.size(); ++axis) {
     if (offset[axis] == 0) continue;
     std::vector<int> straight(offset.size(), 0);
     straight[axis] = offset[axis];
     hint.steps.push_back(
-        {.axis = axis, .down = offset[axis] < 0, .neighbour = places.neighbour(own, straight).value_or(own)});
+        {.axis = axis, .down = offset[axis] < 0, .neighbour = places->neighbour(own, straight).value_or(own)});
   }
   return hint;
 }
@@ -95,8 +96,9 @@ GridPlaces::GridPlaces(const Grid& grid, std::uint32_t size)
 
 Result<std::vector<Declared>> neighbour_requests(const Grid& grid, const GridMember& member,
                                                  std::span<const NeighbourExchange> exchanges, bool barriers) {
-  const auto places = GridPlaces::of(grid, member.size);
-  if (!places) return std::unexpected(places.error());
+  auto made = GridPlaces::of(grid, member.size);
+  if (!made) return std::unexpected(made.error());
+  const auto places = std::make_shared<const GridPlaces>(std::move(*made));
   std::vector<Declared> items;
   std::map<std::uint32_t, std::uint32_t> ordinals; // how many with the same offset came before
   for (const NeighbourExchange& exchange : exchanges) {
@@ -113,7 +115,7 @@ Result<std::vector<Declared>> neighbour_requests(const Grid& grid, const GridMem
                      .rank = *neighbour,
                      .tag = sent_as,
                      .source = exchange.out,
-                     .hint = hint_of(exchange.offset, *places, member.own)});
+                     .hint = hint_of(exchange.offset, places, member.own)});
     items.push_back({.kind = barriers ? Declared::Kind::expose : Declared::Kind::receive,
                      .rank = *neighbour,
                      .tag = received_as,

@@ -19,6 +19,7 @@ class GridPlaces {
   // bad_argument: not as many places as processes, too many axes, or ranks that are not each there once.
   static Result<GridPlaces> of(const Grid& grid, std::uint32_t size);
 
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(place_.size()); }
   // The rank at an offset of -1, 0 or 1 along each axis, or nothing where an open grid ends.
   [[nodiscard]] std::optional<std::uint32_t> neighbour(std::uint32_t rank, const std::vector<int>& offset) const;
 

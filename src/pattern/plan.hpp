@@ -17,6 +17,8 @@
 
 namespace heddle::pattern {
 
+class GridPlaces;
+
 // Where in a grid a request goes, when every process runs the same pattern.
 struct Hint {
   struct Step { // one place on along an axis
@@ -27,6 +29,8 @@ struct Hint {
   bool given = false;
   std::uint32_t direction = 0;
   std::vector<Step> steps; // by axis
+  std::vector<int> offset;
+  std::shared_ptr<const GridPlaces> places; // of the grid
   [[nodiscard]] bool diagonal() const { return steps.size() > 1; }
 };
 

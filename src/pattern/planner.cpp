@@ -1,11 +1,15 @@
 #include "pattern/planner.hpp"
 
+#include "pattern/shared_links.hpp"
 #include "schedule/algorithms.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <vector>
 
 namespace heddle::pattern {
 
@@ -14,9 +18,12 @@ namespace {
 // The outs that share one network, as a problem for the scheduler.
 class NetworkProblem {
  public:
-  NetworkProblem(ir::Translator& translator, bool in_order) : translator_(translator) {
+  // `hints`: of all that will be added.
+  NetworkProblem(ir::Translator& translator, bool in_order, std::span<const Hint> hints) : translator_(translator) {
     problem_.resources = ir::resources_of(translator);
-    problem_.in_order = in_order;
+    if (!in_order) shared_ = SharedLinks::of(hints, translator.facets().paths);
+    problem_.in_order = in_order || (shared_ && shared_->keep_apart());
+    if (shared_) problem_.link_rates = shared_->rates();
   }
 
   void add(const Out& out, const Declared& item, const Partner& partner) {
@@ -32,6 +39,7 @@ class NetworkProblem {
     const std::uint32_t paths = std::max(ir::paths_to(translator_, peer), 1U);
     if (item.hint.given && paths == 1) {
       problem_.stands_for_all = true;
+      if (shared_) return problem_.add(request, std::span(shared_->links(item.hint.direction)));
       double rate = 0;
       for (const ir::PathLink& link : ir::route_to(translator_, peer, 0))
         rate = rate == 0 ? link.rate : std::min(rate, link.rate);
@@ -77,6 +85,7 @@ class NetworkProblem {
 
   ir::Translator& translator_;
   schedule::Problem problem_;
+  std::optional<SharedLinks> shared_; // where straight neighbours' links do not say it all
   std::map<std::uint32_t, std::uint32_t> links_;
   std::set<std::uint32_t> knows_links_; // requests
   std::map<std::uint32_t, std::uint32_t> receivers_;
@@ -101,7 +110,10 @@ Result<void> plan_outs_onto_engines(Plan& plan, const std::string& algorithm, bo
   base::BackedVector<Out> ordered;
   ordered.reserve(plan.outs.size());
   for (const auto& [queue, outs] : by_network) {
-    NetworkProblem on_network(queue->translator(), in_order);
+    std::vector<Hint> hints;
+    for (const std::size_t i : outs)
+      if (const Hint& hint = plan.items[plan.outs[i].item].hint; hint.given) hints.push_back(hint);
+    NetworkProblem on_network(queue->translator(), in_order, hints);
     for (const std::size_t i : outs)
       on_network.add(plan.outs[i], plan.items[plan.outs[i].item], plan.partners[plan.outs[i].partner]);
     const auto schedule = schedule::run_algorithm(algorithm, on_network.problem());

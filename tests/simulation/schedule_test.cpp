@@ -65,9 +65,10 @@ Task exchange(Peer& peer, std::uint32_t rows, std::string algorithm) {
   }
 }
 
-double us_for(const std::vector<std::uint32_t>& nodes, const std::string& algorithm) {
+double us_for(const std::vector<std::uint32_t>& nodes, const std::string& algorithm,
+              const std::string& fabric = "tofu:4x1x1") {
   const auto peers = static_cast<std::uint32_t>(nodes.size());
-  auto world = World::create({.fabric = "tofu:4x1x1", .peers = peers, .nodes = nodes});
+  auto world = World::create({.fabric = fabric, .peers = peers, .nodes = nodes});
   if (!world) throw std::runtime_error(world.error().message());
   const auto outcome = world->run([&](Peer& peer) { return exchange(peer, peers / kColumns, algorithm); });
   if (!outcome) throw std::runtime_error(outcome.error().message());
@@ -79,15 +80,37 @@ TEST(PlansForAll, EndSoonerThanBottomLeftWhereDiagonalsGoInOneOrder) {
   EXPECT_LT(us_for(in_order(), "sharing"), 0.99 * us_for(in_order(), "bottom-left-4"));
 }
 
-// One process whose routes go the other way is enough, and the others hear of it.
-TEST(PlansForAll, AreNotTrustedWhereDiagonalsMeetOthersThanPlanned) {
+// One process whose routes go the other way is enough: two puts of one direction meet on some link, and everybody's routes tell.
+TEST(PlansForAll, AreNotTrustedWhereDiagonalsMeetThoseOfOthers) {
   EXPECT_EQ(us_for(out_of_order(), "sharing"), us_for(out_of_order(), "bottom-left-4"));
 }
 
-// To the north and to the south is the same neighbour, and over the same cable.
-TEST(PlansForAll, AreNotTrustedWhereTwoDirectionsShareACable) {
+// To the north and to the south is the same neighbour, and over the same cable: one link for both.
+TEST(PlansForAll, KnowWhereTwoDirectionsShareACable) {
   const auto nodes = in_order({{0, 0}, {1, 0}});
-  EXPECT_EQ(us_for(nodes, "sharing"), us_for(nodes, "bottom-left-4"));
+  EXPECT_LE(us_for(nodes, "sharing"), us_for(nodes, "bottom-left-4"));
+}
+
+// Columns that many hops apart along X, on a torus that has room for them.
+std::vector<std::uint32_t> columns_apart(std::uint32_t hops, std::uint32_t around) {
+  std::vector<std::uint32_t> nodes;
+  for (const auto& [c, b] : kOfSix)
+    for (std::uint32_t column = 0; column < kColumns; ++column) nodes.push_back(node(hops * column % around, 0, b, c));
+  return nodes;
+}
+
+TEST(PlansForAll, KnowTheLinksOfNeighboursSeveralHopsAway) {
+  for (const std::uint32_t hops : {2U, 3U}) {
+    const std::string fabric = "tofu:" + std::to_string(hops * kColumns) + "x1x1";
+    const auto nodes = columns_apart(hops, hops * kColumns);
+    EXPECT_LT(us_for(nodes, "sharing", fabric), 0.99 * us_for(nodes, "bottom-left-4", fabric)) << hops;
+  }
+}
+
+// Eight columns on a ring of eight, three hops from each to the next, through nodes of the others.
+TEST(PlansForAll, AreNotTrustedWhereNeighboursSendThroughOneAnother) {
+  const auto nodes = columns_apart(3, kColumns);
+  EXPECT_EQ(us_for(nodes, "sharing", "tofu:8x1x1"), us_for(nodes, "bottom-left-4", "tofu:8x1x1"));
 }
 
 // Ranks 0 and 1 sit at one switch with four links up and send to targets whose first LIDs all lead over the same one.

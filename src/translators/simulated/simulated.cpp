@@ -110,10 +110,13 @@ sim::Heading Simulated::heading_to(ir::Peer peer, std::uint32_t) const {
 }
 
 std::vector<ir::PathLink> Simulated::route(ir::Peer peer, std::uint32_t path) const {
+  return links_from(self_, heading_to(peer, path));
+}
+
+std::vector<ir::PathLink> Simulated::links_from(ir::Peer peer, const sim::Heading& heading) const {
   const sim::NetworkModel& network = interconnect_.network();
   const sim::Fabric& fabric = network.fabric();
-  const auto links =
-      sim::path(fabric, network.wiring(), sim::node_end(interconnect_.node_of(self_)), heading_to(peer, path));
+  const auto links = sim::path(fabric, network.wiring(), sim::node_end(interconnect_.node_of(peer)), heading);
   if (!links) return {};
   const double whole = fabric.packets.mtu + fabric.packets.header_bytes;
   std::vector<ir::PathLink> route;

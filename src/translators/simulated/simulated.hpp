@@ -69,6 +69,7 @@ class Simulated : public ir::Translator, public ir::Areas, public ir::Groups, pu
   [[nodiscard]] virtual Steering way_to(ir::Peer peer, const ir::Command& command, bool answer) const = 0;
   // Where a packet on that path heads for.
   [[nodiscard]] virtual sim::Heading heading_to(ir::Peer peer, std::uint32_t path) const;
+  [[nodiscard]] std::vector<ir::PathLink> links_from(ir::Peer peer, const sim::Heading& heading) const;
   // Whether the peer's commands may reach that memory here.
   [[nodiscard]] virtual bool admits(ir::Peer, ir::MemoryKey) const { return true; }
 

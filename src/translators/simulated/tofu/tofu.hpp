@@ -12,6 +12,10 @@ class Tofu final : public Simulated {
 
   [[nodiscard]] std::string_view name() const override { return "simulated/tofu"; }
   [[nodiscard]] ir::Address address() const override { return {}; }
+  // Packets go dimension by dimension, so places say it all.
+  [[nodiscard]] std::optional<std::vector<ir::PathLink>> route_between(ir::Peer from, ir::Peer to) const override {
+    return links_from(from, heading_to(to, 0));
+  }
   void choose_engine(ir::Peer peer, std::uint8_t engine) override {
     chosen_[static_cast<std::uint32_t>(peer)] = engine;
   }
