@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <random>
+#include <sstream>
 
 namespace heddle::tests {
 namespace {
@@ -57,8 +58,86 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"LeftIsNotLanded", "tcq=left,tag=bare,dereg=busy,extra=cmp"},
                     Setting{"OtherNotices", "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"},
                     Setting{"OtherTags", "stag=new,stadd=agree,desc_size=inout,armw=node,overrun=nothing"},
-                    Setting{"ShortQueues", "toq=16,mrq=16"}),
+                    Setting{"ShortQueues", "toq=16,mrq=16"}, Setting{"SeveralOnANode", "per_node=2,tnis=2,cqs=2"},
+                    Setting{"OneInterface", "tnis=1,cqs=2,shape=2x2x1x1x1x1"}),
     [](const auto& one) { return std::string(one.param.name); });
+
+// The contract itself, with points turned that its own run takes as assumed.
+TEST(TofuContract, HoldsWithOtherAnswers) {
+  for (const char* switches : {"delay=12,lcl_put=sent,order=both,tcq=left", "rmt_peer=unnamed,tag=bare,dereg=busy",
+                               "rmt_peer=receiver,stag=new,stadd=agree,desc_size=inout,armw=node,extra=cmp",
+                               "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"}) {
+    Command command({std::string(HEDDLE_TEST_PROGRAMS) + "/test_translators", "--gtest_filter=Utofu/*"},
+                    {{"TOFU_EMULATION", switches}});
+    const std::string output = command.rest();
+    EXPECT_EQ(command.status(), 0) << switches << "\n" << output;
+    EXPECT_NE(output.find("[  PASSED  ]"), std::string::npos) << output;
+  }
+}
+
+// Where a notice too many is the end: there is room for as many as records fit the rings, and for all that one process has under way.
+TEST(TofuJobs, NeverFillAQueueWhoseDepthIsThatOfItsRings) {
+  for (const std::uint64_t seed : new_seeds(2)) {
+    std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    const EmulatedTofu machine("mrq_full=fatal,seed=" + std::to_string(seed));
+    run_workload({.processes = 5,
+                  .program = "traffic_program",
+                  .arguments = {std::to_string(seed), std::to_string(200 / kSlowdown), "262144"},
+                  .options = machine.variables({{"HEDDLE_RING_BYTES", "16KiB"}, {"HEDDLE_RING_MEMORY", "128KiB"}}),
+                  .run_options = {}});
+  }
+}
+
+TEST(TofuJobs, SplitWhatIsLargerThanATransfer) {
+  const EmulatedTofu machine;
+  run_workload({.processes = 2,
+                .program = "pattern_program",
+                .arguments = {"halo", "20000000", "2"},
+                .options = machine.variables(),
+                .run_options = {}});
+  EXPECT_EQ(machine.log().find(" bytes 2000"), std::string::npos);
+}
+
+TEST(TofuJobs, UseAsManyEnginesAsAreAskedFor) {
+  for (const char* engines : {"1", "2"}) {
+    const EmulatedTofu machine;
+    run_workload({.processes = 3,
+                  .program = "traffic_program",
+                  .arguments = {"1", std::to_string(100 / kSlowdown), "262144"},
+                  .options = machine.variables({{"HEDDLE_UTOFU_ENGINES", engines}}),
+                  .run_options = {}});
+    const std::string log = machine.log();
+    EXPECT_NE(log.find("put from"), std::string::npos);
+    for (const char* beyond : {"2", "3", "4", "5"})
+      EXPECT_EQ(log.find("/" + std::string(beyond) + " path"), std::string::npos) << engines << " engines";
+  }
+}
+
+std::string info(Command::Variables variables) {
+  Command command({HEDDLE_PROGRAM, "info"}, std::move(variables));
+  return command.rest();
+}
+
+TEST(TofuInfo, SaysWhichLibraryWasFoundOrWhyNone) {
+  const EmulatedTofu machine;
+  const std::string found = info(machine.variables());
+  EXPECT_NE(found.find("utofu: used: "), std::string::npos) << found;
+  EXPECT_NE(found.find("libtofucom.so, 6 engines, at 0.0.0.0.0.0"), std::string::npos) << found;
+  const std::string none = info({{"HEDDLE_TRANSLATORS", "utofu"}, {"HEDDLE_UTOFU_LIBRARY", "libnosuchtofu.so"}});
+  EXPECT_NE(none.find("utofu: refused: unsupported: the uTofu library cannot be loaded: libnosuchtofu.so"),
+            std::string::npos)
+      << none;
+  const EmulatedTofu full("cqs=1,per_node=8");
+  Command command(job_command({.processes = 2,
+                               .program = "traffic_program",
+                               .arguments = {"1", "1", "64"},
+                               .options = {},
+                               .run_options = {}}),
+                  full.variables());
+  const std::string output = command.rest();
+  EXPECT_NE(command.status(), 0);
+  EXPECT_NE(output.find("uTofu has no queue for this process: code -6"), std::string::npos) << output;
+}
 
 TEST(TofuJobs, ShareRings) {
   const EmulatedTofu machine;
@@ -154,7 +233,15 @@ TEST(TofuJobs, PassBarriersByGates) {
     commands[many] = count(machine.log(), "\n");
   }
   EXPECT_LT(commands[1], commands[0] + 200); // by messages it would be 200 times 5 times 3 and more
-  const EmulatedTofu without_file;           // as on a machine of several nodes
+  for (const std::uint32_t processes : {2U, 3U}) {
+    const EmulatedTofu machine;
+    run_workload({.processes = processes,
+                  .program = "tofu_barrier_program",
+                  .arguments = {"200", machine.beside()},
+                  .options = machine.variables(),
+                  .run_options = {}});
+  }
+  const EmulatedTofu without_file; // as on a machine of several nodes
   run_workload({.processes = 5,
                 .program = "tofu_barrier_program",
                 .arguments = {"50"},
@@ -168,36 +255,65 @@ TEST(TofuJobs, PassBarriersByGates) {
                 .run_options = {}});
 }
 
+// What the processes do when one of them is killed; every survivor is to say so once.
+struct Death {
+  const char* program;
+  std::vector<std::string> arguments; // $SEED stands for one
+  std::uint32_t processes;
+  std::uint32_t first_victim;
+};
+
+void kill_one(const Death& death, std::uint64_t seed, const char* switches) {
+  SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed << " " << switches << " " << death.program);
+  std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937_64 random(seed);
+  const EmulatedTofu machine(switches);
+  JobPlan job{.processes = death.processes, .program = death.program, .run_options = {"--survive"}};
+  for (const std::string& each : death.arguments)
+    job.arguments.push_back(each == "$SEED" ? std::to_string(seed) : each);
+  Command command(job_command(job), machine.variables());
+  std::map<std::uint32_t, pid_t> members;
+  std::string output;
+  for (std::uint32_t joined = 0; joined < death.processes;) {
+    const std::string line = command.line();
+    int process = 0;
+    unsigned rank = 0;
+    if (std::sscanf(line.c_str(), "pid %d of rank %u", &process, &rank) == 2) members[rank] = process;
+    joined += line.starts_with("joined ") ? 1U : 0U;
+    output += line + "\n";
+    ASSERT_FALSE(line.empty() || line.starts_with("FAILED")) << output;
+  }
+  for (const std::uint64_t end = machine_ns() + random() % 5'000'000; machine_ns() < end;) {
+  }
+  const auto victim =
+      static_cast<std::uint32_t>(death.first_victim + random() % (death.processes - death.first_victim));
+  ::kill(members.at(victim), SIGKILL);
+  output += command.rest();
+  EXPECT_EQ(command.status(), 128 + SIGKILL) << output;
+  EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
+  std::map<unsigned, int> told;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    unsigned rank = 0;
+    unsigned dead = 0;
+    if (std::sscanf(line.c_str(), "rank %u saw %u fail", &rank, &dead) != 2) continue;
+    EXPECT_EQ(dead, victim) << line;
+    ++told[rank];
+  }
+  EXPECT_EQ(told.size(), death.processes - 1) << output;
+  for (const auto& [rank, times] : told) EXPECT_EQ(times, 1) << "rank " << rank;
+}
+
 TEST(TofuJobs, OutliveAKilledProcess) {
+  const std::vector<Death> deaths{
+      {"lock_program", {"kill"}, 3, 1},
+      {"traffic_program", {"$SEED", std::to_string(800 / kSlowdown), "1000000", "kill"}, 4, 0},
+      {"await_program", {"alltoall"}, 4, 0},
+      {"await_program", {"rendezvous"}, 3, 0},
+      {"await_program", {"barrier"}, 4, 0}};
   for (const char* switches : {"dead_peer=told", "dead_peer=silent"})
-    for (const std::uint64_t seed : new_seeds(2)) {
-      SCOPED_TRACE(testing::Message() << "TEST_SEED=" << seed << " " << switches);
-      std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-      std::mt19937_64 random(seed);
-      const EmulatedTofu machine(switches);
-      Command command(job_command({.processes = 3,
-                                   .program = "lock_program",
-                                   .arguments = {"kill"},
-                                   .options = {},
-                                   .run_options = {"--survive"}}),
-                      machine.variables());
-      std::map<int, pid_t> members;
-      for (std::uint32_t joined = 0; joined < 3;) {
-        const std::string line = command.line();
-        int process = 0;
-        int rank = 0;
-        if (std::sscanf(line.c_str(), "pid %d of rank %d", &process, &rank) == 2) members[rank] = process;
-        joined += line.starts_with("joined ") ? 1U : 0U;
-        ASSERT_EQ(line.find("FAILED"), std::string::npos) << line;
-      }
-      for (const std::uint64_t end = machine_ns() + random() % 5'000'000; machine_ns() < end;) {
-      }
-      ::kill(members.at(1 + static_cast<int>(random() % 2)), SIGKILL);
-      const std::string output = command.rest();
-      EXPECT_EQ(command.status(), 128 + SIGKILL) << output;
-      EXPECT_EQ(output.find("FAILED"), std::string::npos) << output;
-      EXPECT_EQ(count(output, " fail at "), 2U) << output;
-    }
+    for (const Death& death : deaths)
+      for (const std::uint64_t seed : new_seeds(1)) kill_one(death, seed, switches);
 }
 
 } // namespace

@@ -57,7 +57,8 @@ Descriptor made(Kind kind, utofu_vcq_id_t to, utofu_stadd_t remote, std::size_t 
           .edata = static_cast<std::uint8_t>(edata),
           .edata_too_long = edata > 0xff ? std::uint8_t{1} : std::uint8_t{0},
           .remote = remote,
-          .length = length,
+          .length = static_cast<std::uint32_t>(std::min<std::size_t>(length, ~std::uint32_t{0})),
+          .prepared_for = 0,
           .data = {}};
 }
 Descriptor transfer(Kind kind, utofu_vcq_id_t to, utofu_stadd_t local, utofu_stadd_t remote, std::size_t length,
@@ -86,10 +87,13 @@ int post(utofu_vcq_hdl_t handle, const Descriptor& command, void* cbdata) {
   const Vcq::Use use(vcq);
   return vcq.post({&command, 1}, cbdata);
 }
-int prepare(const Descriptor& command, void* desc, std::size_t* desc_size) {
+int prepare(utofu_vcq_hdl_t handle, Descriptor command, void* desc, std::size_t* desc_size) {
   if (desc == nullptr || desc_size == nullptr) return UTOFU_ERR_INVALID_POINTER;
   if (switches().desc_in && *desc_size < sizeof command) return UTOFU_ERR_INVALID_SIZE;
   if (const int wrong = checked(command); wrong != UTOFU_SUCCESS) return wrong;
+  Vcq& vcq = vcq_of(handle);
+  const Vcq::Use use(vcq);
+  command.prepared_for = vcq.number();
   std::memcpy(desc, &command, sizeof command);
   *desc_size = sizeof command;
   return UTOFU_SUCCESS;
@@ -155,6 +159,8 @@ int utofu_create_vcq_with_cmp_id(utofu_tni_id_t tni, utofu_cmp_id_t cmp, unsigne
   if (vcq == nullptr) return UTOFU_ERR_INVALID_POINTER;
   if (tni >= s.tnis) return UTOFU_ERR_INVALID_TNI_ID;
   if (cmp >= 8) return UTOFU_ERR_INVALID_CMP_ID;
+  if ((flags & ~(UTOFU_VCQ_FLAG_THREAD_SAFE | UTOFU_VCQ_FLAG_EXCLUSIVE | UTOFU_VCQ_FLAG_SESSION_MODE)) != 0)
+    return UTOFU_ERR_INVALID_FLAGS;
   if ((flags & UTOFU_VCQ_FLAG_SESSION_MODE) != 0) return UTOFU_ERR_NOT_SUPPORTED;
   Place place = here();
   place.tni = tni;
@@ -196,7 +202,10 @@ int utofu_create_vcq_with_cmp_id(utofu_tni_id_t tni, utofu_cmp_id_t cmp, unsigne
 int utofu_free_vcq(utofu_vcq_hdl_t handle) {
   Vcq& vcq = vcq_of(handle);
   const Vcq::Use use(vcq);
+  if (!vcq.idle()) violation("a VCQ is freed under commands of its own");
   const Lock lock(vcq.cq().mutex);
+  if (std::ranges::any_of(vcq.cq().stags, [](const Stag& stag) { return stag.used != 0; }))
+    violation("a VCQ is freed that has memory registered");
   vcq.cq().used = 0;
   vcq.mark = 0;
   return UTOFU_SUCCESS;
@@ -315,30 +324,31 @@ int utofu_cswap8(utofu_vcq_hdl_t vcq, utofu_vcq_id_t at, std::uint64_t expected,
   return post(vcq, atomic(Kind::cswap, at, expected, value, remote, edata, flags), cbdata);
 }
 
-int utofu_prepare_put(utofu_vcq_hdl_t, utofu_vcq_id_t to, utofu_stadd_t local, utofu_stadd_t remote, std::size_t length,
-                      std::uint64_t edata, unsigned long flags, void* desc, std::size_t* desc_size) {
-  return prepare(transfer(Kind::put, to, local, remote, length, edata, flags), desc, desc_size);
-}
-int utofu_prepare_get(utofu_vcq_hdl_t, utofu_vcq_id_t from, utofu_stadd_t local, utofu_stadd_t remote,
+int utofu_prepare_put(utofu_vcq_hdl_t vcq, utofu_vcq_id_t to, utofu_stadd_t local, utofu_stadd_t remote,
                       std::size_t length, std::uint64_t edata, unsigned long flags, void* desc,
                       std::size_t* desc_size) {
-  return prepare(transfer(Kind::get, from, local, remote, length, edata, flags), desc, desc_size);
+  return prepare(vcq, transfer(Kind::put, to, local, remote, length, edata, flags), desc, desc_size);
 }
-int utofu_prepare_put_piggyback(utofu_vcq_hdl_t, utofu_vcq_id_t to, void* data, utofu_stadd_t remote,
+int utofu_prepare_get(utofu_vcq_hdl_t vcq, utofu_vcq_id_t from, utofu_stadd_t local, utofu_stadd_t remote,
+                      std::size_t length, std::uint64_t edata, unsigned long flags, void* desc,
+                      std::size_t* desc_size) {
+  return prepare(vcq, transfer(Kind::get, from, local, remote, length, edata, flags), desc, desc_size);
+}
+int utofu_prepare_put_piggyback(utofu_vcq_hdl_t vcq, utofu_vcq_id_t to, void* data, utofu_stadd_t remote,
                                 std::size_t length, std::uint64_t edata, unsigned long flags, void* desc,
                                 std::size_t* desc_size) {
-  return prepare(piggyback(to, data, remote, length, edata, flags), desc, desc_size);
+  return prepare(vcq, piggyback(to, data, remote, length, edata, flags), desc, desc_size);
 }
-int utofu_prepare_armw8(utofu_vcq_hdl_t, utofu_vcq_id_t at, enum utofu_armw_op op, std::uint64_t value,
+int utofu_prepare_armw8(utofu_vcq_hdl_t vcq, utofu_vcq_id_t at, enum utofu_armw_op op, std::uint64_t value,
                         utofu_stadd_t remote, std::uint64_t edata, unsigned long flags, void* desc,
                         std::size_t* desc_size) {
   if (op < UTOFU_ARMW_OP_SWAP || op > UTOFU_ARMW_OP_OR) return UTOFU_ERR_INVALID_OP;
-  return prepare(atomic(Kind::armw, at, op, value, remote, edata, flags), desc, desc_size);
+  return prepare(vcq, atomic(Kind::armw, at, op, value, remote, edata, flags), desc, desc_size);
 }
-int utofu_prepare_cswap8(utofu_vcq_hdl_t, utofu_vcq_id_t at, std::uint64_t expected, std::uint64_t value,
+int utofu_prepare_cswap8(utofu_vcq_hdl_t vcq, utofu_vcq_id_t at, std::uint64_t expected, std::uint64_t value,
                          utofu_stadd_t remote, std::uint64_t edata, unsigned long flags, void* desc,
                          std::size_t* desc_size) {
-  return prepare(atomic(Kind::cswap, at, expected, value, remote, edata, flags), desc, desc_size);
+  return prepare(vcq, atomic(Kind::cswap, at, expected, value, remote, edata, flags), desc, desc_size);
 }
 
 int utofu_post_toq(utofu_vcq_hdl_t handle, void* desc, std::size_t desc_size, void* cbdata) {
@@ -350,6 +360,8 @@ int utofu_post_toq(utofu_vcq_hdl_t handle, void* desc, std::size_t desc_size, vo
   for (const Descriptor& command : std::span(commands).first(count))
     if (command.kind == Kind::none || command.kind > Kind::cswap) return UTOFU_ERR_INVALID_DESC;
   Vcq& vcq = vcq_of(handle);
+  for (const Descriptor& command : std::span(commands).first(count))
+    if (command.prepared_for != vcq.number()) violation("a descriptor that was prepared for another VCQ");
   const Vcq::Use use(vcq);
   return vcq.post(std::span(commands).first(count), cbdata);
 }

@@ -28,7 +28,8 @@ struct Descriptor {
   std::uint8_t edata;
   std::uint8_t edata_too_long;
   std::uint64_t remote;
-  std::uint64_t length;
+  std::uint32_t length;
+  std::uint32_t prepared_for; // a VCQ
   std::array<std::uint64_t, 4>
       data; // put, get: local; armw: operation, value; cswap: expected, value; piggyback: the bytes
 
@@ -57,6 +58,8 @@ class Vcq {
   };
 
   [[nodiscard]] Cq& cq() { return cq_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; } // unlike any other's of this process
+  [[nodiscard]] bool idle() const { return pending_.empty(); }
   // Whether a command under way reads or writes that memory of its own side. The queue is locked.
   [[nodiscard]] bool works_on(const Stag& memory);
   int post(std::span<const Descriptor> commands, void* cbdata);
@@ -94,6 +97,8 @@ class Vcq {
   void log(const Descriptor& command) const;
 
   Cq& cq_;
+  static inline std::atomic<std::uint32_t> last_number_ = 0;
+  const std::uint32_t number_ = ++last_number_;
   unsigned long flags_;
   std::atomic<bool> busy_ = false;
   std::mutex mutex_; // THREAD_SAFE

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 
 #include <fcntl.h>
@@ -92,8 +93,20 @@ void Mutex::init() {
   ::pthread_mutexattr_destroy(&robust);
 }
 
+// A process that is killed between giving a mutex back and waking who waits for it leaves them asleep, if a third takes it meanwhile: it is
+// looked at again.
 Lock::Lock(Mutex& mutex) : mutex_(mutex) {
-  if (::pthread_mutex_lock(&mutex.raw) == EOWNERDEAD) ::pthread_mutex_consistent(&mutex.raw);
+  constexpr long kLook = 10'000'000;
+  int code = ETIMEDOUT;
+  while (code == ETIMEDOUT) {
+    timespec until{};
+    ::clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += kLook;
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+    code = ::pthread_mutex_clocklock(&mutex.raw, CLOCK_MONOTONIC, &until);
+  }
+  if (code == EOWNERDEAD) ::pthread_mutex_consistent(&mutex.raw);
 }
 
 Fabric& fabric() {

@@ -66,7 +66,7 @@ int utofu_alloc_vbg(utofu_tni_id_t tni, std::size_t count, unsigned long flags, 
     if (gate.id != 0 && ::kill(gate.pid, 0) != 0) gate = {};
     if (gate.id != 0 && (gate.id & kNodeAndTni) == on) ++taken;
   }
-  if (taken + count > switches().gates * switches().per_node) return UTOFU_ERR_FULL;
+  if (taken + count > switches().gates) return UTOFU_ERR_FULL;
   std::size_t made = 0;
   for (std::uint64_t at = 0; at < kGates && made < count; ++at) {
     Gate& gate = fabric().gates[at];

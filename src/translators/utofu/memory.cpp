@@ -43,6 +43,8 @@ std::span<std::byte> map(std::size_t bytes) {
 } // namespace
 
 Memory::~Memory() {
+  const auto taken = [](const std::vector<utofu_stadd_t>& tag) { return !tag.empty(); };
+  if (std::ranges::any_of(registered_, taken)) return; // the network may touch it yet
   for (const Arena& arena : arenas_) ::munmap(arena.memory.data(), arena.memory.size());
   for (const auto& [memory, bytes] : areas_) ::munmap(const_cast<std::byte*>(memory), bytes);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace heddle::translators {
@@ -95,8 +96,26 @@ Utofu::Utofu(const utofu::Library& api, const Config& config, std::vector<utofu:
   for (Engine& engine : engines_) engine.held.resize(peers_.size() + 1);
 }
 
+template <typename Condition>
+bool Utofu::wait(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kNoAnswer;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+  }
+  return true;
+}
+
+// What is under way reads and writes memory of this process: it is waited for. A queue on which it does not end is not given back, nor is memory.
 Utofu::~Utofu() {
+  const bool quiet = wait([this] {
+    try {
+      for (std::size_t engine = 0; engine < engines_.size(); ++engine) poll_engine(engine);
+    } catch (const std::bad_alloc&) { // of events, which nobody will read
+    }
+    return drained();
+  });
   if (!gates_.empty()) api_.free_vbg(gates_.data(), gates_.size());
+  if (!quiet) return;
   for (std::size_t engine = 0; engine < engines_.size(); ++engine)
     for (const Slot& slot : engines_[engine].slots)
       if (slot.registered != 0) api_.dereg_mem(vcqs_[engine].handle, slot.registered, 0);
@@ -125,15 +144,6 @@ Result<void> Utofu::settle() {
   where_.named = can_.announces_writes = can_.announces_reads = notices_name_the_sender();
   take_gates();
   return {};
-}
-
-template <typename Condition>
-bool Utofu::wait(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + kNoAnswer;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-  }
-  return true;
 }
 
 // No public source tells whether the notice of a put names who has put: it is tried, between two queues. Where it does not, rings are

@@ -3,9 +3,12 @@
 #include "translators/contract/network.hpp"
 
 #include <cstdlib>
-#include <set>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 namespace heddle::translators {
 namespace {
@@ -93,6 +96,38 @@ TEST(UtofuPeers, ThatDieInSilenceLeaveRoomForOthers) {
   }
   EXPECT_EQ(peers.made[0]->submit({&lost, 1}), 0U) << "the numbers of one peer are bounded";
   EXPECT_EQ(peers.own.status_of(contract::put_word(2, peers.at[2].at(64), 5)), ir::Status::ok);
+}
+
+// As the emulation logs it: a place of a, b and c for the way is a number that both count alike.
+TEST(UtofuPaths, AreTakenAsCommandsNameThem) {
+  const std::string log = testing::TempDir() + "utofu-paths-" + std::to_string(::getpid());
+  HEDDLE_EMULATE(("log=" + log).c_str());
+  {
+    Peers peers;
+    for (std::uint32_t path = 0; path <= 12; ++path) {
+      ir::Command command = contract::put_word(2, peers.at[2].at(8 * path), path + 1);
+      command.path = path;
+      EXPECT_EQ(peers.own.status_of(command), ir::Status::ok);
+    }
+    peers.made[0]->choose_path(ir::Peer{2}, 7);
+    std::vector<std::byte> back(8);
+    EXPECT_EQ(peers.own.status_of(contract::get(2, peers.at[2].at(96), back)), ir::Status::ok);
+    EXPECT_EQ(back[0], std::byte{13});
+  }
+  std::ifstream lines(log);
+  std::array<int, 13> puts{};
+  int gets = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find(" path ");
+    ASSERT_NE(at, std::string::npos) << line;
+    const auto path = std::stoul(line.substr(at + 6));
+    ASSERT_LT(path, puts.size());
+    if (line.starts_with("piggyback") && line.ends_with("bytes 8")) ++puts[path];
+    if (line.starts_with("get") && line.ends_with("bytes 8")) gets += path == 7 ? 1 : 100;
+  }
+  for (std::size_t path = 1; path < puts.size(); ++path) EXPECT_EQ(puts[path], 1) << path;
+  EXPECT_EQ(gets, 1);
+  std::filesystem::remove(log);
 }
 
 TEST(UtofuQueues, ThatFailForGoodAreNotPolledForEver) {
