@@ -1,5 +1,7 @@
 #include "translators/ofi/endpoint.hpp"
 
+#include "translators/ofi/wire.hpp"
+
 #if HEDDLE_HAS_LIBFABRIC
 #include <sys/mman.h>
 
@@ -82,6 +84,10 @@ bool Endpoint::may_sleep() const {
   return ::fi_trywait(fabric_.get(), &queue, 1) == 0;
 }
 
+std::size_t Endpoint::largest_message() const {
+  return choice_.ends_in_turn ? std::min(kFrameBytes, choice_.info->tx_attr->inject_size) : kFrameBytes;
+}
+
 fi_addr_t Endpoint::insert(std::span<const std::byte> address) {
   fi_addr_t found = FI_ADDR_NOTAVAIL;
   return ::fi_av_insert(addresses_.get(), address.data(), 1, &found, 0, nullptr) == 1 ? found : FI_ADDR_NOTAVAIL;
@@ -145,7 +151,8 @@ long Endpoint::write(fi_addr_t to, std::span<const std::byte> memory, void* desc
   message.rma_iov = &there;
   message.rma_iov_count = 1;
   message.context = &context;
-  return ::fi_writemsg(endpoint_.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  // Where the target's part is not waited for, the answer that follows stands behind the data.
+  return ::fi_writemsg(endpoint_.get(), &message, FI_COMPLETION | (choice_.ends_in_turn ? 0 : FI_DELIVERY_COMPLETE));
 }
 
 long Endpoint::read_completions(std::span<Completion> into, fi_cq_err_entry& error) {

@@ -41,7 +41,11 @@ class Endpoint {
   [[nodiscard]] std::span<const std::byte> address() const { return address_; }
   [[nodiscard]] std::uint64_t largest_transfer() const { return choice_.info->ep_attr->max_msg_size; }
   // Whether a write can tell the other side of its end.
-  [[nodiscard]] bool writes_tell() const { return choice_.info->domain_attr->cq_data_size >= sizeof(std::uint32_t); }
+  [[nodiscard]] bool writes_tell() const {
+    return choice_.info->domain_attr->cq_data_size >= sizeof(std::uint32_t) && !choice_.ends_in_turn;
+  }
+  // A message with so many bytes may be sent.
+  [[nodiscard]] std::size_t largest_message() const;
   [[nodiscard]] bool telling_takes_receives() const { return (choice_.info->mode & FI_RX_CQ_DATA) != 0; }
   // What becomes readable when something arrives; -1: the provider has nothing like it.
   [[nodiscard]] int descriptor() const { return descriptor_; }

@@ -90,7 +90,7 @@ Ofi::Ofi(const TranslatorSetup& setup, ofi::Endpoint endpoint)
                     .atomics_with_processor = true,
                     .atomics_on_any_memory = true,
                     .reads_any_memory = true,
-                    .inline_bytes = ofi::kInlineBytes,
+                    .inline_bytes = endpoint_.largest_message() - sizeof(ofi::Frame),
                     .largest_transfer = std::min(ofi::kLargestTransfer, endpoint_.largest_transfer())},
       remotes_(setup.size),
       asked_(kMostAsked) {
@@ -277,7 +277,7 @@ std::size_t Ofi::submit(std::span<const ir::Command> commands) {
 void Ofi::carry(Remote& remote, const ir::Command& command) {
   const bool put = command.operation == ir::Operation::put;
   const bool get = command.operation == ir::Operation::get;
-  const bool by_message = put && command.head_bytes + command.bytes <= ofi::kInlineBytes;
+  const bool by_message = put && command.head_bytes + command.bytes <= capabilities_.inline_bytes;
   const bool signalled = ir::has(command.flags, ir::Flags::signalled);
   ofi::Frame frame{.flags = static_cast<std::uint8_t>(command.flags),
                    .bytes = put || get ? command.bytes : 0,

@@ -19,6 +19,7 @@ using Info = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 struct Choice {
   Info info{nullptr, nullptr}; // one entry
   bool remote = false;         // it leads to other machines, too
+  bool ends_in_turn = false; // what a dead peer was to answer holds up the completions of all that was posted after it
 };
 
 // The one that the options name, or the first that leads to other machines. The error lists those found.

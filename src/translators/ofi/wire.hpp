@@ -40,8 +40,7 @@ struct Frame {
 static_assert(std::is_trivially_copyable_v<Frame> && sizeof(Frame) == 72);
 
 // The longest message: as long as providers keep what nobody has asked for yet without a handshake.
-inline constexpr std::size_t kFrameBytes = 16 << 10;
-inline constexpr std::uint64_t kInlineBytes = kFrameBytes - sizeof(Frame); // head and data of a put
-inline constexpr std::uint64_t kLargestTransfer = 1 << 20;                 // so much can stand before a small message
+inline constexpr std::size_t kFrameBytes = 16 << 10;       // Endpoint::largest_message() may be less
+inline constexpr std::uint64_t kLargestTransfer = 1 << 20; // so much can stand before a small message
 
 } // namespace heddle::translators::ofi
