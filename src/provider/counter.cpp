@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <new>
@@ -19,7 +20,8 @@ std::uint64_t read_value(fid_cntr* fid) {
   Counter& counter = counter_of(fid);
   const Lock lock(*counter.domain);
   make_progress(counter.endpoints);
-  return counter.value;
+  if (counter.value == counter.seen) relax(counter.endpoints, counter.vain);
+  return counter.seen = counter.value;
 }
 std::uint64_t read_errors(fid_cntr* fid) {
   Counter& counter = counter_of(fid);
@@ -38,26 +40,52 @@ int change(fid_cntr* fid, std::uint64_t value) {
   return 0;
 }
 
-// Until the value is reached. An error that is counted meanwhile ends it, too: what is waited for may then never come.
-int wait_for_count(fid_cntr* fid, std::uint64_t threshold, int timeout) {
+// One of the counter's waiters, for as long as it exists.
+class Waiting {
+ public:
+  Waiting(Counter& counter, std::uint64_t threshold) : counter_(counter) {
+    const Lock lock(*counter.domain);
+    make_progress(counter.endpoints);
+    waiter_ = counter.waiters.insert(counter.waiters.end(), {.threshold = threshold, .errors = counter.errors});
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    const Lock lock(*counter_.domain);
+    counter_.waiters.erase(waiter_);
+  }
+  // -FI_EAGAIN: not yet.
+  [[nodiscard]] int outcome() {
+    const Lock lock(*counter_.domain);
+    make_progress(counter_.endpoints);
+    if (counter_.value >= waiter_->threshold) return 0;
+    return counter_.is_over(*waiter_) ? -FI_EAVAIL : -FI_EAGAIN;
+  }
+
+ private:
+  Counter& counter_;
+  std::list<Counter::Waiter>::iterator waiter_;
+};
+
+int wait_for_count(fid_cntr* fid, std::uint64_t threshold, int timeout) try {
   Counter& counter = counter_of(fid);
   if (!counter.sleep.exists()) return -FI_ENOSYS;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout);
-  const std::uint64_t errors = read_errors(fid);
+  Waiting waiting(counter, threshold);
   for (;;) {
-    if (read_value(fid) >= threshold) return 0;
-    if (read_errors(fid) != errors) return -FI_EAVAIL;
+    if (const int outcome = waiting.outcome(); outcome != -FI_EAGAIN) return outcome;
     int left = -1;
     if (timeout >= 0) {
       const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
       if (rest.count() <= 0) return -FI_ETIMEDOUT;
       left = static_cast<int>(rest.count());
     }
-    if (try_wait(counter) != 0) continue;
-    if (read_value(fid) >= threshold) return 0;
+    if (try_wait(counter) != 0) continue; // it is over, or something is under way
     pollfd descriptor{.fd = counter.sleep.descriptor(), .events = POLLIN, .revents = 0};
     if (::poll(&descriptor, 1, left) < 0 && errno != EINTR) return -errno;
   }
+} catch (const std::bad_alloc&) {
+  return -FI_ENOMEM;
 }
 
 int close_counter(fid* fid) {
@@ -94,8 +122,11 @@ fi_ops_cntr counter_operations = {.size = sizeof(fi_ops_cntr),
 int try_wait(Counter& counter) {
   const Lock lock(*counter.domain);
   if (!counter.sleep.exists()) return -FI_ENOSYS;
+  const auto is_over = [&counter](const Counter::Waiter& waiter) { return counter.is_over(waiter); };
+  if (std::ranges::any_of(counter.waiters, is_over)) return -FI_EAGAIN; // it has yet to wake
+  if (!go_to_sleep(counter.endpoints, counter.sleep)) return -FI_EAGAIN;
   counter.sleep.clear();
-  return go_to_sleep(counter.endpoints, counter.sleep) ? 0 : -FI_EAGAIN;
+  return 0;
 }
 
 int open_counter(fid_domain* domain_fid, fi_cntr_attr* attributes, fid_cntr** fid, void* context) try {

@@ -7,7 +7,10 @@
 
 namespace heddle::provider {
 
-Endpoint::~Endpoint() = default;
+// The context first: until it is gone it may still receive into the memory of all the rest.
+Endpoint::~Endpoint() {
+  context.reset();
+}
 
 int Endpoint::add(fi_addr_t address, Rank& rank) {
   if (addresses == nullptr || address >= addresses->names.size() || !addresses->names[address]) return -FI_EINVAL;
@@ -190,7 +193,7 @@ void Endpoint::report(Operation& operation, const Completion& completion) {
   }
   const bool tells_source = comes && (caps & FI_SOURCE) != 0;
   const fi_addr_t source = tells_source ? address_of(completion.peer) : FI_ADDR_NOTAVAIL;
-  if (ok && wanted) {
+  if (ok && wanted && queue != nullptr) {
     queue->add(CompletionQueue::Entry{.entry = {.op_context = operation.context,
                                                 .flags = flags,
                                                 .len = comes ? completion.bytes : 0,

@@ -68,8 +68,7 @@ struct Operation {
 struct Part {
   Operation* operation = nullptr;
   Rank peer{};
-  std::vector<Piece> into;      // what is read
-  std::vector<ConstPiece> from; // what is written in bulk
+  std::vector<Piece> into; // what is read
   Request bulk{};
 };
 

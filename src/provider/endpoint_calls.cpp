@@ -1,4 +1,5 @@
 // Endpoints as libfabric sees them: opening, binding, options, names.
+#include "provider/crowd.hpp"
 #include "provider/endpoint.hpp"
 
 #include <fcntl.h>
@@ -64,13 +65,13 @@ int close_endpoint(fid* fid) {
 int bind_queue(Endpoint& endpoint, CompletionQueue& queue, uint64_t flags) {
   if ((flags & (FI_TRANSMIT | FI_RECV)) == 0) return -FI_EBADFLAGS;
   const bool selective = (flags & FI_SELECTIVE_COMPLETION) != 0;
+  if ((flags & FI_TRANSMIT) != 0 && endpoint.transmit_queue != nullptr) return -FI_EINVAL;
+  if ((flags & FI_RECV) != 0 && endpoint.receive_queue != nullptr) return -FI_EINVAL;
   if ((flags & FI_TRANSMIT) != 0) {
-    if (endpoint.transmit_queue != nullptr) return -FI_EINVAL;
     endpoint.transmit_queue = &queue;
     endpoint.transmit_selective = selective;
   }
   if ((flags & FI_RECV) != 0) {
-    if (endpoint.receive_queue != nullptr) return -FI_EINVAL;
     endpoint.receive_queue = &queue;
     endpoint.receive_selective = selective;
   }
@@ -81,6 +82,8 @@ int bind_counter(Endpoint& endpoint, Counter& counter, uint64_t flags) {
   constexpr std::array<std::uint64_t, kCounted> kBits = {FI_SEND,  FI_RECV,        FI_READ,
                                                          FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
   if ((flags & kModifiers) == 0) return -FI_EBADFLAGS;
+  for (std::size_t i = 0; i < kCounted; ++i)
+    if ((flags & kBits[i]) != 0 && endpoint.counters[i] != nullptr) return -FI_EINVAL;
   for (std::size_t i = 0; i < kCounted; ++i)
     if ((flags & kBits[i]) != 0) endpoint.counters[i] = &counter;
   return bind_object(counter, endpoint);
@@ -191,20 +194,6 @@ fi_ops_cm name_operations = {.size = sizeof(fi_ops_cm),
 
 } // namespace
 
-bool is_crowded() {
-  static const bool crowded = [] {
-    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
-      if (const char* text = std::getenv(name)) {
-        cpu_set_t usable;
-        const int cores =
-            ::sched_getaffinity(0, sizeof usable, &usable) == 0 ? static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)) : 1;
-        return std::atoi(text) > cores;
-      }
-    return false;
-  }();
-  return crowded;
-}
-
 void make_progress(const std::vector<Endpoint*>& endpoints) {
   for (Endpoint* endpoint : endpoints) endpoint->progress();
 }
@@ -216,10 +205,11 @@ bool go_to_sleep(const std::vector<Endpoint*>& endpoints, Sleep& sleep) {
   for (Endpoint* endpoint : endpoints) endpoint->wake_all();
   return false;
 }
-void relax(const std::vector<Endpoint*>& endpoints) {
+void relax(const std::vector<Endpoint*>& endpoints, std::uint32_t& vain) {
+  constexpr std::uint32_t kPollsPerPause = 8;
   if (is_crowded())
     ::sched_yield();
-  else if (!endpoints.empty())
+  else if (++vain % kPollsPerPause == 0 && !endpoints.empty())
     endpoints.front()->context->relax();
 }
 

@@ -89,7 +89,7 @@ void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   info.addr_format = kAddressFormat;
   constexpr std::uint64_t kSending = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE;
   constexpr std::uint64_t kReceiving = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ |
-                                       FI_REMOTE_WRITE | FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
+                                       FI_REMOTE_WRITE | FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT;
   const fi_tx_attr* tx = hints != nullptr ? hints->tx_attr : nullptr;
   const fi_rx_attr* rx = hints != nullptr ? hints->rx_attr : nullptr;
   *info.tx_attr = {.caps = caps & kSending,

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace heddle::provider {
 
@@ -38,7 +39,7 @@ inline constexpr std::uint64_t kMessageOrder = FI_ORDER_SAS;
 inline constexpr std::uint64_t kPrimaryCapabilities = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 inline constexpr std::uint64_t kModifiers = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 inline constexpr std::uint64_t kSecondary =
-    FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+    FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_RMA_EVENT;
 inline constexpr std::uint64_t kCapabilities = kPrimaryCapabilities | kModifiers | kSecondary;
 inline constexpr std::uint64_t kTransmitFlags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
@@ -48,6 +49,9 @@ extern fi_provider self;
 
 // A number of libfabric's for a code of Heddle's, as entries of completion queues carry it.
 int number_of(ErrorCode code);
+// Their `prov_errno` is the code, or this one, which is no error of Heddle's; and what fi_cq_strerror says of it.
+inline constexpr int kNoMessage = 256;
+std::string_view explanation(int number);
 // What a call returns that failed: the same, negative. What can only be told in words goes to libfabric's log.
 int refuse(const Error& error);
 

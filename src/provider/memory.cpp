@@ -51,6 +51,14 @@ void scatter(std::span<const std::byte> data, std::span<const Piece> into) {
   }
 }
 
+// The list of pieces has to live as long as the message, which may outlive its part.
+template <typename Shape, typename Slice>
+Shape whole(const std::vector<Slice>& pieces, std::array<Slice, kPieces>& kept) {
+  if (pieces.size() == 1) return {pieces[0].data, pieces[0].bytes};
+  std::ranges::copy(pieces, kept.begin());
+  return Shape::pieces(std::span(kept).first(pieces.size()));
+}
+
 } // namespace
 
 ssize_t Endpoint::access(const Remote& what) try {
@@ -105,11 +113,12 @@ ssize_t Endpoint::access(const Remote& what) try {
     if (!what.in.empty()) part.into = in.next(place.len);
     if (reads) {
       if (place.len > kInlineBytes) {
-        const auto posted = context->receive(
-            {.source = to, .channel = Channel::second, .tag = Tag{kReadTag | id}},
-            part.into.size() == 1 ? Layout(part.into[0].data, part.into[0].bytes) : Layout::pieces(part.into),
-            Notify::event(reinterpret_cast<std::uint64_t>(&take_bulk(id, to))));
+        Operation& bulk = take_bulk(id, to);
+        const auto posted = context->receive({.source = to, .channel = Channel::second, .tag = Tag{kReadTag | id}},
+                                             whole<Layout>(part.into, bulk.into),
+                                             Notify::event(reinterpret_cast<std::uint64_t>(&bulk)));
         if (!posted) {
+          give_back(bulk);
           part_ended(id, posted.error().code);
           continue;
         }
@@ -121,14 +130,16 @@ ssize_t Endpoint::access(const Remote& what) try {
     std::vector<ConstPiece> payload = out.next(place.len);
     if (writes && place.len > kInlineBytes) {
       control.kind = ControlKind::write_bulk;
-      part.from = std::move(payload);
       say(to, control);
+      if (!parts_.contains(id)) continue; // the peer is gone: that has ended the part, and perhaps the operation
+      Operation& bulk = take_bulk(id, to);
       const auto sent = context->send(
-          to, Tag{kWriteTag | id},
-          part.from.size() == 1 ? ConstLayout(part.from[0].data, part.from[0].bytes) : ConstLayout::pieces(part.from),
-          SendOptions{.notify = Notify::event(reinterpret_cast<std::uint64_t>(&take_bulk(id, to))),
-                      .channel = Channel::second});
-      if (!sent) part_ended(id, sent.error().code);
+          to, Tag{kWriteTag | id}, whole<ConstLayout>(payload, bulk.from),
+          SendOptions{.notify = Notify::event(reinterpret_cast<std::uint64_t>(&bulk)), .channel = Channel::second});
+      if (!sent) {
+        give_back(bulk);
+        part_ended(id, sent.error().code);
+      }
       continue;
     }
     for (const ConstPiece& piece : compare.next(place.len)) payload.push_back(piece);

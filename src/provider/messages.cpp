@@ -120,7 +120,7 @@ ssize_t Endpoint::peek(const Receiving& what, const Match& match) {
                                                           .flags = flags,
                                                           .tag = what.tag,
                                                           .err = FI_ENOMSG,
-                                                          .prov_errno = 0,
+                                                          .prov_errno = kNoMessage,
                                                           .err_data = nullptr,
                                                           .err_data_size = 0}});
     return 0;

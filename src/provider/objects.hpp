@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -131,13 +132,25 @@ struct CompletionQueue {
 };
 
 struct Counter {
+  // A thread in fi_cntr_wait: until the value is reached, or an error is counted meanwhile, since what is waited for may then never come.
+  struct Waiter {
+    std::uint64_t threshold = 0;
+    std::uint64_t errors = 0;
+  };
+
   fid_cntr fid{};
   Domain* domain = nullptr;
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
+  std::uint64_t seen = 0; // the value that was read last
+  std::uint32_t vain = 0; // polls
   std::vector<Endpoint*> endpoints;
+  std::list<Waiter> waiters;
   Sleep sleep;
 
+  [[nodiscard]] bool is_over(const Waiter& waiter) const {
+    return value >= waiter.threshold || errors != waiter.errors;
+  }
   void count(bool ok, std::uint64_t by = 1) {
     (ok ? value : errors) += by;
     sleep.wake_whoever_sleeps();
@@ -153,9 +166,7 @@ void make_progress(const std::vector<Endpoint*>& endpoints);
 // Whether all may sleep: whatever comes from now on ends a sleep on their descriptors, which then counts as begun. Where not, others that sleep on
 // them are woken, since their endpoints no longer announce what comes.
 bool go_to_sleep(const std::vector<Endpoint*>& endpoints, Sleep& sleep);
-// More processes of the MPI job here than processors: whoever polls in vain gives its core away at once.
-bool is_crowded();
-// Called where a poll came up empty.
-void relax(const std::vector<Endpoint*>& endpoints);
+// Called where a poll came up empty. Whoever polls comes back only after looking at other things, too: that is pause enough for a while.
+void relax(const std::vector<Endpoint*>& endpoints, std::uint32_t& vain);
 
 } // namespace heddle::provider

@@ -45,6 +45,40 @@ int number_of(ErrorCode code) {
   return FI_EOTHER;
 }
 
+std::string_view explanation(int number) {
+  if (number == kNoMessage) return "no message: none that matches is there";
+  if (number < 0 || number > static_cast<int>(ErrorCode::system_failed)) return "unknown";
+  switch (static_cast<ErrorCode>(number)) {
+    case ErrorCode::ok: return "ok";
+    case ErrorCode::truncated: return "truncated: the message is longer than the memory given for it";
+    case ErrorCode::cancelled: return "cancelled: before a message matched";
+    case ErrorCode::would_block: return "would_block: the peer takes no more now";
+    case ErrorCode::timed_out: return "timed_out: nothing happened within the time given";
+    case ErrorCode::out_of_memory: return "out_of_memory: a limit of memory was reached, here or at the peer";
+    case ErrorCode::out_of_descriptors: return "out_of_descriptors: the limit of open files was reached";
+    case ErrorCode::unreachable: return "unreachable: no network that both use leads to the peer";
+    case ErrorCode::peer_failed: return "peer_failed: the peer's process has died";
+    case ErrorCode::peer_left: return "peer_left: the peer has closed its endpoint";
+    case ErrorCode::connection_lost: return "connection_lost: what was under way may have arrived or not";
+    case ErrorCode::unsupported: return "unsupported: the network cannot do this with that memory";
+    case ErrorCode::unknown_area: return "unknown_area: the peer has registered no memory with that key";
+    case ErrorCode::closed_area: return "closed_area: the memory was not registered for that access";
+    case ErrorCode::revoked_area: return "revoked_area: the memory was closed under way";
+    case ErrorCode::out_of_range: return "out_of_range: not wholly within the registered memory";
+    case ErrorCode::bad_argument: return "bad_argument: lengths or types of the two sides do not fit";
+    case ErrorCode::bad_option:
+    case ErrorCode::stale_request:
+    case ErrorCode::lock_busy:
+    case ErrorCode::no_launcher:
+    case ErrorCode::store_failed:
+    case ErrorCode::already_joined:
+    case ErrorCode::holder_died:
+    case ErrorCode::pattern_freed:
+    case ErrorCode::system_failed: return to_string(static_cast<ErrorCode>(number)); // of no entry
+  }
+  return "unknown";
+}
+
 int refuse(const Error& error) {
   const int number = number_of(error.code);
   if (number != FI_EAGAIN) FI_WARN(&self, FI_LOG_CORE, "%s\n", error.message().c_str());

@@ -57,16 +57,13 @@ ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi
   return queue.failures.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
-constexpr std::uint32_t kPollsPerPause = 8;
-
 ssize_t read_from(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources) try {
   CompletionQueue& queue = queue_of(fid);
   const Lock lock(*queue.domain);
   if (queue.entries.empty() || count == 0) {
     make_progress(queue.endpoints);
     if (queue.entries.empty() && queue.failures.empty()) {
-      // Whoever polls comes back only after looking at other things, too: that is pause enough for a while.
-      if (++queue.vain % kPollsPerPause == 0 || is_crowded()) relax(queue.endpoints);
+      relax(queue.endpoints, queue.vain);
       return -FI_EAGAIN;
     }
   }
@@ -132,10 +129,10 @@ int signal_queue(fid_cq* fid) {
 }
 
 const char* error_text(fid_cq* /*fid*/, int number, const void* /*data*/, char* buffer, size_t bytes) {
-  const std::string_view name = to_string(static_cast<ErrorCode>(number));
-  if (buffer == nullptr || bytes == 0) return name.data(); // each is a literal
-  const std::size_t length = std::min(bytes - 1, name.size());
-  std::memcpy(buffer, name.data(), length);
+  const std::string_view text = explanation(number);
+  if (buffer == nullptr || bytes == 0) return text.data(); // each is a literal
+  const std::size_t length = std::min(bytes - 1, text.size());
+  std::memcpy(buffer, text.data(), length);
   buffer[length] = '\0';
   return buffer;
 }
@@ -179,9 +176,10 @@ fi_ops_cq queue_operations = {.size = sizeof(fi_ops_cq),
 int try_wait(CompletionQueue& queue) {
   const Lock lock(*queue.domain);
   if (!queue.sleep.exists()) return -FI_ENOSYS;
-  queue.sleep.clear();
   if (!queue.entries.empty() || !queue.failures.empty() || queue.signalled) return -FI_EAGAIN;
-  return go_to_sleep(queue.endpoints, queue.sleep) ? 0 : -FI_EAGAIN;
+  if (!go_to_sleep(queue.endpoints, queue.sleep)) return -FI_EAGAIN;
+  queue.sleep.clear(); // not before: another thread may have yet to be woken by it, for what is left
+  return 0;
 }
 
 int open_queue(fid_domain* domain_fid, fi_cq_attr* attributes, fid_cq** fid, void* context) try {

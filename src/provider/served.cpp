@@ -76,7 +76,9 @@ void Endpoint::serve_write(Rank from, const Control& control, std::span<const st
       context->receive({.source = from, .channel = Channel::second, .tag = Tag{kWriteTag | control.part}},
                        code == ErrorCode::ok ? Layout(memory, control.bytes) : Layout(),
                        Notify::event(reinterpret_cast<std::uint64_t>(&landing)));
-  if (!posted) give_back(landing); // the peer is gone
+  if (posted) return;
+  give_back(landing);
+  answer(from, control, posted.error().code); // which goes nowhere if the peer is gone
 }
 
 void Endpoint::landed(Operation& operation, const Completion& completion) {
@@ -132,7 +134,7 @@ void Endpoint::serve_atomic(Rank from, const Control& control, std::span<const s
   std::array<std::byte, kAtomicBytes> before; // NOLINT: filled as far as it is used
   apply_atomic(control.datatype, control.op, control.bytes / element, memory, reads_only ? nullptr : payload.data(),
                compares ? payload.data() + operands : nullptr, fetches ? before.data() : nullptr);
-  count(reads_only ? Counted::remote_read : Counted::remote_write, true);
+  count(fetches ? Counted::remote_read : Counted::remote_write, true); // as fi_endpoint(3) has it
   const ConstPiece piece{.data = before.data(), .bytes = control.bytes};
   answer(from, control, code, std::span(&piece, fetches ? 1 : 0));
 }

@@ -31,7 +31,7 @@ ssize_t look(Side& side, std::uint64_t tag, std::uint64_t flags, void* context, 
   return fi_trecvmsg(side.ep, &message, flags);
 }
 
-TEST_F(Provider, ABufferThatIsExactlyFullIsGivenBack) {
+TEST_P(Provider, ABufferThatIsExactlyFullIsGivenBack) {
   open();
   const std::size_t least = 0;
   demand(fi_setopt(&there->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least));
@@ -55,7 +55,7 @@ TEST_F(Provider, ABufferThatIsExactlyFullIsGivenBack) {
   EXPECT_NE(there->error.flags & FI_MULTI_RECV, 0U);
 }
 
-TEST_F(Provider, WhatIsCancelledOfManyIsGivenBackOnce) {
+TEST_P(Provider, WhatIsCancelledOfManyIsGivenBackOnce) {
   open();
   std::array<std::byte, 1000> buffer{};
   post_many(*there, buffer.data(), buffer.size(), &buffer);
@@ -68,7 +68,7 @@ TEST_F(Provider, WhatIsCancelledOfManyIsGivenBackOnce) {
 }
 
 // Untagged receives behind one that takes many are matched by the endpoint itself.
-TEST_F(Provider, ListedReceivesFromAPeerThatLeavesEnd) {
+TEST_P(Provider, ListedReceivesFromAPeerThatLeavesEnd) {
   open();
   std::array<std::byte, 100> buffer{};
   std::uint64_t word = 0;
@@ -83,7 +83,7 @@ TEST_F(Provider, ListedReceivesFromAPeerThatLeavesEnd) {
   EXPECT_EQ(ended, (std::vector<void*>{&buffer, &word}));
 }
 
-TEST_F(Provider, AContextHoldsOneClaimedMessage) {
+TEST_P(Provider, AContextHoldsOneClaimedMessage) {
   open();
   fi_context context{};
   std::array<std::uint64_t, 2> out = {11, 22};
@@ -104,7 +104,7 @@ TEST_F(Provider, AContextHoldsOneClaimedMessage) {
   EXPECT_EQ(in, 22U);
 }
 
-TEST_F(Provider, AClaimedMessageMayBeThrownAway) {
+TEST_P(Provider, AClaimedMessageMayBeThrownAway) {
   open();
   fi_context context{};
   std::vector<std::byte> out(100'000);
@@ -120,7 +120,7 @@ TEST_F(Provider, AClaimedMessageMayBeThrownAway) {
   entry_of(*here); // the sender's memory is its own again
 }
 
-TEST_F(Provider, AnAddressInsertedTwiceStaysKnownWhenOneIsRemoved) {
+TEST_P(Provider, AnAddressInsertedTwiceStaysKnownWhenOneIsRemoved) {
   open();
   fi_addr_t second = there->insert(*here);
   ASSERT_NE(second, to_here);
@@ -140,7 +140,52 @@ TEST_F(Provider, AnAddressInsertedTwiceStaysKnownWhenOneIsRemoved) {
   EXPECT_EQ(heard(), FI_ADDR_NOTAVAIL);
 }
 
-TEST_F(Provider, TheTargetIsToldOfAWriteWhenAllOfItIsThere) {
+TEST_P(Provider, WhatIsBegunAfterAPeerHasLeftEndsWithAnError) {
+  open();
+  std::vector<std::byte> memory(200'000);
+  there->expose(memory.data(), memory.size(), 1, kBoth);
+  std::uint64_t word = 0;
+  demand(fi_trecv(here->ep, &word, sizeof word, nullptr, to_there, 1, 0, &word));
+  there->close();
+  while (here->error.err == 0) EXPECT_FALSE(here->next());
+  EXPECT_EQ(std::exchange(here->error.err, 0), FI_ECONNABORTED);
+  for (int round = 0; round < 20; ++round)
+    for (const std::size_t bytes : {8U, 16385U, 150'000U}) {
+      SCOPED_TRACE(bytes);
+      const std::array<iovec, 3> pieces = {iovec{memory.data(), 3}, iovec{memory.data() + 3, 2},
+                                           iovec{memory.data() + 5, bytes - 5}};
+      const auto fails = [&](ssize_t status) {
+        if (status < 0) return; // at once
+        while (here->error.err == 0) EXPECT_FALSE(here->next());
+        EXPECT_EQ(std::exchange(here->error.err, 0), FI_ECONNABORTED);
+        EXPECT_EQ(here->error.op_context, &memory);
+      };
+      fails(fi_write(here->ep, memory.data(), bytes, nullptr, to_there, 0, 1, &memory));
+      fails(fi_writev(here->ep, pieces.data(), nullptr, pieces.size(), to_there, 0, 1, &memory));
+      fails(fi_readv(here->ep, pieces.data(), nullptr, pieces.size(), to_there, 0, 1, &memory));
+      fails(fi_fetch_atomic(here->ep, &word, 1, nullptr, memory.data(), nullptr, to_there, 0, 1, FI_UINT64, FI_SUM,
+                            &memory));
+    }
+  EXPECT_FALSE(here->next());
+  EXPECT_EQ(here->error.err, 0) << "one error for each";
+}
+
+// An endpoint that closes still sees its messages off, and meanwhile receives what others write to it.
+TEST_P(Provider, AnEndpointThatClosesMayStillBeWrittenTo) {
+  for (int round = 0; round < 3; ++round) {
+    open();
+    std::vector<std::byte> memory(16384);
+    std::vector<std::byte> large(3'000'000);
+    here->expose(memory.data(), memory.size(), 1, kBoth);
+    demand(fi_tsend(here->ep, large.data(), large.size(), nullptr, to_there, 1, nullptr)); // nobody takes it
+    for (int i = 0; i < 20; ++i)
+      static_cast<void>(fi_inject_write(there->ep, memory.data(), memory.size(), to_here, 0, 1));
+    here->close();
+    there->close();
+  }
+}
+
+TEST_P(Provider, TheTargetIsToldOfAWriteWhenAllOfItIsThere) {
   open();
   std::vector<std::uint8_t> memory(1'000'000);
   there->expose(memory.data(), memory.size(), 1, FI_REMOTE_READ | FI_REMOTE_WRITE);
@@ -169,7 +214,7 @@ TEST_F(Provider, TheTargetIsToldOfAWriteWhenAllOfItIsThere) {
   EXPECT_FALSE(there->next()) << "it was told twice";
 }
 
-TEST_F(Provider, APeerThatTakesNothingHoldsUpNoOther) {
+TEST_P(Provider, APeerThatTakesNothingHoldsUpNoOther) {
   open();
   Side third;
   const fi_addr_t to_third = here->insert(third);
@@ -187,7 +232,7 @@ TEST_F(Provider, APeerThatTakesNothingHoldsUpNoOther) {
   while (!here->next()) static_cast<void>(third.next());
 }
 
-TEST_F(Provider, NoEntryIsLostWhereNobodyReads) {
+TEST_P(Provider, NoEntryIsLostWhereNobodyReads) {
   open();
   constexpr std::uint64_t kSends = 20'000;
   std::deque<std::uint64_t> numbers(kSends);
@@ -197,6 +242,8 @@ TEST_F(Provider, NoEntryIsLostWhereNobodyReads) {
     demand(fi_trecv(there->ep, &in, sizeof in, nullptr, FI_ADDR_UNSPEC, 1, 0, &numbers[i]));
     while (fi_cntr_read(there->counters[1]) <= i) {
     }
+    // What has arrived is confirmed: over TCP 16 Ki messages may be under way, and only calls see confirmations.
+    static_cast<void>(fi_cntr_read(here->counters[0]));
   }
   for (Side* side : {&*here, &*there}) {
     EXPECT_EQ(fi_cq_read(side->cq, nullptr, 0), 0) << "there are some";
@@ -210,7 +257,7 @@ TEST_F(Provider, NoEntryIsLostWhereNobodyReads) {
 }
 
 // What is injected is on its way once the call returns: whoever has sent it need not come back.
-TEST_F(Provider, TheFirstMessageLeavesBeforeItsCallEnds) {
+TEST_P(Provider, TheFirstMessageLeavesBeforeItsCallEnds) {
   here.emplace();
   there.emplace();
   to_there = here->insert(*there);
@@ -229,7 +276,7 @@ TEST_F(Provider, TheFirstMessageLeavesBeforeItsCallEnds) {
   EXPECT_EQ(in, 5U);
 }
 
-TEST_F(Provider, APeerThatStaysSilentIsNotWaitedForForEver) {
+TEST_P(Provider, APeerThatStaysSilentIsNotWaitedForForEver) {
   here.emplace();
   there.emplace();
   to_there = here->insert(*there);
@@ -252,7 +299,7 @@ TEST_F(Provider, APeerThatStaysSilentIsNotWaitedForForEver) {
 }
 
 // Untagged messages into plain receives and buffers that take many, some of them cancelled: each goes to the oldest receive that is there.
-TEST_F(Provider, RandomUntaggedTrafficIsAsTheModelSays) {
+TEST_P(Provider, RandomUntaggedTrafficIsAsTheModelSays) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     open();

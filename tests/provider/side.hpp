@@ -23,12 +23,17 @@
 
 namespace heddle::tests {
 
+inline constexpr std::uint64_t kBoth = FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+// What processes talk by: the tests' parameter.
+inline const char* network = "shm";
+
 // Only what is asked for is refused or granted: the hints of a call of fi_getinfo, and its answer.
 class Info {
  public:
   explicit Info(std::uint64_t caps = 0, fi_threading threading = FI_THREAD_SAFE) {
     ::setenv("FI_PROVIDER_PATH", HEDDLE_PROVIDER_FOLDER, 1);
-    ::setenv("HEDDLE_TRANSLATORS", "shm", 1);
+    ::setenv("HEDDLE_TRANSLATORS", network, 1);
     hints = fi_allocinfo();
     hints->caps = caps;
     hints->ep_attr->type = FI_EP_RDM;
@@ -60,11 +65,14 @@ struct SideOptions {
   std::uint64_t bind_flags = 0;
   fi_av_type av = FI_AV_MAP;
   fi_threading threading = FI_THREAD_SAFE;
+  bool receives_into_queue = true;  // or only into counters
+  std::uint64_t transmit_flags = 0; // default ones
 };
 
 class Side {
  public:
   explicit Side(const SideOptions& options = {}) : info(options.caps, options.threading) {
+    info.hints->tx_attr->op_flags = options.transmit_flags;
     demand(info.ask());
     demand(fi_fabric(info.found->fabric_attr, &fabric, nullptr));
     demand(fi_domain(fabric, info.found, &domain, nullptr));
@@ -80,7 +88,8 @@ class Side {
     demand(fi_av_open(domain, &addresses, &av, nullptr));
     demand(fi_endpoint(domain, info.found, &ep, nullptr));
     demand(fi_ep_bind(ep, &av->fid, 0));
-    demand(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV | options.bind_flags));
+    demand(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | options.bind_flags));
+    if (options.receives_into_queue) demand(fi_ep_bind(ep, &cq->fid, FI_RECV | options.bind_flags));
     constexpr std::array kCounted = {FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
     for (std::size_t i = 0; i < counters.size(); ++i) demand(fi_ep_bind(ep, &counters[i]->fid, kCounted[i]));
     demand(fi_enable(ep));
@@ -141,8 +150,10 @@ class Side {
 };
 
 // Two sides that know each other.
-class Provider : public ::testing::Test {
+class Provider : public ::testing::TestWithParam<const char*> {
  protected:
+  Provider() { network = GetParam(); }
+  ~Provider() override { network = "shm"; }
   void open(const SideOptions& options = {}) {
     here.emplace(options);
     there.emplace(options);
