@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,22 @@ struct MpiArguments {
   bool json = false;
 };
 
+// What there is to say of a command that has ended with that status, and of whose processes so many have opened an endpoint. Nothing: all is well.
+std::string complaint(int status, std::size_t endpoints, std::optional<std::size_t> processes) {
+  if (endpoints > 0 && processes && endpoints < *processes && status == 0)
+    return fmt::format(
+        "of {} processes only {} used Heddle: the others are no MPI programs, or chose another transport", *processes,
+        endpoints);
+  if (endpoints > 0) return {};
+  const std::string none = "no process here has used Heddle: ";
+  if (status == 0)
+    return none +
+           "the program is no MPI program, or its MPI is not built on libfabric (ldd shows libfabric.so; Debian's "
+           "Open MPI is, its MPICH is not)";
+  if (status == 126 || status == 127) return none + "the command did not start (see above)";
+  return none + fmt::format("the command ended with status {} before any of them opened an endpoint", status);
+}
+
 int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& command) {
   const auto provider = find_provider();
   if (!provider)
@@ -31,6 +48,7 @@ int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& comma
                           .remedy = "install libfabric-dev and build again"});
   Variables variables = variables_for(arguments.via, *provider);
   if (arguments.print_env) {
+    pass_on(variables, {});
     for (const auto& [name, value] : variables) fmt::print("export {}={}\n", name, quoted_for_shell(value));
     return 0;
   }
@@ -40,12 +58,9 @@ int run_mpi(const MpiArguments& arguments, const std::vector<std::string>& comma
   variables.emplace_back("FI_HEDDLE_REGISTER", used.path());
   pass_on(variables, command);
   const int status = run_command({.command = command, .variables = variables, .output = {}, .folder = {}});
-  if (!used.text().empty()) return status;
-  fmt::print(stderr, "heddle mpi: no process here has used Heddle: {}\n",
-             status == 0 ? "the program is no MPI program, or its MPI is not built on libfabric (ldd shows "
-                           "libfabric.so; Debian's Open MPI is, "
-                           "its MPICH is not)"
-                         : "the command did not start (see above)");
+  const std::string said = complaint(status, used.text().size(), processes_of(command));
+  if (said.empty()) return status;
+  fmt::print(stderr, "heddle mpi: {}\n", said);
   return status == 0 ? 1 : status;
 }
 
@@ -94,7 +109,8 @@ void add_mpi(CLI::App& program, Invocation& invocation) {
   mpi->footer(
       "The MPI must be built on libfabric, as Debian's Open MPI is. The exit status is the command's; 1 where it ended "
       "well "
-      "without\nhaving used Heddle. With --compare it is 0 where every run ended well and used the transport that it "
+      "without\nall its processes having used Heddle. With --compare it is 0 where every run ended well and used the "
+      "transport that it "
       "was to use; "
       "what\nthe program prints is not shown.\n"
       "Example: heddle mpi -- mpiexec.openmpi -n 4 ./my_mpi_program\n"

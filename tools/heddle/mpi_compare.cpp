@@ -46,7 +46,7 @@ Result<Timed> run_once(const Comparison& what, Side side, const std::string& lib
   const Register times;
   const Register output;
   if (!used.made() || !times.made() || !output.made()) return std::unexpected(no_register());
-  Variables variables = side == Side::heddle ? variables_for(what.via, libraries) : variables_for_root();
+  Variables variables = side == Side::heddle ? variables_for(what.via, libraries) : variables_to_start();
   variables.emplace_back("FI_HEDDLE_REGISTER", used.path());
   variables.emplace_back("FI_HEDDLE_TIMES", times.path());
   const char* before = std::getenv("LD_PRELOAD");

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +35,25 @@ fs::path installed_root() {
 volatile pid_t running_command = 0;
 volatile int ending_signal = 0;
 
+constexpr std::array kEndingSignals = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+
+// Those signals wait as long as it exists: between the start of a command and the moment from which on it is told of them.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int signal : kEndingSignals) ::sigaddset(&held, signal);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  ~SignalsHeld() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
 // The terminal's signals reach the command without help; those meant for this process are passed on, so that the command ends first.
 void heed_signals() {
   struct sigaction passed_on{};
@@ -44,6 +65,15 @@ void heed_signals() {
   struct sigaction noted{};
   noted.sa_handler = [](int signal) { ending_signal = signal; };
   for (const int signal : {SIGINT, SIGQUIT}) ::sigaction(signal, &noted, nullptr);
+}
+
+// In the command's process, which a signal still has to end until it has become the command.
+void heed_no_signals() {
+  for (const int signal : kEndingSignals) {
+    struct sigaction now{};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) ::signal(signal, SIG_DFL);
+  }
 }
 
 [[noreturn]] void become(const Started& started) {
@@ -104,14 +134,18 @@ Variables variables_for(const std::string& via, const std::string& provider) {
   else if (!is_set("HEDDLE_TRANSLATORS"))
     set.emplace_back("HEDDLE_TRANSLATORS", "shm,tcp");
   if (!is_set("HEDDLE_SECRET")) set.emplace_back("HEDDLE_SECRET", auth::Secret::draw().text());
-  const Variables root = variables_for_root();
-  set.insert(set.end(), root.begin(), root.end());
+  const Variables at_all = variables_to_start();
+  set.insert(set.end(), at_all.begin(), at_all.end());
   return set;
 }
 
-Variables variables_for_root() {
-  if (::geteuid() != 0) return {};
-  return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+Variables variables_to_start() {
+  Variables set;
+  // Open MPI takes the cores for all that it may start.
+  if (!is_set("OMPI_MCA_rmaps_base_oversubscribe")) set.emplace_back("OMPI_MCA_rmaps_base_oversubscribe", "1");
+  if (::geteuid() != 0) return set;
+  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) set.emplace_back(name, "1");
+  return set;
 }
 
 void pass_on(Variables& variables, const std::vector<std::string>& command) {
@@ -127,6 +161,41 @@ void pass_on(Variables& variables, const std::vector<std::string>& command) {
     if (std::ranges::find(variables, name, &Variables::value_type::first) == variables.end()) add(name);
   }
   variables.emplace_back("OMPI_MCA_mca_base_env_list", names);
+}
+
+std::optional<std::size_t> processes_of(const std::vector<std::string>& command) {
+  using namespace std::string_view_literals;
+  constexpr std::array kCounts = {"-n"sv, "--n"sv, "-np"sv, "--np"sv};
+  constexpr std::array kElsewhere = {":"sv,          "-H"sv,           "-host"sv,         "--host"sv,
+                                     "-hosts"sv,     "-hostfile"sv,    "--hostfile"sv,    "--default-hostfile"sv,
+                                     "-f"sv,         "-machinefile"sv, "--machinefile"sv, "--app"sv,
+                                     "-configfile"sv};
+  constexpr std::array kFollowed = {"-x"sv, "-bind-to"sv, "--bind-to"sv, "--map-by"sv, "--rank-by"sv, "-genv"sv};
+  const auto is_one_of = [](const auto& list, std::string_view word) {
+    return std::ranges::find(list, word) != list.end();
+  };
+  for (const char* manager : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"}) // it may choose the machines
+    if (is_set(manager)) return std::nullopt;
+  if (command.empty()) return std::nullopt;
+  const std::string launcher = fs::path(command[0]).filename();
+  if (!launcher.starts_with("mpiexec") && !launcher.starts_with("mpirun")) return std::nullopt;
+  if (std::ranges::any_of(command, [&](const auto& word) { return is_one_of(kElsewhere, word); })) return std::nullopt;
+  for (std::size_t i = 1; i + 1 < command.size(); ++i) { // up to the program, whose own options are none of ours
+    const std::string& word = command[i];
+    if (is_one_of(kCounts, word)) {
+      std::size_t count = 0;
+      const std::string& text = command[i + 1];
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+      return error == std::errc{} && *end == '\0' && count > 0 ? std::optional(count) : std::nullopt;
+    }
+    if (word == "--mca" || word == "-mca")
+      i += 2;
+    else if (is_one_of(kFollowed, word))
+      ++i;
+    else if (word != "--oversubscribe" && word != "--allow-run-as-root")
+      break;
+  }
+  return std::nullopt;
 }
 
 std::string quoted_for_shell(const std::string& text) {
@@ -162,11 +231,19 @@ Error no_register() {
 
 int run_command(const Started& started) {
   std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) return 127;
-  if (child == 0) become(started);
-  running_command = child;
-  heed_signals();
+  pid_t child = -1;
+  {
+    auto held = std::make_optional<SignalsHeld>();
+    child = ::fork();
+    if (child == 0) {
+      heed_no_signals();
+      held.reset();
+      become(started);
+    }
+    if (child < 0) return 127;
+    running_command = child;
+    heed_signals();
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

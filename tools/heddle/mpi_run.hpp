@@ -19,12 +19,16 @@ std::optional<std::string> find_provider();
 // A folder below libexec/heddle, beside this program as well.
 std::optional<std::string> find_folder(const std::string& name);
 
-// What an MPI needs to run over Heddle; `via` may be empty.
+// What an MPI needs to run over Heddle; `via` may be empty. What the user has set of it stays: for Open MPI, that it may start more processes
+// than there are cores.
 Variables variables_for(const std::string& via, const std::string& provider);
-// What it needs to run at all.
-Variables variables_for_root();
+// What it needs to run at all, over whatever.
+Variables variables_to_start();
 // Environment variables of the other machines' processes: Open MPI passes only those on that it is told to.
 void pass_on(Variables& variables, const std::vector<std::string>& command);
+
+// How many processes a command of an MPI's launcher starts, where it says so and all are started here.
+std::optional<std::size_t> processes_of(const std::vector<std::string>& command);
 
 // In single quotes.
 std::string quoted_for_shell(const std::string& text);
