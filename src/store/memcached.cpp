@@ -27,6 +27,11 @@ bool is_name(std::string_view text) {
   });
 }
 
+std::string in_five_digits(std::uint32_t number) {
+  const std::string digits = std::to_string(number);
+  return std::string(5 - std::min<std::size_t>(digits.size(), 5), '0') + digits;
+}
+
 std::optional<std::uint64_t> number_in(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -60,7 +65,7 @@ Result<void> Memcached::connect(Deadline deadline) {
 }
 
 // Everybody leaves a number that nobody can have left before. Rank 0 answers each with one of its own, which is the job's from then on,
-// beside theirs: who finds its own number there knows that this is not an older job's.
+// beside theirs and the job's size: who finds its own number there knows that this is not an older job's, nor one of another size.
 Result<void> Memcached::meet(Deadline deadline) {
   const std::string own = new_job_id();
   return place_.rank == 0 ? lead(own, deadline) : follow(own, deadline);
@@ -78,7 +83,10 @@ Result<void> Memcached::lead(const std::string& own, Deadline deadline) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto& number = (*here)[i];
       if (!number || number == answered[i]) continue;
-      if (auto put = set(key_of("time." + std::to_string(i + 1)), own + *number, deadline); !put) return put;
+      if (auto put =
+              set(key_of("time." + std::to_string(i + 1)), own + *number + in_five_digits(place_.size), deadline);
+          !put)
+        return put;
       answered[i] = number;
     }
     const auto come = while_lost([&] { return number_after(found_themselves, deadline); }, deadline);
@@ -99,9 +107,9 @@ Result<void> Memcached::follow(const std::string& own, Deadline deadline) {
     if (!told) return std::unexpected(told.error());
     if (std::exchange(was_lost_, false)) // what it held may be gone
       if (auto put = set(key, own, deadline); !put) return put;
-    const std::string both = told->front().value_or("");
-    if (both.size() != 2 * kNonce || both.substr(kNonce) != own) continue;
-    const std::string time = both.substr(0, kNonce);
+    const std::string answer = told->front().value_or("");
+    if (answer.size() < kNonce || answer.substr(kNonce) != own + in_five_digits(place_.size)) continue;
+    const std::string time = answer.substr(0, kNonce);
     auto counted = number_after("ma " + key_of("come." + time) + " N" + std::string(kExpiry) + " J1 D1 v", deadline);
     if (!counted) return std::unexpected(std::move(counted.error()));
     time_ = time;
