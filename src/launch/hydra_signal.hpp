@@ -4,10 +4,9 @@
 
 namespace heddle::launch {
 
-// From now on SIGUSR1 does nothing to this process, unless the program has said already what it does. Programs that this one starts are
-// not touched: they begin as ever.
+// From now on SIGUSR1 does nothing to this process, unless the program has said already what it does. For as long as the process lives: it may
+// come after the job was left, too, and Hydra ends all on a machine where one process dies of a signal. Programs that this one starts are not
+// touched: they begin as ever.
 void bear_hydra_signal();
-// As it was before.
-void bear_hydra_signal_no_more();
 
 } // namespace heddle::launch

@@ -191,12 +191,11 @@ Result<Admission> admit(Client::Target target, store::Placement placement, Resul
 Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& listening, base::Deadline deadline) {
   const std::lock_guard lock(found_mutex());
   std::optional<Found>& found = found_before();
-  if (found && found->process == ::getpid()) {
-    if (found->target.leave_too) bear_hydra_signal(); // as for the first context
+  if (found && found->process == ::getpid())
     return admit(found->target, found->placement, Client::connect(found->target, deadline));
-  }
   auto board = open_board(identity, deadline);
   if (!board) return std::unexpected(std::move(board.error()));
+  if (identity.launcher == kHydra) bear_hydra_signal();
   const store::Placement told = (*board)->placement(deadline);
   store::Placement placement = identity.placement;
   if (placement.node.empty()) placement.node = told.node;
@@ -209,16 +208,8 @@ Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& l
     board->abort(status);
     if (slurm) cancel_slurm_step(base::Environment::of_process());
   };
-  const bool hydra = identity.launcher == kHydra;
-  if (hydra) {
-    bear_hydra_signal();
-    target->leave_too = bear_hydra_signal_no_more;
-  }
   found = Found{.process = ::getpid(), .target = *target, .placement = placement};
-  target->leave_too = [board = *board, hydra] {
-    board->leave(base::deadline_in(kFarewell));
-    if (hydra) bear_hydra_signal_no_more();
-  };
+  target->leave_too = [board = *board] { board->leave(base::deadline_in(kFarewell)); };
   return admit(*target, placement, Client::connect(*target, deadline));
 }
 
