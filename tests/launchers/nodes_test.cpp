@@ -174,6 +174,7 @@ TEST_P(OnNodes, ANodeDaemonIsKilled) {
     const int status = command->status();
     EXPECT_NE(status, 124) << said;
     EXPECT_NE(status, 0) << said;
+    std::ofstream(file).close(); // whom nobody has ended on that machine ends by this
     return;
   }
   std::ofstream(file).close(); // nobody is to have failed
