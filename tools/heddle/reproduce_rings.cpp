@@ -4,6 +4,7 @@
 #include "reproduce.hpp"
 #include "ring_exchange.hpp"
 
+#include "routing/subnet_text.hpp"
 #include "sim/description.hpp"
 #include "sweep.hpp"
 
