@@ -41,6 +41,7 @@ struct Peers {
       const auto place = made[0]->attach(ir::Peer{rank}, made[rank]->address());
       EXPECT_TRUE(place) << place.error().message();
       at[rank] = place.value_or(ir::RemotePlace{});
+      made[0]->choose_engine(ir::Peer{rank}, 0); // with the numbers of one engine
     }
   }
 };
