@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <ostream>
 #include <random>
 
 #if HEDDLE_HAS_LIBFABRIC
@@ -29,6 +30,14 @@ struct Work {
   std::vector<std::string> arguments; // $SEED stands for one
   Command::Variables options{};
 };
+
+// In names of tests.
+void PrintTo(const Provider& provider, std::ostream* out) {
+  *out << provider.name;
+}
+void PrintTo(const Work& work, std::ostream* out) {
+  *out << work.name;
+}
 
 using Case = std::tuple<Provider, Work>;
 class OfiJob : public testing::TestWithParam<Case> {
@@ -148,10 +157,11 @@ TEST_P(OfiDeath, IsToldToEverySurvivorOnceAndTheyGoOn) {
   }
 }
 
+// libfabric's shm does not outlive every death: docs/protocols/ofi.md.
 INSTANTIATE_TEST_SUITE_P(
     Moments, OfiDeath,
     testing::Combine(
-        testing::ValuesIn(kProviders),
+        testing::Values(kProviders.front()),
         testing::Values(
             Work{.name = "InTraffic",
                  .processes = 4,
@@ -181,6 +191,12 @@ TEST(OfiProviders, AreListedWithTheReasonWhyOneIsNotUsable) {
   EXPECT_NE(said.find("tcp;ofi_rxm (usable)"), std::string::npos) << said;
   EXPECT_NE(said.find("shm (usable)"), std::string::npos) << said;
   EXPECT_NE(said.find("udp (no reliable datagrams (FI_EP_RDM))"), std::string::npos) << said;
+}
+
+TEST(OfiProviders, AreSaidNotToOutliveDeathsWhereTheyDoNot) {
+  const std::string warning = ", where the death of a process may stop the others";
+  EXPECT_NE(info_with("shm").find(warning), std::string::npos);
+  EXPECT_EQ(info_with("tcp;ofi_rxm").find(warning), std::string::npos);
 }
 
 TEST(OfiProviders, HeddlesOwnIsRefused) {

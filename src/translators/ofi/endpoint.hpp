@@ -44,6 +44,8 @@ class Endpoint {
   [[nodiscard]] bool writes_tell() const {
     return choice_.info->domain_attr->cq_data_size >= sizeof(std::uint32_t) && !choice_.ends_in_turn;
   }
+  // False: a process that is killed may hold what the others need, inside libfabric.
+  [[nodiscard]] bool outlives_deaths() const { return !choice_.ends_in_turn; }
   // A message with so many bytes may be sent.
   [[nodiscard]] std::size_t largest_message() const;
   [[nodiscard]] bool telling_takes_receives() const { return (choice_.info->mode & FI_RX_CQ_DATA) != 0; }

@@ -157,6 +157,7 @@ Ofi::~Ofi() {
 std::string Ofi::remark() const {
   return "by provider " + endpoint_.provider() + ", domain " + endpoint_.domain() +
          (endpoint_.leads_elsewhere() ? "" : ", inside this machine") +
+         (endpoint_.outlives_deaths() ? "" : ", where the death of a process may stop the others") +
          "; libfabric has: " + ofi::to_text(ofi::find_all(endpoint_.library()));
 }
 
