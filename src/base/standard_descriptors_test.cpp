@@ -26,11 +26,11 @@ int status_of(auto&& work) {
 
 TEST(StandardDescriptors, AreNotGivenOutToOthers) {
   EXPECT_EQ(status_of([] { return ::open("/dev/null", O_RDWR); }), 0) << "without: the first that is free";
-  EXPECT_EQ(status_of([] {
+  EXPECT_GT(status_of([] {
               occupy_standard_descriptors();
               return ::open("/dev/null", O_RDWR);
             }),
-            3);
+            2);
 }
 
 TEST(StandardDescriptors, StillCannotBeUsed) {
