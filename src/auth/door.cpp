@@ -171,6 +171,12 @@ void Door::turn_out(const Newcomer& newcomer) {
   net::reset_when_closed(newcomer.socket.number());
 }
 
+void Door::turn_all_out() {
+  if (accepts_) accept_all();
+  for (const Newcomer& newcomer : newcomers_) turn_out(newcomer);
+  newcomers_.clear();
+}
+
 void Door::look_at_clock() {
   std::uint64_t ticks = 0;
   [[maybe_unused]] const auto got = ::read(timer_.number(), &ticks, sizeof ticks);

@@ -43,6 +43,8 @@ class Door {
   [[nodiscard]] std::vector<base::Descriptor> admit();
   // This process leaves: who is about to come in is told.
   void decline_all();
+  // Somebody else is to listen here: who is about to come in, or has just called, is reset, and may call again.
+  void turn_all_out();
 
  private:
   struct Newcomer {

@@ -165,6 +165,28 @@ TEST(Door, RefusesAnotherSecretWithOneLine) {
             "no connection to " + door->endpoint().text() + ": it has closed the connection: its secret is another");
 }
 
+// An end in good order would say that its secret is another, and it would not call whoever listens there next.
+TEST(Door, LetsThoseCallAgainWhomItTurnsOut) {
+  const Secret secret = Secret::draw();
+  const auto door = open_door(secret);
+  const base::Descriptor half_in = connect_to(*door);
+  const base::Descriptor just_called = connect_to(*door);
+  Introduction caller(Introduction::Role::calls, secret, kGate);
+  Introduction late(Introduction::Role::calls, secret, kGate);
+  for (const base::Descriptor* each : {&half_in, &just_called})
+    while (net::connect_error(each->number()) == EINPROGRESS) {
+    }
+  ASSERT_EQ(caller.advance(half_in.number()), Introduction::State::goes_on);
+  std::byte challenge{};
+  while (::recv(half_in.number(), &challenge, 1, MSG_PEEK | MSG_DONTWAIT) != 1) // it is asked for its proof
+    EXPECT_TRUE(serve(*door, 1, std::chrono::milliseconds(1)).empty());
+  door->turn_all_out();
+  EXPECT_EQ(caller.advance(half_in.number()), Introduction::State::failed);
+  EXPECT_TRUE(caller.broke_off()) << caller.reason();
+  EXPECT_EQ(late.advance(just_called.number()), Introduction::State::failed);
+  EXPECT_TRUE(late.broke_off()) << late.reason();
+}
+
 TEST(Door, ManyWhoSayNothingKeepNobodyOut) {
   const Secret secret = Secret::draw();
   const auto door = open_door(secret);

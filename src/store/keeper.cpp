@@ -74,6 +74,7 @@ void serve(Server& server, int starter) {
     if (const auto abort = server.take_abort()) server.tell_all(*abort);
     if (entries[1].revents != 0 && !std::exchange(alone, true)) server.first_has_ended();
   }
+  server.stop_listening();
 }
 
 [[noreturn]] void keep(Server::Config config, pid_t starter_id, int report_pipe) {

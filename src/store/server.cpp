@@ -286,7 +286,11 @@ void Server::first_has_ended() {
 }
 
 void Server::close_if_all_have_come() {
-  if (!first_leads_ || !first_has_ended_ || !generations_.complete()) return;
+  if (first_leads_ && first_has_ended_ && generations_.complete()) stop_listening();
+}
+
+void Server::stop_listening() {
+  if (door_ != nullptr) door_->turn_all_out();
   door_.reset();
   listener_.reset();
 }

@@ -64,6 +64,8 @@ class Server {
 
   // Rank 0's process has, and where it leads, nobody comes any more when all have come once: the address is free.
   void first_has_ended();
+  // Nobody comes in any more; who is about to may call whoever listens there next.
+  void stop_listening();
 
   // As Ledger::take_stalls.
   std::vector<Stall> take_stalls() { return generations_.take_stalls(); }
