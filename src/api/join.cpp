@@ -138,7 +138,7 @@ Result<void> Context::State::meet() {
 }
 
 job::Joined Context::State::joined() const {
-  job::Joined joined{.rank = store_->rank(), .size = store_->size(), .services = {}};
+  job::Joined joined{.rank = store_->rank(), .size = store_->size(), .host = host_, .services = {}};
   for (std::size_t i = 0; i < networks_.size(); ++i) {
     job::Service& service = joined.services.emplace_back();
     service.translator = networks_[i]->name();

@@ -6,15 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 namespace heddle::job {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 std::string sentence(const Service& service) {
   std::string text(service.translator);
@@ -30,7 +24,7 @@ std::string sentence(const Service& service) {
 void log_join(const base::Log& log, const Joined& joined, const base::ResolvedOptions& options) {
   if (!log.enabled(LogLevel::info)) return;
   log.info("joined as rank " + std::to_string(joined.rank) + " of " + std::to_string(joined.size) + ", process " +
-           std::to_string(::getpid()) + " on " + host_name());
+           std::to_string(::getpid()) + " on " + joined.host);
   for (const Service& service : joined.services) log.info(sentence(service));
   for (const translators::Entry& entry : registry())
     if (std::ranges::find(joined.services, entry.name, &Service::translator) == joined.services.end())

@@ -23,6 +23,7 @@ struct Service {
 struct Joined {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
+  std::string host;              // as Context::host_name says it
   std::vector<Service> services; // in order of preference
 };
 

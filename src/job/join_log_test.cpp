@@ -19,11 +19,13 @@ std::string lines_at(LogLevel level, const Joined& joined) {
 
 const Joined kJoined{.rank = 2,
                      .size = 5,
+                     .host = "node7",
                      .services = {{.translator = "shm", .peers = {0, 1, 4}, .remark = "it works"}, {"tcp", {}, ""}}};
 
 TEST(JoinLog, SaysWhoServesWhomAndWhatIsSet) {
   const std::string lines = lines_at(LogLevel::info, kJoined);
   EXPECT_TRUE(lines.starts_with("heddle[2]: info: joined as rank 2 of 5, process ")) << lines;
+  EXPECT_NE(lines.find(" on node7\n"), std::string::npos) << lines;
   for (const char* line : {"info: shm serves ranks 0-1,4 (it works)\n", "info: tcp serves no peer\n",
                            "info: option spin_us is 7, by HEDDLE_SPIN_US\n"})
     EXPECT_NE(lines.find(line), std::string::npos) << line << lines;

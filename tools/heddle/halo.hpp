@@ -25,9 +25,6 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 Step step_of(Direction direction);
-[[nodiscard]] constexpr bool is_diagonal(Direction direction) {
-  return direction >= Direction::north_west;
-}
 
 // Vertical grid sizes of the report.
 inline constexpr std::array<std::uint32_t, 11> kGridSizes{60, 70, 80, 109, 218, 327, 436, 545, 654, 763, 872};

@@ -325,11 +325,6 @@ Shm::Attached* Shm::find(ir::Peer peer) const {
   return rank < attached_.size() ? attached_[rank].get() : nullptr;
 }
 
-bool Shm::reads_memory_of(ir::Peer peer) const {
-  const Attached* found = find(peer);
-  return found != nullptr && found->cross_memory;
-}
-
 std::byte* Shm::reach(const Attached& peer, const ir::RemotePlace& place, std::uint64_t bytes) {
   if (place.key != kInSegment || place.offset > peer.mapping.bytes() || bytes > peer.mapping.bytes() - place.offset)
     return nullptr;

@@ -83,9 +83,6 @@ class Shm final : public ir::Translator,
   void sleep(std::chrono::nanoseconds limit) override;
   [[nodiscard]] Result<int> descriptor() override;
 
-  // Whether this process may read that one's memory: tried with a word that the peer has published.
-  [[nodiscard]] bool reads_memory_of(ir::Peer peer) const;
-
  private:
   struct Attached {
     Mapping mapping;
