@@ -108,6 +108,7 @@ class EngineState {
     operation.completion.message_bytes = bytes;
     const Request request = operation.request();
     if (notify.by_event) [[unlikely]] {
+      operation.by_event = true;
       operation.errors_only = notify.errors_only;
       operation.cookie = notify.cookie;
       deliver_event(operation);

@@ -171,6 +171,19 @@ TEST_F(Layers, TheLibraryHoldsOnlySoMuchOfWhatIsInjected) {
   EXPECT_TRUE(here.inject(there_rank, Tag{1}, data));
 }
 
+// An operation that none has used before remembers nothing of how another one was to end.
+TEST_F(Layers, NoEventTellsOfMessagesThatLeaveAtOnceWhereOnlyFailuresAreWanted) {
+  int in = 0;
+  for (std::uint64_t tag = 1; tag <= 20; ++tag) {
+    const Request receive = there.receive({.tag = Tag{tag}}, in).value();
+    ASSERT_TRUE(here.send(there_rank, Tag{tag}, in, SendMode::standard, Notify::errors(tag)));
+    EXPECT_EQ(wait(there, receive).code, ErrorCode::ok);
+  }
+  std::array<Event, 1> events;
+  EXPECT_EQ(here.poll(events), 0U);
+  EXPECT_TRUE(pending.empty());
+}
+
 TEST_F(Layers, WhatIsNotWantedIsHeardOfOnlyWhereItFails) {
   int in = 0;
   ASSERT_TRUE(there.receive({.tag = Tag{1}}, in, Notify::errors(5)));
