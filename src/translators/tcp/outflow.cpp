@@ -2,8 +2,11 @@
 
 #include "net/sockets.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 namespace heddle::translators::tcp {
@@ -21,6 +24,16 @@ iovec piece_of(std::span<const std::byte> bytes) {
 
 void Outflow::make_room(std::size_t more) {
   if (bytes_.capacity() - bytes_.size() < more) bytes_.reserve(std::max(bytes_.size() + more, 2 * bytes_.size()));
+}
+
+std::size_t Outflow::push(int socket, std::span<iovec> pieces) {
+  if (unreadable_) return 0;
+  const std::size_t sent = net::send_some(socket, pieces);
+  if (sent == 0 && errno == EFAULT) [[unlikely]] {
+    unreadable_ = true;
+    ::shutdown(socket, SHUT_RDWR); // both ends see that it broke
+  }
+  return sent;
 }
 
 void Outflow::keep(std::span<const iovec> pieces, std::size_t sent) {
@@ -43,7 +56,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
     return count();
   }
   if (all > kSmall) {
-    if (const std::size_t sent = net::send_some(socket, pieces); sent < all) keep(pieces, sent);
+    if (const std::size_t sent = push(socket, pieces); sent < all) keep(pieces, sent);
     return count();
   }
   std::array<std::byte, kSmall> together;
@@ -53,7 +66,7 @@ void Outflow::send(int socket, std::span<iovec> pieces) {
     filled += piece.iov_len;
   }
   iovec whole = piece_of(std::span(together).first(filled));
-  if (const std::size_t sent = net::send_some(socket, {&whole, 1}); sent < all) keep({&whole, 1}, sent);
+  if (const std::size_t sent = push(socket, {&whole, 1}); sent < all) keep({&whole, 1}, sent);
   count();
 }
 
@@ -61,13 +74,14 @@ void Outflow::lend(int socket, std::span<const std::byte> start, std::span<const
   make_room(start.size() + large.size()); // for copy_borrowed
   taken_ += start.size() + large.size();
   std::array pieces{piece_of(start), piece_of(large)};
-  const std::size_t sent = socket < 0 ? 0 : net::send_some(socket, pieces);
+  const std::size_t sent = socket < 0 ? 0 : push(socket, pieces);
   keep(std::span(pieces).first(1), std::min(sent, start.size()));
-  borrowed_ = large.subspan(std::max(sent, start.size()) - start.size());
+  if (!unreadable_) borrowed_ = large.subspan(std::max(sent, start.size()) - start.size());
   count();
 }
 
 void Outflow::copy_borrowed() {
+  if (unreadable_) borrowed_ = {};
   bytes_.insert(bytes_.end(), borrowed_.begin(), borrowed_.end());
   borrowed_ = {};
 }
@@ -77,7 +91,7 @@ void Outflow::flush(int socket) {
     const std::size_t own = bytes_.size() - first_;
     std::array pieces{piece_of(std::span(bytes_).subspan(first_)), piece_of(borrowed_)};
     const auto used = own == 0 ? std::span(pieces).last(1) : std::span(pieces).first(borrowed_.empty() ? 1 : 2);
-    const std::size_t sent = net::send_some(socket, used);
+    const std::size_t sent = push(socket, used);
     if (sent == 0) break;
     first_ += std::min(sent, own);
     borrowed_ = borrowed_.subspan(sent - std::min(sent, own));

@@ -36,6 +36,7 @@ class Outflow {
     bytes_.clear();
     first_ = 0;
     borrowed_ = {};
+    unreadable_ = false;
     count();
   }
   // Memory that only a peer that took nothing has needed. To be called now and then: whoever streams needs it again at once.
@@ -51,6 +52,9 @@ class Outflow {
     if (in_all_ != nullptr && waiting() != counted_) *in_all_ += waiting() - counted_;
     counted_ = waiting();
   }
+  // As send_some. Memory that cannot be read, which a program has given and taken back, ends the connection: what was announced of it
+  // cannot follow, and everything else would wait for it.
+  std::size_t push(int socket, std::span<iovec> pieces);
   // Of those pieces, what comes after the first `sent` bytes.
   void keep(std::span<const iovec> pieces, std::size_t sent);
 
@@ -60,6 +64,7 @@ class Outflow {
   std::vector<std::byte> bytes_;
   std::size_t first_ = 0;               // of those that have not left
   std::span<const std::byte> borrowed_; // after them
+  bool unreadable_ = false;             // something of it: nothing leaves any more
 };
 
 } // namespace heddle::translators::tcp

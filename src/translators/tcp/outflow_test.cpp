@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <random>
@@ -127,6 +129,34 @@ TEST(Outflow, SendsWhatItBorrowedAsItWasWhenItWasCopied) {
   }
   stream.drain(taken);
   EXPECT_EQ(taken, std::vector<std::byte>(100'003, std::byte{7}));
+}
+
+// It has been given, and taken back: what was announced cannot follow, and the other end must hear that, not wait.
+TEST(Outflow, EndsTheStreamWhereMemoryCannotBeRead) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  for (const std::size_t readable : {std::size_t{0}, page}) {
+    SCOPED_TRACE(readable);
+    const NarrowStream stream;
+    auto* memory =
+        static_cast<std::byte*>(::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(memory, MAP_FAILED);
+    ASSERT_EQ(::mprotect(memory + readable, 64 * page - readable, PROT_NONE), 0);
+    Outflow outflow;
+    outflow.lend(stream.in.number(), std::vector<std::byte>(3, std::byte{7}), {memory, 64 * page});
+    std::vector<std::byte> taken;
+    std::array<std::byte, 1000> some{};
+    ssize_t got = 0;
+    for (int i = 0; i < 1000 && (got = ::recv(stream.out.number(), some.data(), some.size(), MSG_DONTWAIT)) != 0; ++i) {
+      if (got > 0) taken.insert(taken.end(), some.begin(), some.begin() + got);
+      outflow.flush(stream.in.number());
+    }
+    EXPECT_EQ(got, 0) << "the stream ends";
+    EXPECT_LE(taken.size(), 3 + readable);
+    outflow.copy_borrowed(); // reads nothing of it
+    outflow.clear();
+    EXPECT_EQ(outflow.waiting(), 0U);
+    ::munmap(memory, 64 * page);
+  }
 }
 
 } // namespace
