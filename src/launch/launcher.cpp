@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -88,6 +89,11 @@ Result<int> Run::watch() {
     report_stalls_if_due();
   }
   output_.finish();
+  if (const int problem = output_.problem(); problem != 0) {
+    log_.warning("output of the job is lost: it cannot be written: " + std::generic_category().message(problem));
+    output_.finish();
+    if (exit_status_ == 0) exit_status_ = 1;
+  }
   return exit_status_;
 }
 

@@ -41,6 +41,10 @@ class Output {
   void finish();
   // The job is being ended: whoever takes nothing for long does not keep it from that.
   void be_brief() { brief_ = true; }
+  // Why lines of the job are lost: of the first of the streams that has one, an errno; 0: none is, but for those whose reader has gone.
+  [[nodiscard]] int problem() const {
+    return streams_[0].problem() != 0 ? streams_[0].problem() : streams_[1].problem();
+  }
   // Nobody reads that stream any more.
   [[nodiscard]] bool is_closed(std::uint8_t stream) const { return streams_[stream - 1].closed(); }
 

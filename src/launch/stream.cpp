@@ -44,8 +44,10 @@ void Stream::write(int wait_ms) {
       written += static_cast<std::size_t>(count);
     else if (count < 0 && errno == EAGAIN)
       break;
-    else if (count < 0 && errno != EINTR)
+    else if (count < 0 && errno != EINTR) {
       closed_ = true;
+      if (errno != EPIPE) problem_ = errno;
+    }
   }
   text_.erase(0, closed_ ? text_.size() : written);
   if (written > 0 || text_.empty() || stuck_since_ == base::Deadline{})

@@ -22,6 +22,8 @@ class Stream {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   // Nobody reads it any more.
   [[nodiscard]] bool closed() const { return closed_; }
+  // Why, where it is more than that its reader has gone: an errno, or 0.
+  [[nodiscard]] int problem() const { return problem_; }
   // Where it has taken nothing for long, it is taken for closed.
   void give_up_if_stuck();
 
@@ -33,6 +35,7 @@ class Stream {
   bool shared_; // others may fill it between a look and a write
   std::string text_;
   bool closed_ = false;
+  int problem_ = 0;
   base::Deadline stuck_since_{}; // it takes nothing; only while there is text
 };
 

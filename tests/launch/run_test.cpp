@@ -70,6 +70,13 @@ TEST(Run, GivesEveryProcessItsRankAndSize) {
   EXPECT_EQ(command.status(), 0);
 }
 
+TEST(Run, SaysThatOutputIsLost) {
+  Command command({"/bin/sh", "-c", std::string(HEDDLE_PROGRAM) + " run --label -n 2 echo hi >/dev/full"});
+  EXPECT_EQ(command.rest(),
+            "heddle: warning: output of the job is lost: it cannot be written: No space left on device\n");
+  EXPECT_EQ(command.status(), 1);
+}
+
 TEST(Run, LetsSixteenProcessesMeetAndLeave) {
   Command command(heddle_run({"-n", "16", kMember, "leave"}));
   EXPECT_EQ(wait_joined(command, 16).size(), 16U);
