@@ -235,6 +235,13 @@ TEST_P(Launchers, AreNamedByHeddleInfo) {
   }
 }
 
+TEST_P(Launchers, LetProcessesMeasureTogether) {
+  Command command = start(2, {HEDDLE_PROGRAM, "perf", "latency", "--bytes", "8", "--repetitions", "2"});
+  const std::string said = command.rest();
+  EXPECT_EQ(command.status(), 0) << said;
+  EXPECT_EQ(count_of(said, "latency over "), 1U) << said; // each with itself alone would print one
+}
+
 TEST_P(Launchers, HaveABoardAsItShouldBe) {
   if (!GetParam().has_board) GTEST_SKIP() << "it has none";
   Command command = run(3, {"board"});

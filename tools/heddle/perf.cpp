@@ -3,6 +3,7 @@
 #include "base/size_text.hpp"
 #include "host_options.hpp"
 #include "job/inspection.hpp"
+#include "launch/identity.hpp"
 #include "launch/launcher.hpp"
 #include "perf_measures.hpp"
 #include "progress.hpp"
@@ -161,6 +162,16 @@ std::uint64_t largest_message() {
   return memory / 4 >> 20U << 20U;
 }
 
+// Whether this process is one of a job that somebody has started. What is only half of one is none: a job of our own takes it away.
+bool is_in_job() {
+  const base::Environment environment = base::Environment::of_process();
+  base::Settings settings;
+  if (const auto store = environment.lookup("HEDDLE_STORE")) settings.store = *store;
+  if (environment.lookup("HEDDLE_RANK")) return true;
+  const auto identity = launch::detect(environment, settings);
+  return identity && !identity->single();
+}
+
 int run_perf(PerfArguments& arguments) {
   const auto& [name, what, unit, default_sizes] = measure_named(arguments.what);
   const std::string text = arguments.bytes.value_or(default_sizes);
@@ -177,7 +188,7 @@ int run_perf(PerfArguments& arguments) {
                                    base::print_size(bytes), base::print_size(most)));
   if (arguments.effort.compute_us > 0 && what != Measure::latency)
     return bad_usage("perf", fmt::format("--compute means nothing for {}: expected with latency", name));
-  return std::getenv("HEDDLE_RANK") != nullptr ? measure_here(arguments, *sizes) : measure_in_own_job(arguments, text);
+  return is_in_job() ? measure_here(arguments, *sizes) : measure_in_own_job(arguments, text);
 }
 
 } // namespace
