@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <sstream>
 
 #include "auth/call.hpp"
+#include "base/number_text.hpp"
 #include "heddle/version.hpp"
 #include "launch/link.hpp"
 #include "launch/local_crew.hpp"
@@ -207,14 +207,11 @@ std::optional<AgentTicket> AgentTicket::read(std::string_view line) {
   std::string more;
   words >> mark >> secret_text >> place >> number;
   if (mark != kMark || (words >> more)) return std::nullopt;
-  AgentTicket ticket;
   const auto secret = auth::Secret::parse(secret_text);
   const auto launcher = net::resolve(place);
-  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), ticket.host);
-  if (!secret || !launcher || status != std::errc{} || end != number.data() + number.size()) return std::nullopt;
-  ticket.secret = *secret;
-  ticket.launcher = *launcher;
-  return ticket;
+  const auto host = base::number_in<std::uint32_t>(number);
+  if (!secret || !launcher || !host) return std::nullopt;
+  return AgentTicket{.secret = *secret, .launcher = *launcher, .host = *host};
 }
 
 Result<void> run_agent() {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <sstream>
 
+#include "base/number_text.hpp"
 #include "base/text_file.hpp"
 
 namespace heddle::launch {
@@ -24,11 +24,8 @@ std::unexpected<Error> no_host(std::string_view text) {
 }
 
 std::optional<std::uint32_t> count_in(std::string_view text) {
-  std::uint32_t count = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (status != std::errc{} || end != text.data() + text.size() || count == 0 || count > kMostOnOne)
-    return std::nullopt;
-  return count;
+  const auto count = base::number_in<std::uint32_t>(text);
+  return count && *count >= 1 && *count <= kMostOnOne ? count : std::nullopt;
 }
 
 // A name that begins with a dash would be an option of the remote shell.

@@ -1,10 +1,10 @@
 #include "launch/identity.hpp"
 
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "base/number_text.hpp"
 #include "launch/slurm.hpp"
 #include "store/memcached.hpp"
 
@@ -37,10 +37,7 @@ std::unexpected<Error> no_launcher(std::string fact, std::string_view remedy = k
 }
 
 std::optional<std::uint32_t> as_number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return base::number_in<std::uint32_t>(text);
 }
 std::optional<std::uint32_t> number_of(const Environment& environment, std::string_view name) {
   const auto text = environment.lookup(name);

@@ -3,6 +3,7 @@
 #include "store/address.hpp"
 
 #include "base/clock.hpp"
+#include "base/number_text.hpp"
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <thread>
 
 namespace heddle::launch {
@@ -26,10 +26,7 @@ constexpr std::uint32_t kPorts = 10000;
 constexpr std::chrono::seconds kCancelLimit{10};
 
 std::optional<std::uint32_t> count_of(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return base::number_in<std::uint32_t>(text);
 }
 
 std::optional<std::uint32_t> count_of(const base::Environment& environment, std::string_view name) {

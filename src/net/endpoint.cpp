@@ -1,11 +1,12 @@
 #include "net/endpoint.hpp"
 
+#include "base/number_text.hpp"
+
 #include <arpa/inet.h>
 #include <netdb.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 
 namespace heddle::net {
@@ -86,14 +87,12 @@ Result<std::vector<Endpoint>> resolve_all(std::string_view text) {
   std::string_view host = text.substr(0, colon);
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
-  const std::string_view digits = text.substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (status != std::errc{} || end != digits.data() + digits.size() || port == 0) return no_endpoint(text);
+  const auto port = base::number_in<std::uint16_t>(text.substr(colon + 1));
+  if (!port || *port == 0) return no_endpoint(text);
   if (host.find(':') != std::string_view::npos && !bracketed) return no_endpoint(text);
   auto found = addresses_of(std::string(host));
   if (found)
-    for (Endpoint& each : *found) each.port = port;
+    for (Endpoint& each : *found) each.port = *port;
   return found;
 }
 

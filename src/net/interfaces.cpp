@@ -1,6 +1,7 @@
 #include "net/interfaces.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/number_text.hpp"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -58,9 +58,9 @@ std::optional<Network> parse_network(std::string_view text) {
   const unsigned all = IN6_IS_ADDR_V4MAPPED(&*host) ? 32 : 128;
   unsigned bits = all;
   if (slash != std::string_view::npos) {
-    const std::string_view digits = text.substr(slash + 1);
-    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-    if (status != std::errc{} || end != digits.data() + digits.size() || bits > all) return std::nullopt;
+    const auto said = base::number_in<unsigned>(text.substr(slash + 1));
+    if (!said || *said > all) return std::nullopt;
+    bits = *said;
   }
   return Network{.host = *host, .bits = bits + (128 - all)};
 }

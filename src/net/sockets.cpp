@@ -1,5 +1,7 @@
 #include "net/sockets.hpp"
 
+#include "base/number_text.hpp"
+
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -8,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <string>
 #include <system_error>
 
@@ -45,10 +46,8 @@ base::Descriptor make_listener(const SocketAddress& address, PortRange ports) {
 }
 
 std::optional<std::uint16_t> port_number(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (status != std::errc{} || end != text.data() + text.size() || port == 0) return std::nullopt;
-  return port;
+  const auto port = base::number_in<std::uint16_t>(text);
+  return port == 0 ? std::nullopt : port;
 }
 
 } // namespace

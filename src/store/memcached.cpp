@@ -3,8 +3,9 @@
 #include "store/address.hpp"
 #include "store/text_dial.hpp"
 
+#include "base/number_text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace heddle::store {
@@ -30,13 +31,6 @@ bool is_name(std::string_view text) {
 std::string in_five_digits(std::uint32_t number) {
   const std::string digits = std::to_string(number);
   return std::string(5 - std::min<std::size_t>(digits.size(), 5), '0') + digits;
-}
-
-std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 } // namespace
@@ -177,7 +171,7 @@ Result<Memcached::Values> Memcached::fetch(const std::vector<std::string>& keys,
       if (!head) return std::unexpected(head.error());
       if (*head == "END") return values;
       const std::size_t key_end = head->find(' ', 6);
-      const auto bytes = number_in(std::string_view(*head).substr(head->rfind(' ') + 1));
+      const auto bytes = base::number_in(std::string_view(*head).substr(head->rfind(' ') + 1));
       if (!head->starts_with("VALUE ") || key_end == std::string::npos || !bytes || *bytes > kLongestBlock)
         return refused(*head);
       auto value = talk_.block(*bytes + kEnd.size(), deadline);
@@ -202,13 +196,14 @@ Result<std::uint64_t> Memcached::number_after(const std::string& command, Deadli
   const auto head = talk_.line(kEnd, deadline);
   if (!head) return std::unexpected(head.error());
   if (*head == "EN" || *head == "NF") return 0;
-  const auto bytes =
-      head->starts_with("VA ") ? number_in(std::string_view(*head).substr(3, head->find(' ', 3) - 3)) : std::nullopt;
+  const auto bytes = head->starts_with("VA ")
+                         ? base::number_in(std::string_view(*head).substr(3, head->find(' ', 3) - 3))
+                         : std::nullopt;
   if (!bytes || *bytes > 20) return refused(*head);
   auto value = talk_.block(*bytes + kEnd.size(), deadline);
   if (!value) return std::unexpected(value.error());
   value->resize(*bytes);
-  const auto number = number_in(*value);
+  const auto number = base::number_in(*value);
   return number ? Result<std::uint64_t>(*number) : refused(*value);
 }
 

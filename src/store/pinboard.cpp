@@ -1,7 +1,8 @@
 #include "store/pinboard.hpp"
 
+#include "base/number_text.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace heddle::store {
 
@@ -31,17 +32,10 @@ std::string in_digits(std::span<const std::byte> value) {
   return text;
 }
 
-std::optional<std::size_t> number_in(std::string_view text, int base) {
-  std::size_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<Bytes> from_digits(std::string_view text) {
   Bytes value;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    const auto byte = number_in(text.substr(i, 2), 16);
+    const auto byte = base::number_in(text.substr(i, 2), 16);
     if (!byte) return std::nullopt;
     value.push_back(static_cast<std::byte>(*byte));
   }
@@ -81,7 +75,7 @@ Result<Bytes> Pinboard::get(std::string_view key, Deadline deadline) {
     std::string_view text = **piece;
     if (number == 0) {
       const auto count =
-          text.size() < kCount || text[kCount - 1] != ':' ? std::nullopt : number_in(text.substr(0, kCount - 1), 10);
+          text.size() < kCount || text[kCount - 1] != ':' ? std::nullopt : base::number_in(text.substr(0, kCount - 1));
       if (!count || *count > 2 * kLargestNote)
         return wrong(ErrorCode::store_failed, "the note '" + name + "' is spoilt");
       wanted = *count;

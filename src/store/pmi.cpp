@@ -2,8 +2,9 @@
 
 #include "store/text_dial.hpp"
 
+#include "base/number_text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 namespace heddle::store {
@@ -17,11 +18,7 @@ constexpr std::size_t kLengthDigits = 6; // before an answer of version 2, padde
 
 std::uint32_t number_of(const PmiFields& fields, std::string_view name, std::uint32_t otherwise) {
   const auto found = fields.find(name);
-  if (found == fields.end()) return otherwise;
-  std::uint32_t value = 0;
-  const auto& text = found->second;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc{} && end == text.data() + text.size() ? value : otherwise;
+  return found == fields.end() ? otherwise : base::number_in<std::uint32_t>(found->second).value_or(otherwise);
 }
 
 std::string text_of(const PmiFields& fields, std::string_view name) {
