@@ -16,16 +16,15 @@ constexpr std::string_view kExpiry = "600"; // seconds: far more than any proces
 constexpr std::size_t kNonce = 16;          // digits
 constexpr std::string_view kEnd = "\r\n";
 constexpr std::size_t kLongestBlock = 1 << 20;
+constexpr const char* kSameInAll = "HEDDLE_JOB, HEDDLE_SIZE and HEDDLE_SECRET are to be the same in all processes";
 
 std::unexpected<Error> error(ErrorCode code, std::string fact, std::string remedy = "") {
   return std::unexpected(Error{.code = code, .fact = std::move(fact), .remedy = std::move(remedy)});
 }
 
 bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-           c == '_';
-  });
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  return !text.empty() && text.size() <= 64 && text.find_first_not_of(kCharacters) == std::string_view::npos;
 }
 
 std::string in_five_digits(std::uint32_t number) {
@@ -66,13 +65,14 @@ Result<void> Memcached::meet(Deadline deadline) {
 }
 
 Result<void> Memcached::lead(const std::string& own, Deadline deadline) {
+  constexpr const char* kLate = "not every rank came to";
   std::vector<std::string> keys;
   for (std::uint32_t rank = 1; rank < place_.size; ++rank) keys.push_back(key_of("here." + std::to_string(rank)));
   const std::string found_themselves = "mg " + key_of("come." + own) + " v";
   Values answered(keys.size());
   for (Looks looks(deadline); looks.pause();) {
     const auto here = fetch(keys, deadline);
-    if (!here) return std::unexpected(here.error());
+    if (!here) return late(here.error(), kLate, kSameInAll);
     if (std::exchange(was_lost_, false)) answered.assign(keys.size(), std::nullopt); // what it held may be gone
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto& number = (*here)[i];
@@ -84,21 +84,22 @@ Result<void> Memcached::lead(const std::string& own, Deadline deadline) {
       answered[i] = number;
     }
     const auto come = while_lost([&] { return number_after(found_themselves, deadline); }, deadline);
-    if (!come) return std::unexpected(come.error());
+    if (!come) return late(come.error(), kLate, kSameInAll);
     if (*come + 1 < place_.size) continue;
     time_ = own;
     return {};
   }
-  return error(ErrorCode::timed_out, "not every rank came to memcached at " + place_.address + " in time");
+  return late({.code = ErrorCode::timed_out}, kLate, kSameInAll);
 }
 
 Result<void> Memcached::follow(const std::string& own, Deadline deadline) {
+  constexpr const char* kLate = "rank 0 did not come to";
   const std::string rank = std::to_string(place_.rank);
   const std::string key = key_of("here." + rank);
   if (auto put = set(key, own, deadline); !put) return put;
   for (Looks looks(deadline); looks.pause();) {
     auto told = fetch({key_of("time." + rank)}, deadline);
-    if (!told) return std::unexpected(told.error());
+    if (!told) return late(told.error(), kLate, kSameInAll);
     if (std::exchange(was_lost_, false)) // what it held may be gone
       if (auto put = set(key, own, deadline); !put) return put;
     const std::string answer = told->front().value_or("");
@@ -109,11 +110,15 @@ Result<void> Memcached::follow(const std::string& own, Deadline deadline) {
     time_ = time;
     return {};
   }
-  return error(ErrorCode::timed_out, "rank 0 did not come to memcached at " + place_.address + " in time");
+  return late({.code = ErrorCode::timed_out}, kLate, kSameInAll);
+}
+
+std::string Memcached::prefix_of(const Place& place) {
+  return place.job + ":" + place.secret.sign("keys").substr(0, kNonce) + ":";
 }
 
 std::string Memcached::key_of(std::string_view name) const {
-  return place_.job + ":" + (time_.empty() ? "" : time_ + ":") + std::string(name);
+  return prefix_ + (time_.empty() ? "" : time_ + ":") + std::string(name);
 }
 
 std::string Memcached::sign(const std::string& key, std::string_view value) const {
@@ -169,6 +174,7 @@ Result<Memcached::Values> Memcached::fetch(const std::vector<std::string>& keys,
     while (true) { // "VALUE key flags bytes", the value; "END"
       const auto head = talk_.line(kEnd, deadline);
       if (!head) return std::unexpected(head.error());
+      has_answered_ = true;
       if (*head == "END") return values;
       const std::size_t key_end = head->find(' ', 6);
       const auto bytes = base::number_in(std::string_view(*head).substr(head->rfind(' ') + 1));
@@ -195,6 +201,7 @@ Result<std::uint64_t> Memcached::number_after(const std::string& command, Deadli
   if (auto said = talk_.say(command + "\r\n", deadline); !said) return std::unexpected(std::move(said.error()));
   const auto head = talk_.line(kEnd, deadline);
   if (!head) return std::unexpected(head.error());
+  has_answered_ = true;
   if (*head == "EN" || *head == "NF") return 0;
   const auto bytes = head->starts_with("VA ")
                          ? base::number_in(std::string_view(*head).substr(3, head->find(' ', 3) - 3))
@@ -212,14 +219,18 @@ Result<std::uint64_t> Memcached::number_after(const std::string& command, Deadli
 Result<void> Memcached::fence(Deadline deadline) {
   const std::string key = key_of("fence." + std::to_string(++fences_));
   auto come = number_after("ma " + key + " N" + std::string(kExpiry) + " J1 D1 v", deadline);
-  for (Looks looks(deadline); come && *come < place_.size;) {
-    if (!looks.pause())
-      return error(ErrorCode::timed_out,
-                   "not every rank reached the fence at memcached " + place_.address + " in time");
+  for (Looks looks(deadline); come && *come < place_.size && looks.pause();)
     come = while_lost([&] { return number_after("mg " + key + " v", deadline); }, deadline);
-  }
-  if (!come) return std::unexpected(std::move(come.error()));
-  return {};
+  if (come && *come >= place_.size) return {};
+  return late(come ? Error{.code = ErrorCode::timed_out} : come.error(), "not every rank came to the fence of");
+}
+
+std::unexpected<Error> Memcached::late(Error error, std::string who, std::string remedy) const {
+  if (error.code == ErrorCode::timed_out && has_answered_)
+    error = {.code = error.code,
+             .fact = std::move(who) + " memcached at " + place_.address + " in time",
+             .remedy = std::move(remedy)};
+  return std::unexpected(std::move(error));
 }
 
 std::unexpected<Error> Memcached::refused(const std::string& answer) {

@@ -20,13 +20,15 @@ class Memcached final : public Pinboard {
  public:
   struct Place {
     std::string address; // HOST:PORT, or the path of a unix socket
-    std::string job;     // of letters, digits, dots, dashes and underscores, up to 64. Keys begin with it
+    std::string job;     // of letters, digits, dots, dashes and underscores, up to 64
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
     auth::Secret secret;
   };
   // Returns when all processes have come. Keys that an older job of the same name has left are told apart; all expire.
   static Result<std::unique_ptr<Memcached>> open(Place place, Deadline deadline);
+  // What all its keys begin with: the job's name, and what only this secret makes of it. So jobs of one name and two secrets do not meet.
+  static std::string prefix_of(const Place& place);
 
   [[nodiscard]] std::uint32_t rank() const override { return place_.rank; }
   [[nodiscard]] std::uint32_t size() const override { return place_.size; }
@@ -37,7 +39,7 @@ class Memcached final : public Pinboard {
  private:
   using Values = std::vector<std::optional<std::string>>;
 
-  explicit Memcached(Place place) : place_(std::move(place)) {}
+  explicit Memcached(Place place) : place_(std::move(place)), prefix_(prefix_of(place_)) {}
   Result<void> connect(Deadline deadline);
   Result<void> meet(Deadline deadline);
   Result<void> lead(const std::string& own, Deadline deadline);
@@ -50,6 +52,8 @@ class Memcached final : public Pinboard {
   auto while_lost(Ask&& ask, Deadline deadline) -> decltype(ask());
 
   [[nodiscard]] std::unexpected<Error> refused(const std::string& answer);
+  // What is waited for has not come: where the server answers, somebody else is late.
+  [[nodiscard]] std::unexpected<Error> late(Error error, std::string who, std::string remedy = "") const;
   // Nothing more is asked: the rest of an answer may still be on its way.
   [[nodiscard]] std::unexpected<Error> give_up(std::string fact, std::string remedy);
   [[nodiscard]] std::string key_of(std::string_view name) const;
@@ -60,10 +64,12 @@ class Memcached final : public Pinboard {
   Result<std::optional<std::string>> get_text(const std::string& key, Deadline deadline) override;
 
   Place place_;
+  std::string prefix_;
   base::Descriptor socket_;
   TextLine talk_{-1, {}};
   std::string time_; // of this job among those of its name
   std::uint32_t fences_ = 0;
+  bool has_answered_ = false;
   bool given_up_ = false;
   bool was_lost_ = false; // the last answer was none, since there is no connection
 };

@@ -61,7 +61,7 @@ Result<base::Descriptor> dial_text(const std::string& place, base::Deadline dead
 }
 
 bool Looks::pause() {
-  if (base::Clock::now() >= deadline_) return false;
+  if (base::Clock::now() + next_ >= deadline_) return false;
   std::this_thread::sleep_for(next_);
   next_ = std::min(next_ * 3 / 2, kLongestPause);
   return true;

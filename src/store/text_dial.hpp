@@ -19,7 +19,7 @@ Result<base::Descriptor> dial_text(const std::string& place, base::Deadline dead
 class Looks {
  public:
   explicit Looks(base::Deadline deadline) : deadline_(deadline) {}
-  // False when the deadline has come.
+  // False where the deadline would come first.
   bool pause();
 
  private:
