@@ -4,7 +4,10 @@
 
 #include "base/number_text.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 namespace heddle::store {
@@ -41,6 +44,15 @@ Pmi::Pmi(const Place& place, base::Descriptor own)
 
 Result<std::unique_ptr<Pmi>> Pmi::open(const Place& place, Deadline deadline) {
   base::Descriptor own;
+  int type = 0;
+  socklen_t length = sizeof type;
+  if (place.descriptor >= 0 && ::getsockopt(place.descriptor, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
+    return std::unexpected(Error{.code = ErrorCode::store_failed,
+                                 .fact = "PMI_FD=" + std::to_string(place.descriptor) + " is no socket here",
+                                 .remedy = "only a process that its launcher has started itself has it: start others "
+                                           "without the variables that begin with PMI",
+                                 .peer = kNoPeer,
+                                 .system_code = errno});
   if (place.descriptor < 0) {
     const auto unreached = [&](int code) {
       return std::unexpected(Error{.code = ErrorCode::store_failed,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -136,6 +137,21 @@ TEST(Pmi, TakesVersion2PaddedOnEitherSide) {
     EXPECT_EQ((*board)->version(), 2U);
     exchange(**board);
   }
+}
+
+// As in a program that a process of the job has started.
+TEST(Pmi, SaysThatItsDescriptorIsNone) {
+  const ScriptedLauncher launcher({});
+  Pmi::Place place = launcher.place();
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+  for (const int none : {pipe[0], 1'000'000}) {
+    place.descriptor = none;
+    const auto board = Pmi::open(place, patiently());
+    ASSERT_FALSE(board);
+    EXPECT_EQ(board.error().fact, "PMI_FD=" + std::to_string(none) + " is no socket here");
+  }
+  for (const int end : pipe) ::close(end);
 }
 
 TEST(Pmi, RefusesALauncherThatSpeaksAnotherVersion) {
