@@ -250,9 +250,17 @@ Result<JobIdentity> choose(const Environment& environment, const base::Settings&
 
 } // namespace
 
+Result<void> check_size(std::uint32_t size, const std::string& launcher) {
+  if (size <= kLargestJob) return {};
+  return no_launcher(launcher + " says that the job has " + std::to_string(size) + " processes",
+                     "expected " + std::to_string(kLargestJob) + " at most");
+}
+
 Result<JobIdentity> detect(const Environment& environment, const base::Settings& settings) {
   auto identity = choose(environment, settings);
   if (!identity || identity->single()) return identity;
+  if (auto sound = check_size(identity->size, identity->launcher + " (" + identity->evidence + ")"); !sound)
+    return std::unexpected(std::move(sound.error()));
   const bool names_it = identity->meeting == Meeting::store || identity->meeting == Meeting::agreed;
   if (names_it && identity->store.starts_with(store::kByMemcached)) {
     if (identity->meeting == Meeting::store) identity->launcher = "a launcher that sets HEDDLE_RANK";

@@ -43,6 +43,10 @@ struct JobIdentity {
   [[nodiscard]] bool single() const { return meeting == Meeting::alone; }
 };
 
+// That no launcher has lost its mind: what a process keeps of each other one would take all its memory.
+inline constexpr std::uint32_t kLargestJob = 1U << 20;
+Result<void> check_size(std::uint32_t size, const std::string& launcher);
+
 // Looks for `heddle run` (HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_JOB), PMI (PMI_FD, PMI_PORT), PMIx (PMIX_NAMESPACE ...) and a step of Slurm
 // (SLURM_PROCID ...), the last only where none of the others is there, since launchers use it to start others. Option store decides
 // where several are. None: a job of one process where settings.single asks for it, otherwise no_launcher, which names what was seen,

@@ -260,6 +260,13 @@ TEST(Identity, RefusesNumbersThatAreNone) {
   }
 }
 
+TEST(Identity, RefusesAJobOfMoreProcessesThanThereCanBe) {
+  const auto identity = detect(Environment::of({{"PMI_FD", "3"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4294967295"}}), {});
+  ASSERT_FALSE(identity);
+  EXPECT_EQ(identity.error().fact, "a PMI launcher (PMI_FD=3) says that the job has 4294967295 processes");
+  EXPECT_EQ(identity.error().remedy, "expected 1048576 at most");
+}
+
 TEST(Identity, OpensAStoreOfItsOwnForASingleProcess) {
   const auto admission = enter_store(JobIdentity{}, {}, base::Deadline::max());
   ASSERT_TRUE(admission);

@@ -79,9 +79,14 @@ Result<Client::Target> agree(const JobIdentity& identity, Pinboard& board, std::
   }
   if (auto fenced = board.fence(deadline); !fenced) return std::unexpected(std::move(fenced.error()));
   if (own) return std::move(*own);
-  const auto note = board.get(kNote, deadline);
-  if (!note) return std::unexpected(note.error());
-  return read_note(*note, identity.secret);
+  auto note = board.get(kNote, deadline);
+  if (note) return read_note(*note, identity.secret);
+  if (note.error().code == ErrorCode::bad_argument) // some launchers let the others pass
+    note.error() = {.code = ErrorCode::peer_failed,
+                    .fact = "rank 0 has ended before it said where the job's store is",
+                    .remedy = "",
+                    .peer = 0};
+  return std::unexpected(std::move(note.error()));
 }
 
 // Between two tries of what somebody else has to make possible, who cannot tell.
@@ -180,8 +185,21 @@ Result<std::shared_ptr<Pinboard>> open_board(const JobIdentity& identity, base::
   return std::shared_ptr<Pinboard>(std::move(*board));
 }
 
-Result<Admission> admit(Client::Target target, store::Placement placement, Result<std::unique_ptr<Client>> client) {
-  if (!client) return std::unexpected(std::move(client.error()));
+// What to do where nobody is found at the store's place, by who has said where that is.
+constexpr const char* kStartedByOurs = "start the program with: heddle run -n N PROGRAM";
+constexpr const char* kToldByRank0 = "options tcp.network and tcp.ports say at which address and ports rank 0 listens";
+constexpr const char* kAgreed =
+    "see that rank 0 runs; or say where it is, with a port that is free there: HEDDLE_STORE=tcp:HOST:PORT";
+
+std::unexpected<Error> with_remedy(Error error, const char* remedy) {
+  const bool not_found = error.code == ErrorCode::store_failed || error.code == ErrorCode::unreachable;
+  if (not_found && error.remedy.empty()) error.remedy = remedy;
+  return std::unexpected(std::move(error));
+}
+
+Result<Admission> admit(Client::Target target, store::Placement placement, Result<std::unique_ptr<Client>> client,
+                        const char* remedy) {
+  if (!client) return with_remedy(std::move(client.error()), remedy);
   return Admission{.store = std::move(*client),
                    .address = std::move(target.address),
                    .secret = target.secret,
@@ -192,9 +210,11 @@ Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& l
   const std::lock_guard lock(found_mutex());
   std::optional<Found>& found = found_before();
   if (found && found->process == ::getpid())
-    return admit(found->target, found->placement, Client::connect(found->target, deadline));
+    return admit(found->target, found->placement, Client::connect(found->target, deadline), kToldByRank0);
   auto board = open_board(identity, deadline);
   if (!board) return std::unexpected(std::move(board.error()));
+  if (auto sound = check_size((*board)->size(), identity.launcher); !sound)
+    return std::unexpected(std::move(sound.error()));
   if (identity.launcher == kHydra) bear_hydra_signal();
   const store::Placement told = (*board)->placement(deadline);
   store::Placement placement = identity.placement;
@@ -210,7 +230,7 @@ Result<Admission> enter_by_board(const JobIdentity& identity, const Listening& l
   };
   found = Found{.process = ::getpid(), .target = *target, .placement = placement};
   target->leave_too = [board = *board] { board->leave(base::deadline_in(kFarewell)); };
-  return admit(*target, placement, Client::connect(*target, deadline));
+  return admit(*target, placement, Client::connect(*target, deadline), kToldByRank0);
 }
 
 Result<Admission> enter_by_agreement(const JobIdentity& identity, base::Deadline deadline) {
@@ -229,9 +249,9 @@ Result<Admission> enter_by_agreement(const JobIdentity& identity, base::Deadline
   std::optional<Found>& found = found_before();
   const bool again = found && found->process == ::getpid();
   if (identity.rank == 0 && !again)
-    if (auto kept = keep_at(target, deadline); !kept) return std::unexpected(std::move(kept.error()));
+    if (auto kept = keep_at(target, deadline); !kept) return with_remedy(std::move(kept.error()), kAgreed);
   found = Found{.process = ::getpid(), .target = target, .placement = identity.placement};
-  return admit(target, identity.placement, connect_when_there(target, deadline));
+  return admit(target, identity.placement, connect_when_there(target, deadline), kAgreed);
 }
 
 } // namespace
@@ -250,7 +270,7 @@ Result<Admission> enter_store(const JobIdentity& identity, const Listening& list
                             .size = identity.size,
                             .secret = identity.secret};
       auto client = Client::connect(target, deadline);
-      return admit(std::move(target), {}, std::move(client));
+      return admit(std::move(target), {}, std::move(client), kStartedByOurs);
     }
     case Meeting::agreed: return enter_by_agreement(identity, deadline);
     case Meeting::pmi:

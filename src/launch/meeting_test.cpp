@@ -82,5 +82,26 @@ TEST_F(Agreed, PlaceIsGivenUpAtOnceWhereItIsAnothers) {
   EXPECT_LT(base::Clock::now() - begin, std::chrono::seconds(30)); // of the minute that both had
 }
 
+TEST_F(Agreed, PlaceAcrossNodesTakesASecret) {
+  JobIdentity identity = rank_1(secret_);
+  identity.secret.reset();
+  const auto entered = enter_store(identity, {}, soon());
+  ASSERT_FALSE(entered);
+  EXPECT_TRUE(entered.error().fact.contains("has several nodes and no secret")) << entered.error().fact;
+  EXPECT_TRUE(entered.error().remedy.contains("export HEDDLE_SECRET=")) << entered.error().remedy;
+}
+
+TEST_F(Agreed, PlaceThatCannotBeFoundCanBeNamed) {
+  for (const std::uint32_t rank : {0U, 1U}) {
+    JobIdentity identity = rank_1(secret_);
+    identity.rank = rank;
+    identity.store = "tcp:no..host:4000";
+    const auto entered = enter_store(identity, {}, soon());
+    ASSERT_FALSE(entered);
+    EXPECT_TRUE(entered.error().fact.contains("the address of host 'no..host' is not known")) << entered.error().fact;
+    EXPECT_TRUE(entered.error().remedy.contains("HEDDLE_STORE=tcp:HOST:PORT")) << entered.error().remedy;
+  }
+}
+
 } // namespace
 } // namespace heddle::launch

@@ -16,12 +16,10 @@ namespace heddle::store {
 
 namespace {
 
-constexpr const char* kRemedy = "start the program with: heddle run -n N PROGRAM";
-
 Error failure(std::string fact, int system_code = 0) {
   return {.code = ErrorCode::store_failed,
           .fact = std::move(fact),
-          .remedy = kRemedy,
+          .remedy = "",
           .peer = kNoPeer,
           .system_code = system_code};
 }
@@ -42,9 +40,7 @@ Result<base::Descriptor> dial_unix(const std::string& address, base::Deadline de
     return std::unexpected(failure("nobody is listening at the store's address " + address, errno));
   }
   if (!same_user(socket.number())) {
-    Error error = failure("the store at " + address + " belongs to another user");
-    error.remedy.clear();
-    return std::unexpected(std::move(error));
+    return std::unexpected(failure("the store at " + address + " belongs to another user"));
   }
   return socket;
 }
@@ -69,7 +65,6 @@ Result<base::Descriptor> dial_tcp(std::string_view place, const std::optional<au
     Error error = std::move(socket.error());
     if (error.code == ErrorCode::unreachable) error.code = ErrorCode::store_failed;
     error.fact = "the store is not reached: " + error.fact;
-    if (error.remedy.empty()) error.remedy = kRemedy;
     return std::unexpected(std::move(error));
   }
   net::keep_asking(socket->number(), kSilence);

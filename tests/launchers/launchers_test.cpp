@@ -3,6 +3,7 @@
 #include "tests/launchers/launchers.hpp"
 
 #include "auth/secret.hpp"
+#include "store/scripted_launcher_for_tests.hpp"
 
 #include <gtest/gtest.h>
 
@@ -367,6 +368,36 @@ TEST(Pmi, SaysWhichLauncherIsNotReached) {
     EXPECT_TRUE(said.contains(std::string("the launcher is not reached at PMI_PORT=") + port + " (remedy: ")) << said;
     EXPECT_EQ(process.status(), 1);
   }
+}
+
+// It lets the others pass its fence where one has died.
+TEST(Pmi, SaysThatRank0HasEndedBeforeItHasLeftItsNote) {
+  const store::ScriptedLauncher launcher(
+      {{"cmd=init pmi_version=1", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"},
+       {"cmd=get_my_kvsname", "cmd=my_kvsname kvsname=space\n"},
+       {"key=PMI_process_mapping", "cmd=get_result rc=-1 msg=none value=unknown\n"},
+       {"cmd=barrier_in", "cmd=barrier_out\n"},
+       {"key=heddle.keeper.0", "cmd=get_result rc=-1 msg=none value=unknown\n"}});
+  launcher.pass_on();
+  Command process({kLaunchedProgram, "again"},
+                  {{"PMI_FD", std::to_string(launcher.place().descriptor)}, {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
+  EXPECT_EQ(process.rest(), "FAILED: join: peer_failed: rank 0 has ended before it said where the job's store is\n");
+  EXPECT_EQ(process.status(), 1);
+}
+
+// And a size that would take all memory.
+TEST(Pmi, BelievesNoSizeThatCannotBe) {
+  const store::ScriptedLauncher launcher(
+      {{"cmd=init pmi_version=2", "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n"},
+       {"cmd=fullinit;", "    56cmd=fullinit-response;rank=1;size=4294967295;rc=0;hm=ok;"},
+       {"cmd=job-getid;", "    40cmd=job-getid-response;jobid=space;rc=0;"}});
+  launcher.pass_on();
+  Command process({kLaunchedProgram, "again"}, {{"PMI_FD", std::to_string(launcher.place().descriptor)},
+                                                {"PMI_RANK", "1"},
+                                                {"PMI_SIZE", "2"},
+                                                {"HEDDLE_STORE", "pmi2"}});
+  EXPECT_TRUE(process.rest().contains("a PMI launcher says that the job has 4294967295 processes"));
+  EXPECT_EQ(process.status(), 1);
 }
 
 // What a launcher of Slurm's does inside a job of its own, and heddle run inside an allocation.
