@@ -2,6 +2,9 @@
 //   work SEED     random messages, all-to-alls and barriers with everybody; says "done RANK of SIZE on HOST"
 //   die RANK      that rank kills itself; the others say "told of RANK" when they are, and leave
 //   wait RANK     the same, but they wait for a message of that rank, with whom they have never talked
+//   quit RANK     as die, but that rank ends with status 0, and does not leave
+//   linger RANK   that rank kills itself; the others would not mind for an hour
+//   orphan        says "ready RANK", and when it is told of the deaths of all others "alone RANK"
 //   abort RANK N  that rank ends the job with status N; the others would wait for an hour
 //   again-abort RANK N   the same in the second context of each, where the others never call Heddle again
 //   early RANK    that rank kills itself before it joins; the others say how their join fails
@@ -18,6 +21,8 @@
 #include "tests/launchers/tap.hpp"
 
 #include "job/registry.hpp"
+
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -97,9 +102,12 @@ void work(std::uint64_t seed) {
       std::string(demand(job.host_name(job.rank()), "host")));
 }
 
-void die(std::uint32_t victim, bool met) {
+enum class Way : std::uint8_t { killed, quits };
+
+void die(std::uint32_t victim, bool met, Way way) {
   Context job = join();
   if (met) static_cast<void>(job.barrier()); // whose end may come after the death of one that has passed it
+  if (own_rank(job) == victim && way == Way::quits) ::_exit(0);
   if (own_rank(job) == victim) ::raise(SIGKILL);
   std::uint32_t word = 0;
   if (!met) {
@@ -113,6 +121,27 @@ void die(std::uint32_t victim, bool met) {
       told = told || (event.kind == Event::Kind::peer_failed && event.completion.peer == Rank{victim});
   }
   say("told of " + std::to_string(victim));
+}
+
+void do_not_mind(std::uint32_t victim) {
+  Context job = join();
+  demand(job.barrier(), "barrier");
+  if (own_rank(job) == victim) ::raise(SIGKILL);
+  std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void orphan() {
+  Context job = join();
+  demand(job.barrier(), "barrier");
+  say("ready " + std::to_string(own_rank(job)));
+  std::set<std::uint32_t> failed;
+  while (failed.size() + 1 < job.size()) {
+    std::vector<Event> events(8);
+    events.resize(job.wait_events(events));
+    for (const Event& event : events)
+      if (event.kind == Event::Kind::peer_failed) failed.insert(static_cast<std::uint32_t>(event.completion.peer));
+  }
+  say("alone " + std::to_string(own_rank(job)));
 }
 
 // The ranks in a file; nothing as long as there is none.
@@ -272,7 +301,13 @@ int main(int argc, char** argv) {
   if (what == "work")
     work(argument(2));
   else if (what == "die" || what == "wait")
-    die(static_cast<std::uint32_t>(argument(2)), what == "die");
+    die(static_cast<std::uint32_t>(argument(2)), what == "die", Way::killed);
+  else if (what == "quit")
+    die(static_cast<std::uint32_t>(argument(2)), true, Way::quits);
+  else if (what == "linger")
+    do_not_mind(static_cast<std::uint32_t>(argument(2)));
+  else if (what == "orphan")
+    orphan();
   else if (what == "abort")
     abort_job(static_cast<std::uint32_t>(argument(2)), static_cast<int>(argument(3)));
   else if (what == "hold")

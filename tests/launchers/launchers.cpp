@@ -159,6 +159,15 @@ int free_ports(int count) {
   }
 }
 
+pid_t process_with(const std::string& mark, const std::string& name) {
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone))
+    if (content_of(entry.path() / "comm") == name + "\n" &&
+        content_of(entry.path() / "environ").find("TEST_MARK=" + mark) != std::string::npos)
+      return std::atoi(entry.path().filename().c_str());
+  return 0;
+}
+
 std::vector<std::string> left_of(const std::string& mark, int seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::vector<std::string> left;

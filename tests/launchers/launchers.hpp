@@ -4,6 +4,8 @@
 #include "tests/command/command.hpp"
 #include "tests/namespaces/machines.hpp"
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -89,6 +91,9 @@ std::string wrong_networks(const std::string& output, const std::vector<std::str
 
 // Ports of this machine that nobody listens at, one after the other; the first.
 int free_ports(int count);
+
+// The process of that name that has TEST_MARK with that value in its environment; 0: none.
+pid_t process_with(const std::string& mark, const std::string& name);
 
 // Processes that have TEST_MARK with that value in their environment, by their names, when so much time has passed or as soon as there
 // is none.

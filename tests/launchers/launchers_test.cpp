@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <algorithm>
 #include <fstream>
 #include <functional>
@@ -35,8 +37,7 @@ struct Launcher {
   std::string taken_as{};                 // what heddle info says of it
   bool has_board = true;
   bool takes_programs_in_turn = false;
-  bool ends_by_status = true;   // the status that a program ends the job with is the launcher's
-  bool always_succeeds = false; // in its own eyes
+  std::vector<int> aborted{9}; // with which of these it ends where a program has ended the job with 9
 };
 
 void PrintTo(const Launcher& launcher, std::ostream* out) {
@@ -79,14 +80,14 @@ std::vector<Launcher> launchers() {
        .variables = {{"HEDDLE_STORE", "pmi2"}},
        .words = 7,
        .taken_as = "Hydra's mpiexec (PMI_FD=",
-       .ends_by_status = false},
+       .aborted = {255}},
       {.name =
            "HydraHosts", // pretended ones, with TCP between them; of those on another one than the dead, nobody is killed
        .programs = {"mpiexec.hydra"},
        .command =
            [](const auto& n) { return hydra({"-disable-auto-cleanup", "-launcher", "fork", "-hosts", "x:1,y:63"}, n); },
        .taken_as = "Hydra's mpiexec (PMI_FD=",
-       .ends_by_status = false}, // a broken pipe ends mpiexec where it tells a host's proxy that has just ended
+       .aborted = {9, 141}}, // a broken pipe ends mpiexec where it tells a host's proxy that has just ended
       {.name = "Mpirun",
        .programs = {"mpirun"},
        .command = [](const auto& n) { return mpirun({}, n); },
@@ -96,8 +97,7 @@ std::vector<Launcher> launchers() {
        .command = [](const auto& n) { return mpirun({"--enable-recovery"}, n); },
        .survivors = Survivors::told,
        .taken_as = "Open MPI's mpirun (PMIX_NAMESPACE=",
-       .ends_by_status = false,
-       .always_succeeds = true},
+       .aborted = {0}},
       {.name = "SlurmNone",
        .programs = {"srun"},
        .slurm = true,
@@ -107,7 +107,7 @@ std::vector<Launcher> launchers() {
        .taken_as = "Slurm (srun --mpi=none) (SLURM_PROCID=0)",
        .has_board = false,
        .takes_programs_in_turn = true,
-       .ends_by_status = false},
+       .aborted = {137}},
       {.name = "SlurmPmi2",
        .programs = {"srun"},
        .slurm = true,
@@ -115,7 +115,7 @@ std::vector<Launcher> launchers() {
        .survivors = Survivors::told,
        .words = 6,
        .taken_as = "Slurm (srun --mpi=pmi2) (PMI_FD=",
-       .ends_by_status = false},
+       .aborted = {137}},
       {.name = "SlurmPmi2Wire", // the same by version 2
        .programs = {"srun"},
        .slurm = true,
@@ -124,14 +124,14 @@ std::vector<Launcher> launchers() {
        .survivors = Survivors::told,
        .words = 7,
        .taken_as = "Slurm (srun --mpi=pmi2) (PMI_FD=",
-       .ends_by_status = false},
+       .aborted = {137}},
       {.name = "SlurmPmix",
        .programs = {"srun"},
        .slurm = true,
        .command = [](const auto& n) { return srun("pmix", n); },
        .tells_first = true,
        .taken_as = "Slurm (srun --mpi=pmix) (PMIX_NAMESPACE=",
-       .ends_by_status = false},
+       .aborted = {9, 137}},
       {.name = "MemcachedSocket",
        .programs = {"memcached"},
        .memcached = MemcachedServer::By::socket,
@@ -268,6 +268,45 @@ TEST_P(Launchers, TellOfADeathOrEndAll) {
   }
 }
 
+// With status 0, and no goodbye. Launchers that end the job then may still think that it has gone well.
+TEST_P(Launchers, TellOfOneThatEndsWithoutLeavingOrEndAll) {
+  Command command = run(3, {"quit", "2"});
+  const std::string said = command.rest();
+  EXPECT_NE(command.status(), 124) << said;
+  EXPECT_EQ(said.find("FAILED"), std::string::npos) << said;
+  if (GetParam().survivors == Survivors::told || GetParam().name == "HydraHosts") {
+    EXPECT_EQ(count_of(said, "told of 2"), 2U) << said;
+  }
+}
+
+TEST_P(Launchers, EndAllWhoDoNotMindADeath) {
+  if (GetParam().survivors == Survivors::told) GTEST_SKIP() << "it lets them live";
+  if (GetParam().name == "HydraHosts") GTEST_SKIP() << "it lets those on other hosts live";
+  Command command = run(3, {"linger", "2"});
+  const std::string said = command.rest();
+  const int status = command.status();
+  EXPECT_NE(status, 124) << said;
+  EXPECT_NE(status, 0) << said;
+}
+
+TEST_P(Launchers, AreNotAskedForNewsOnceTheKeeperIsGone) {
+  if (GetParam().name != "MemcachedSocket") GTEST_SKIP() << "the same for all: one is enough";
+  Command command = run(3, {"orphan"});
+  std::string said;
+  while (count_of(said, "ready ") < 3) {
+    const std::string line = command.line();
+    ASSERT_FALSE(line.empty()) << said;
+    said += line + "\n";
+  }
+  const pid_t keeper = process_with(mark_, "heddle-keeper");
+  ASSERT_GT(keeper, 0);
+  ::kill(keeper, SIGKILL);
+  said += command.rest();
+  EXPECT_EQ(count_of(said, "no more news of failed peers: store_failed: the store is gone"), 3U) << said;
+  EXPECT_EQ(count_of(said, "alone "), 3U) << said;
+  EXPECT_EQ(command.status(), 0) << said;
+}
+
 TEST_P(Launchers, DoNotLetTheRestWaitForOneThatDiesBeforeItJoins) {
   for (const char* victim : {"0", "2"}) {
     Command command = run(3, {"early", victim}, {{"HEDDLE_JOIN_TIMEOUT_S", "3"}});
@@ -301,11 +340,7 @@ TEST_P(Launchers, EndAllWhenOneAborts) {
   Command command = run(3, {"abort", "1", "9"});
   const std::string said = command.rest();
   const int status = command.status();
-  EXPECT_EQ(status == 0, GetParam().always_succeeds) << said;
-  EXPECT_NE(status, 124) << said;
-  if (GetParam().ends_by_status) {
-    EXPECT_EQ(status, 9) << said;
-  }
+  EXPECT_TRUE(std::ranges::count(GetParam().aborted, status) > 0) << status << ": " << said;
 }
 
 TEST_P(Launchers, EndAllWhenOneAbortsAfterJoiningAgain) {
@@ -400,6 +435,21 @@ TEST(Pmi, BelievesNoSizeThatCannotBe) {
   EXPECT_EQ(process.status(), 1);
 }
 
+TEST(Slurm, KillsWhoIsLeftOfADeathWhereItIsToldTo) {
+  if (const std::string without = missing({"srun", "slurmctld", "slurmd", "munged", "setpriv"}); !without.empty())
+    GTEST_SKIP() << "not installed: " << without;
+  const SlurmCluster cluster;
+  std::string why;
+  ASSERT_TRUE(cluster.ready(why)) << why;
+  for (const char* type : {"pmi2", "none"}) {
+    Command command(Words{find_program("timeout"), "-k", "2", "60", find_program("srun"), "-Q", "-K",
+                          std::string("--mpi=") + type, "-N", "1", "-n", "3", kLaunchedProgram, "linger", "2"},
+                    cluster.variables());
+    const std::string said = command.rest();
+    EXPECT_EQ(command.status(), 143) << type << ": " << said; // they are asked to end first
+  }
+}
+
 // What a launcher of Slurm's does inside a job of its own, and heddle run inside an allocation.
 TEST(Allocation, IsWhereHeddleRunAndOthersStartProcesses) {
   if (const std::string without = missing({"salloc", "srun", "slurmctld", "slurmd", "munged", "setpriv"});
@@ -423,6 +473,15 @@ TEST(Allocation, IsWhereHeddleRunAndOthersStartProcesses) {
   EXPECT_EQ(in_allocation({HEDDLE_PROGRAM, "run", "-n", "4", "--label", "--", "/bin/sh", "-c", "echo $HEDDLE_NODE"})
                 .find("localhost"),
             std::string::npos);
+  // Other launchers find the allocation, and start by Slurm what starts their processes.
+  if (const std::string mpiexec = find_program("mpiexec.hydra"); !mpiexec.empty()) {
+    const std::string said = in_allocation({mpiexec, "-n", "4", kLaunchedProgram, "work", "3"});
+    EXPECT_TRUE(said.contains("done 3 of 4 on n2")) << said;
+  }
+  if (const std::string mpirun = find_program("mpirun"); !mpirun.empty()) {
+    const std::string said = in_allocation({mpirun, "--allow-run-as-root", "-n", "4", kLaunchedProgram, "work", "3"});
+    EXPECT_TRUE(said.contains("done 3 of 4 on n2")) << said;
+  }
   const std::string all = in_allocation({find_program("srun"), "-Q", "--mpi=pmi2", kLaunchedProgram, "work", "3"});
   EXPECT_TRUE(all.contains("done 3 of 4 on n2")) << all;
   // Two steps side by side, which do not meet, though they share the node and the secret.

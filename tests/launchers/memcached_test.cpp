@@ -181,6 +181,14 @@ class Stranger {
     EXPECT_TRUE(talk_.say("set " + key + " 0 600 " + std::to_string(value.size()) + "\r\n" + value + "\r\n", soon()));
     EXPECT_EQ(talk_.line("\r\n", soon()).value(), "STORED");
   }
+  // What the server has counted.
+  std::uint64_t count(const std::string& what) {
+    EXPECT_TRUE(talk_.say("stats\r\n", soon()));
+    std::uint64_t found = 0;
+    for (std::string line; (line = talk_.line("\r\n", soon()).value()) != "END";)
+      if (line.starts_with("STAT " + what + " ")) found = std::stoull(line.substr(6 + what.size()));
+    return found;
+  }
   // How many seconds a key has left.
   int seconds_left(const std::string& key) {
     EXPECT_TRUE(talk_.say("mg " + key + " t\r\n", soon()));
@@ -252,6 +260,28 @@ TEST_P(MemcachedBoard, TellsEachRankNoMoreInALargeJob) {
   const std::size_t of_two = told_in_job_of(2);
   EXPECT_GT(of_two, kAnswer);
   EXPECT_EQ(told_in_job_of(24), of_two);
+}
+
+// Beside looks, whose number is that of the time that they wait.
+TEST_P(MemcachedBoard, IsToldLittleByEach) {
+  constexpr std::uint64_t kSize = 9;
+  const MemcachedServer server(GetParam());
+  std::vector<Memcached::Place> places;
+  for (std::uint32_t rank = 0; rank < kSize; ++rank) places.push_back(place(server, rank, kSize));
+  all(places, [](Memcached& board) { // as processes meet
+    if (board.rank() == 0) {
+      ASSERT_TRUE(board.put("note", Bytes(1), soon()));
+    }
+    ASSERT_TRUE(board.fence(soon()));
+    if (board.rank() != 0) {
+      ASSERT_TRUE(board.get("note", soon()));
+    }
+  });
+  Stranger stranger(server.address());
+  // Numbers, answers of rank 0, the note.
+  EXPECT_EQ(stranger.count("cmd_set"), (kSize - 1) + (kSize - 1) + 1);
+  // Of those who have found themselves, and come to the fence; who comes first makes the number.
+  EXPECT_EQ(stranger.count("incr_hits"), (kSize - 1) - 1 + kSize - 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, MemcachedBoard, testing::Values(By::socket, By::tcp),
