@@ -39,6 +39,8 @@ Result<void> TextLine::say(std::string_view text, base::Deadline deadline) {
 Result<void> TextLine::fill(base::Deadline deadline) {
   if (!usable()) return broken("is not connected any more");
   if (inbox_.size() > kLongest) return broken("gives an answer without an end");
+  if (base::Clock::now() >= deadline)
+    return broken("gives no answer in time", ErrorCode::timed_out); // also who goes on talking
   std::array<char, 16 << 10> some{};
   while (true) {
     const ssize_t count = ::recv(socket_, some.data(), some.size(), MSG_DONTWAIT);
