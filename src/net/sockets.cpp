@@ -90,11 +90,16 @@ Result<base::Descriptor> listen_at(Endpoint& place, PortRange ports) {
       if (!listener.open()) return failure(ErrorCode::system_failed, "there is no TCP socket", errno);
     }
   }
-  if (count > 1)
-    return failure(ErrorCode::system_failed,
-                   "no port from " + std::to_string(ports.first) + " to " + std::to_string(ports.last) + " of " +
-                       host_text(place.host) + " is free to listen at",
-                   reason);
+  if (count > 1) {
+    auto none = failure(ErrorCode::system_failed,
+                        "no port from " + std::to_string(ports.first) + " to " + std::to_string(ports.last) + " of " +
+                            host_text(place.host) + " is free to listen at",
+                        reason);
+    if (none.error().remedy.empty())
+      none.error().remedy =
+          "widen option tcp.ports: each process listens at one for each network, heddle run --hosts at two";
+    return none;
+  }
   return failure(ErrorCode::system_failed, "cannot listen at " + place.text(), reason);
 }
 

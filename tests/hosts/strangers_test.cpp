@@ -3,6 +3,7 @@
 #include "tests/hosts/strangers.hpp"
 
 #include <bit>
+#include <random>
 
 namespace heddle::tests {
 namespace {
@@ -15,6 +16,19 @@ class Strangers : public AroundAJob {
     WithMachines::TearDown();
   }
 };
+
+// For a firewall.
+class Ports : public AroundAJob {};
+
+TEST_F(Ports, OfAJobAreThoseThatItIsGiven) {
+  const int first = 20'000 + static_cast<int>(std::random_device()() % 1000) * 8;
+  begin("export HEDDLE_TCP_PORTS=" + std::to_string(first) + "-" + std::to_string(first + 15) + "; ");
+  for (const std::uint16_t port : ports_) {
+    EXPECT_GE(port, first);
+    EXPECT_LE(port, first + 15);
+  }
+  EXPECT_EQ(finish(), Lines{});
+}
 
 TEST_F(Strangers, GetAClosedConnectionAndNoWord) {
   for (const std::uint16_t port : ports_)
