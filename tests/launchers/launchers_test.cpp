@@ -370,6 +370,17 @@ TEST(Pmix, IsNotWaitedForWhereItsServerStalls) {
   }
 }
 
+// However often the job is joined.
+TEST(Pmix, IsToldLittle) {
+  Command process({kLaunchedProgram, "again"}, {{"PMIX_NAMESPACE", "x"},
+                                                {"PMIX_RANK", "0"},
+                                                {"STALLED_PMIX", "none"},
+                                                {"LD_LIBRARY_PATH", HEDDLE_STALLED_PMIX}});
+  const std::string said = process.rest();
+  EXPECT_EQ(count_of(said, "PMIx: init 1, put and commit 2, fence 1, finalize\n"), 1U) << said;
+  EXPECT_EQ(process.status(), 0) << said;
+}
+
 TEST(Pmix, SaysThatItsLibraryCannotBeLoaded) {
   const Folder folder;
   std::ofstream(folder.path() / "libpmix.so.2") << "no library";
