@@ -109,13 +109,15 @@ struct CompletionQueue {
   struct Failure {
     fi_cq_err_entry entry{};
     fi_addr_t source = FI_ADDR_NOTAVAIL;
+    std::size_t after = 0; // so many entries, behind the failure before it
   };
 
   fid_cq fid{};
   Domain* domain = nullptr;
   fi_cq_format format = FI_CQ_FORMAT_CONTEXT;
   Fifo<Entry> entries;
-  std::deque<Failure> failures;
+  std::deque<Failure> failures;    // each is read in its turn
+  std::size_t before_failures = 0; // entries: the sum of `after`
   std::vector<Endpoint*> endpoints; // each once
   Sleep sleep;
   bool signalled = false;
@@ -127,6 +129,8 @@ struct CompletionQueue {
   }
   void add(const Failure& failure) {
     failures.push_back(failure);
+    failures.back().after = entries.size() - before_failures;
+    before_failures = entries.size();
     sleep.wake_whoever_sleeps();
   }
 };

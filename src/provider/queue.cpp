@@ -47,14 +47,23 @@ std::size_t copy_entries(CompletionQueue& queue, std::byte* to, std::size_t coun
   return taken;
 }
 
+// As far as the first failure: it is read before what came behind it.
 ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi_addr_t* sources) {
   auto* to = static_cast<std::byte*>(buffer);
   constexpr std::integral_constant<std::size_t, sizeof(fi_cq_tagged_entry)> kTagged;
+  const bool failed = !queue.failures.empty();
+  if (failed) [[unlikely]] {
+    if (queue.failures.front().after == 0) return -FI_EAVAIL;
+    count = std::min(count, queue.failures.front().after);
+  }
   const std::size_t taken = queue.format == FI_CQ_FORMAT_TAGGED
                                 ? copy_entries(queue, to, count, sources, kTagged)
                                 : copy_entries(queue, to, count, sources, entry_bytes(queue.format));
-  if (taken > 0 || !queue.entries.empty()) return static_cast<ssize_t>(taken);
-  return queue.failures.empty() ? -FI_EAGAIN : -FI_EAVAIL;
+  if (failed) [[unlikely]] {
+    queue.failures.front().after -= taken;
+    queue.before_failures -= taken;
+  }
+  return static_cast<ssize_t>(taken);
 }
 
 ssize_t read_from(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources) try {
@@ -86,7 +95,12 @@ ssize_t read_error(fid_cq* fid, fi_cq_err_entry* entry, uint64_t /*flags*/) {
   *entry = failure;
   entry->err_data = given;
   entry->err_data_size = 0;
+  const std::size_t after = queue.failures.front().after; // it was asked for before its turn
   queue.failures.pop_front();
+  if (queue.failures.empty())
+    queue.before_failures = 0;
+  else
+    queue.failures.front().after += after;
   return 1;
 }
 
