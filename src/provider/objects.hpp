@@ -116,11 +116,12 @@ struct CompletionQueue {
   Domain* domain = nullptr;
   fi_cq_format format = FI_CQ_FORMAT_CONTEXT;
   Fifo<Entry> entries;
-  std::deque<Failure> failures;    // each is read in its turn
-  std::size_t before_failures = 0; // entries: the sum of `after`
+  std::deque<Failure> failures;     // each is read in its turn
+  std::size_t before_failures = 0;  // entries: the sum of `after`
   std::vector<Endpoint*> endpoints; // each once
   Sleep sleep;
   bool signalled = false;
+  bool drained = false;   // the last call made progress, and took all that there was
   std::uint32_t vain = 0; // polls
 
   void add(const Entry& entry) {

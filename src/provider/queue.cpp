@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace heddle::provider {
 
@@ -66,17 +67,24 @@ ssize_t take_entries(CompletionQueue& queue, void* buffer, std::size_t count, fi
   return static_cast<ssize_t>(taken);
 }
 
+// Who has just got less than it had room for asks again, as often as not, to learn that there is no more: that is known, and another look would
+// take the line of memory from the peer that writes the next message there.
 ssize_t read_from(fid_cq* fid, void* buffer, size_t count, fi_addr_t* sources) try {
   CompletionQueue& queue = queue_of(fid);
   const Lock lock(*queue.domain);
-  if (queue.entries.empty() || count == 0) {
+  const bool asks_again = std::exchange(queue.drained, false);
+  const bool looks = queue.entries.empty() || count == 0;
+  if (looks) {
+    if (asks_again && queue.entries.empty() && queue.failures.empty()) return -FI_EAGAIN;
     make_progress(queue.endpoints);
     if (queue.entries.empty() && queue.failures.empty()) {
       relax(queue.endpoints, queue.vain);
       return -FI_EAGAIN;
     }
   }
-  return take_entries(queue, buffer, count, sources);
+  const ssize_t taken = take_entries(queue, buffer, count, sources);
+  queue.drained = looks && taken > 0 && static_cast<std::size_t>(taken) < count;
+  return taken;
 } catch (const std::bad_alloc&) {
   return -FI_ENOMEM;
 }

@@ -56,5 +56,33 @@ TEST_P(Provider, ErrorsAreToldInTheirTurn) {
   EXPECT_EQ(next(), -FI_EAGAIN);
 }
 
+// After a call that took all there was, the next says so without a look; the one behind it looks again.
+TEST_P(Provider, NothingIsMissedBehindACallThatTookAll) {
+  open();
+  std::array<std::uint64_t, 2> in{};
+  std::array<fi_cq_tagged_entry, 8> entries{};
+  for (std::uint64_t round = 1; round <= 50; ++round) {
+    for (std::uint64_t& each : in)
+      demand(fi_trecv(there->ep, &each, sizeof each, nullptr, FI_ADDR_UNSPEC, 1, 0, &each));
+    std::size_t got = 0;
+    for (const std::uint64_t& each : in) {
+      demand(fi_tinject(here->ep, &round, sizeof round, to_there, 1));
+      const std::size_t wanted = got + 1;
+      while (got < wanted) {
+        const ssize_t count = fi_cq_read(there->cq, entries.data(), entries.size());
+        if (count > 0) got += static_cast<std::size_t>(count);
+        EXPECT_FALSE(here->next());
+      }
+      EXPECT_EQ(each, round);
+      if (round % 3 == 0) {
+        EXPECT_EQ(fi_cq_read(there->cq, nullptr, 0), -FI_EAGAIN);
+      }
+      if (round % 2 == 0) {
+        EXPECT_EQ(fi_cq_read(there->cq, entries.data(), entries.size()), -FI_EAGAIN);
+      }
+    }
+  }
+}
+
 } // namespace
 } // namespace heddle::tests
