@@ -35,6 +35,7 @@ ssize_t carry_out(fid_ep* ep, const AtomicCall& call) {
   Endpoint& endpoint = endpoint_of(ep);
   const auto datatype = static_cast<std::uint8_t>(call.datatype);
   const auto op = static_cast<std::uint8_t>(call.op);
+  if ((call.flags & ~(kSendCallFlags & ~FI_REMOTE_CQ_DATA)) != 0) return -FI_EBADFLAGS;
   if (call.datatype >= FI_DATATYPE_LAST || !atomic_exists(call.form, datatype, op)) return -FI_EOPNOTSUPP;
   for (const auto& list : {call.operands, call.compare, call.results})
     if (list.size() > kPieces) return -FI_EINVAL;

@@ -111,6 +111,10 @@ struct Endpoint {
   // --- Progress ---
   std::size_t progress();
   bool may_sleep();
+  // No call ever would: nothing that is bound to it is read.
+  [[nodiscard]] bool makes_no_progress() const {
+    return transmit_queue == nullptr && receive_queue == nullptr && counters == decltype(counters){};
+  }
   // Whoever sleeps on one of its queues or counters.
   void wake_all();
 

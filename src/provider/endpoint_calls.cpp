@@ -114,6 +114,7 @@ int control_endpoint(fid* fid, int command, void* argument) try {
     case FI_ENABLE:
       if (endpoint.addresses == nullptr) return -FI_ENOAV;
       if (endpoint.enabled) return 0;
+      if (endpoint.makes_no_progress()) return -FI_ENOCQ;
       endpoint.post_control_receives();
       endpoint.enabled = true;
       endpoint.greet_all();

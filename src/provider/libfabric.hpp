@@ -44,6 +44,11 @@ inline constexpr std::uint64_t kCapabilities = kPrimaryCapabilities | kModifiers
 inline constexpr std::uint64_t kTransmitFlags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
 inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MULTI_RECV;
+// What a call may say on top of that; any other flag would ask for something that does not happen, such as FI_FENCE.
+inline constexpr std::uint64_t kHints = FI_MORE | FI_PRIORITY | kPrimaryCapabilities | kModifiers;
+inline constexpr std::uint64_t kSendCallFlags = kTransmitFlags | kHints | FI_REMOTE_CQ_DATA;
+inline constexpr std::uint64_t kReceiveCallFlags =
+    kReceiveFlags | kHints | FI_PEEK | FI_CLAIM | FI_DISCARD | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE;
 
 extern fi_provider self;
 

@@ -40,6 +40,7 @@ ssize_t reach_memory(fid_ep* ep, ControlKind kind, const Call& call) {
   Endpoint& endpoint = endpoint_of(ep);
   Local local;
   if (!take_pieces(call.iov, call.count, local)) return -FI_EINVAL;
+  if ((call.flags & ~kSendCallFlags) != 0) return -FI_EBADFLAGS;
   const bool reads = kind == ControlKind::read;
   const Lock lock(*endpoint.domain);
   if ((endpoint.caps & FI_RMA) == 0) return -FI_EOPNOTSUPP;

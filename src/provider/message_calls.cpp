@@ -51,6 +51,7 @@ fi_ops_tagged tagged_operations = {
                              .flags = endpoint_of(ep).receive_flags});
     },
     .recvmsg = [](fid_ep* ep, const fi_msg_tagged* msg, uint64_t flags) -> ssize_t {
+      if ((flags & ~kReceiveCallFlags) != 0) return -FI_EBADFLAGS;
       return do_receive(ep, {.pieces = msg->msg_iov,
                              .count = msg->iov_count,
                              .from = msg->addr,
@@ -81,6 +82,7 @@ fi_ops_tagged tagged_operations = {
                           .flags = endpoint_of(ep).transmit_flags});
     },
     .sendmsg = [](fid_ep* ep, const fi_msg_tagged* msg, uint64_t flags) -> ssize_t {
+      if ((flags & ~kSendCallFlags) != 0) return -FI_EBADFLAGS;
       return do_send(ep, {.pieces = msg->msg_iov,
                           .count = msg->iov_count,
                           .to = msg->addr,
@@ -141,6 +143,7 @@ fi_ops_msg message_operations = {
                              .flags = endpoint_of(ep).receive_flags});
     },
     .recvmsg = [](fid_ep* ep, const fi_msg* msg, uint64_t flags) -> ssize_t {
+      if ((flags & ~kReceiveCallFlags) != 0) return -FI_EBADFLAGS;
       return do_receive(ep, {.pieces = msg->msg_iov,
                              .count = msg->iov_count,
                              .from = msg->addr,
@@ -167,6 +170,7 @@ fi_ops_msg message_operations = {
                           .flags = endpoint_of(ep).transmit_flags});
     },
     .sendmsg = [](fid_ep* ep, const fi_msg* msg, uint64_t flags) -> ssize_t {
+      if ((flags & ~kSendCallFlags) != 0) return -FI_EBADFLAGS;
       return do_send(ep, {.pieces = msg->msg_iov,
                           .count = msg->iov_count,
                           .to = msg->addr,

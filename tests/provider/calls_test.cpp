@@ -161,6 +161,43 @@ TEST_P(Provider, InjectAndMatchCompleteOfOneSend) {
   EXPECT_EQ(fi_tsendmsg(here->ep, &message, FI_INJECT), -FI_EMSGSIZE);
 }
 
+TEST_P(Provider, RefusesFlagsOfCallsThatItWouldNotHeed) {
+  open();
+  std::uint64_t word = 0;
+  there->expose(&word, sizeof word, 1, kBoth);
+  iovec piece{&word, sizeof word};
+  const fi_rma_iov at{.addr = 0, .len = sizeof word, .key = 1};
+  fi_ioc operand{&word, 1};
+  const fi_rma_ioc place{.addr = 0, .count = 1, .key = 1};
+  fi_msg message{};
+  fi_msg_tagged tagged{};
+  fi_msg_rma memory{};
+  fi_msg_atomic atomic{};
+  message.msg_iov = tagged.msg_iov = memory.msg_iov = &piece;
+  message.iov_count = tagged.iov_count = memory.iov_count = atomic.iov_count = 1;
+  message.addr = tagged.addr = memory.addr = atomic.addr = to_there;
+  memory.rma_iov = &at;
+  memory.rma_iov_count = atomic.rma_iov_count = 1;
+  atomic.msg_iov = &operand;
+  atomic.rma_iov = &place;
+  atomic.datatype = FI_UINT64;
+  atomic.op = FI_SUM;
+  for (const std::uint64_t flag : {FI_FENCE, FI_TRIGGER, FI_MULTICAST, FI_COMMIT_COMPLETE, FI_VARIABLE_MSG}) {
+    SCOPED_TRACE(flag);
+    EXPECT_EQ(fi_sendmsg(here->ep, &message, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_tsendmsg(here->ep, &tagged, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_recvmsg(here->ep, &message, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_trecvmsg(here->ep, &tagged, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_writemsg(here->ep, &memory, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_readmsg(here->ep, &memory, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_atomicmsg(here->ep, &atomic, flag), -FI_EBADFLAGS);
+    EXPECT_EQ(fi_fetch_atomicmsg(here->ep, &atomic, &operand, nullptr, 1, flag), -FI_EBADFLAGS);
+  }
+  demand(fi_writemsg(here->ep, &memory, FI_MORE | FI_DELIVERY_COMPLETE | FI_COMPLETION | FI_INJECT));
+  entry_of(*here);
+  EXPECT_FALSE(there->next()) << "nothing was sent";
+}
+
 TEST_P(Provider, ManyMessagesAreTakenWithoutAQueue) {
   open({.receives_into_queue = false});
   std::array<std::uint64_t, 8> buffer{};

@@ -230,6 +230,18 @@ TEST_P(Provider, CountersAreSetAddedToAndWaitedFor) {
   failing.join();
 }
 
+TEST_P(Provider, AnEndpointNeedsWhatMakesItsProgress) {
+  open();
+  fid_ep* bare = nullptr;
+  demand(fi_endpoint(here->domain, here->info.found, &bare, nullptr));
+  EXPECT_EQ(fi_enable(bare), -FI_ENOAV);
+  demand(fi_ep_bind(bare, &here->av->fid, 0));
+  EXPECT_EQ(fi_enable(bare), -FI_ENOCQ) << "no call would ever make progress for it";
+  demand(fi_ep_bind(bare, &here->counters[4]->fid, FI_REMOTE_READ));
+  EXPECT_EQ(fi_enable(bare), 0);
+  EXPECT_EQ(fi_close(&bare->fid), 0);
+}
+
 TEST_P(Provider, OneCounterForOneKindOfEvent) {
   open();
   fid_cntr* second = nullptr;
