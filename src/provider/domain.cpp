@@ -1,4 +1,4 @@
-// Domains, and memory that is registered in them. A key is the program's own choice, and addresses are offsets.
+// Domains, and memory that is registered in them. A key is the program's own choice, and addresses are offsets; FI_MR_BASIC has both the other way.
 #include "provider/endpoint.hpp"
 #include "provider/queue.hpp"
 
@@ -58,6 +58,7 @@ int register_attributes(fid* fid, const fi_mr_attr* attributes, uint64_t flags, 
                  .mem_desc = nullptr,
                  .key = attributes->requested_key};
   const Lock lock(domain);
+  if (domain.basic) region->fid.key = ++domain.last_key;
   if (!domain.regions.try_emplace(region->fid.key, region.get()).second) return -FI_ENOKEY;
   *registered = &region.release()->fid;
   return 0;
@@ -106,6 +107,7 @@ int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** fid, void* c
   auto domain = std::make_unique<Domain>();
   const fi_threading threading = info->domain_attr != nullptr ? info->domain_attr->threading : FI_THREAD_UNSPEC;
   domain->locks = threading != FI_THREAD_DOMAIN;
+  domain->basic = info->domain_attr != nullptr && info->domain_attr->mr_mode == FI_MR_BASIC;
   domain->fid = {.fid = {.fclass = FI_CLASS_DOMAIN, .context = context, .ops = &domain_fid_operations},
                  .ops = &domain_operations,
                  .mr = &region_operations};

@@ -26,7 +26,7 @@ std::uint64_t capabilities_for(const fi_info* hints) {
 }
 
 // Null: all that is asked for is offered.
-const char* unmet(std::uint32_t version, const fi_info& hints) {
+const char* unmet(const fi_info& hints) {
   if ((hints.caps & ~kCapabilities) != 0) return "a capability";
   if (hints.addr_format != FI_FORMAT_UNSPEC && hints.addr_format != kAddressFormat) return "the address format";
   if (hints.ep_attr != nullptr) {
@@ -64,12 +64,9 @@ const char* unmet(std::uint32_t version, const fi_info& hints) {
     if (wish.data_progress == FI_PROGRESS_AUTO) return "progress without calls (FI_PROGRESS_AUTO)";
     if (wish.cq_data_size > sizeof(std::uint64_t)) return "so large a data word";
     if (wish.mr_key_size > sizeof(std::uint64_t)) return "so large a key";
+    if (wish.mr_iov_limit > 1) return "memory registered in several pieces";
     if ((wish.caps & ~(FI_LOCAL_COMM | FI_REMOTE_COMM)) != 0) return "a capability of the domain";
     if (wish.auth_key_size != 0) return "authorization keys";
-    const bool virtual_addresses =
-        wish.mr_mode == FI_MR_BASIC ||
-        (version < FI_VERSION(1, 5) && wish.mr_mode != FI_MR_UNSPEC && wish.mr_mode != FI_MR_SCALABLE);
-    if (virtual_addresses && (hints.caps & (FI_RMA | FI_ATOMIC)) != 0) return "FI_MR_BASIC";
   }
   if (hints.fabric_attr != nullptr && hints.fabric_attr->name != nullptr &&
       std::strcmp(hints.fabric_attr->name, kFabricName) != 0)
@@ -79,6 +76,7 @@ const char* unmet(std::uint32_t version, const fi_info& hints) {
 
 int mr_mode_for(std::uint32_t version, const fi_info* hints) {
   const int asked = hints != nullptr && hints->domain_attr != nullptr ? hints->domain_attr->mr_mode : 0;
+  if (asked == FI_MR_BASIC) return FI_MR_BASIC;
   return version < FI_VERSION(1, 5) || asked == FI_MR_SCALABLE ? static_cast<int>(FI_MR_SCALABLE) : 0;
 }
 
@@ -166,7 +164,7 @@ int get_info(std::uint32_t version, const char* node, const char* service, std::
   if (node != nullptr && (flags & FI_SOURCE) == 0) return refuse_hint("processes found by a host's name");
   static_cast<void>(service);
   if (hints != nullptr)
-    if (const char* what = unmet(version, *hints)) return refuse_hint(what);
+    if (const char* what = unmet(*hints)) return refuse_hint(what);
   fi_info* made = fi_allocinfo();
   if (made == nullptr) return -FI_ENOMEM;
   fill(*made, version, hints);

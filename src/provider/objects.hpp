@@ -51,7 +51,9 @@ struct Region {
 struct Domain {
   fid_domain fid{};
   std::mutex mutex;
-  bool locks = true; // the program does not take turns by itself
+  bool locks = true;          // the program does not take turns by itself
+  bool basic = false;         // FI_MR_BASIC: addresses are the target's own, and keys are given out here
+  std::uint64_t last_key = 0; // of those
   std::vector<Endpoint*> endpoints;
   std::map<std::uint64_t, Region*> regions; // by key
   std::uint32_t users = 0;                  // objects opened from it

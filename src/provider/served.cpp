@@ -49,9 +49,10 @@ std::byte* Endpoint::reach(const Control& control, std::uint64_t access, ErrorCo
   code = ErrorCode::closed_area;
   if ((region.access & access) != access || (caps & (FI_RMA | FI_ATOMIC)) == 0) return nullptr;
   code = ErrorCode::out_of_range;
-  if (control.bytes > region.bytes || control.address > region.bytes - control.bytes) return nullptr;
+  const std::uint64_t offset = control.address - (domain->basic ? reinterpret_cast<std::uintptr_t>(region.data) : 0);
+  if (control.bytes > region.bytes || offset > region.bytes - control.bytes) return nullptr;
   code = ErrorCode::ok;
-  return region.data + control.address;
+  return region.data + offset;
 }
 
 void Endpoint::answer(Rank to, const Control& asked, ErrorCode code, std::span<const ConstPiece> payload) {

@@ -186,6 +186,30 @@ TEST_P(Provider, AnEndpointReachesItself) {
   EXPECT_EQ(memory, 13U);
 }
 
+// Keys are the provider's, whatever is asked for, and addresses the target's own.
+TEST_P(Provider, MemoryMayBeNamedByItsAddress) { // FI_MR_BASIC
+  open({.memory = FI_MR_BASIC});
+  EXPECT_EQ(here->info.found->domain_attr->mr_mode, static_cast<int>(FI_MR_BASIC));
+  std::array<std::uint64_t, 4> memory = {1, 2, 3, 4};
+  fid_mr* second = nullptr;
+  there->expose(memory.data(), 16, 7, kBoth);
+  demand(fi_mr_reg(there->domain, &memory[2], 16, kBoth, 0, 7, 0, &second, nullptr));
+  EXPECT_NE(fi_mr_key(there->mr), fi_mr_key(second));
+  const auto address = [](const std::uint64_t& word) { return reinterpret_cast<std::uint64_t>(&word); };
+  std::uint64_t in = 0;
+  demand(fi_read(here->ep, &in, 8, nullptr, to_there, address(memory[3]), fi_mr_key(second), &in));
+  entry_of(*here);
+  EXPECT_EQ(in, 4U);
+  demand(fi_write(here->ep, &in, 8, nullptr, to_there, address(memory[0]), fi_mr_key(there->mr), &in));
+  entry_of(*here);
+  EXPECT_EQ(memory[0], 4U);
+  for (const std::uint64_t wrong : {std::uint64_t{8}, address(memory[2]), address(memory[0]) - 8}) {
+    demand(fi_read(here->ep, &in, 8, nullptr, to_there, wrong, fi_mr_key(there->mr), &in));
+    EXPECT_EQ(error_of(*here), FI_EACCES);
+  }
+  EXPECT_EQ(fi_close(&second->fid), 0);
+}
+
 TEST(ProviderInfo, OffersWhatItHasAndRefusesTheRest) {
   const auto status = [](auto&& change) {
     Info info(FI_TAGGED | FI_MSG | FI_RMA | FI_ATOMIC);
@@ -201,7 +225,7 @@ TEST(ProviderInfo, OffersWhatItHasAndRefusesTheRest) {
   EXPECT_EQ(status([](fi_info& hints) { hints.tx_attr->msg_order = FI_ORDER_SAS; }), 0);
   EXPECT_EQ(status([](fi_info& hints) { hints.tx_attr->msg_order = FI_ORDER_WAW; }), -FI_ENODATA);
   EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->data_progress = FI_PROGRESS_AUTO; }), -FI_ENODATA);
-  EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->mr_mode = FI_MR_BASIC; }), -FI_ENODATA);
+  EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->mr_mode = FI_MR_BASIC; }), 0);
   EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->mr_mode = FI_MR_SCALABLE; }), 0);
   EXPECT_EQ(status([](fi_info& hints) { hints.tx_attr->inject_size = 16385; }), -FI_ENODATA);
   Info tagged(FI_TAGGED);

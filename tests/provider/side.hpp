@@ -67,12 +67,14 @@ struct SideOptions {
   fi_threading threading = FI_THREAD_SAFE;
   bool receives_into_queue = true;  // or only into counters
   std::uint64_t transmit_flags = 0; // default ones
+  int memory = 0;                   // FI_MR_...
 };
 
 class Side {
  public:
   explicit Side(const SideOptions& options = {}) : info(options.caps, options.threading) {
     info.hints->tx_attr->op_flags = options.transmit_flags;
+    info.hints->domain_attr->mr_mode = options.memory;
     demand(info.ask());
     demand(fi_fabric(info.found->fabric_attr, &fabric, nullptr));
     demand(fi_domain(fabric, info.found, &domain, nullptr));
