@@ -87,6 +87,8 @@ struct Endpoint {
   bool receive_selective = false;
   std::array<Counter*, kCounted> counters{};
   bool enabled = false;
+  bool orders_memory = false;  // an order of RMA and atomics to one peer was asked for
+  bool orders_sends = false;   // the same, of sends behind them
   std::size_t least_left = 64; // FI_OPT_MIN_MULTI_RECV
 
   explicit Endpoint(Context&& opened, const Name& own) : context(std::move(opened)), name(own) {}
@@ -191,6 +193,7 @@ struct Endpoint {
     bool reached = false;       // or it is known that it cannot be
     std::uint64_t since_ns = 0; // something waits for it to be reached
     std::size_t letters = 0;    // in the outbox
+    std::size_t parts = 0;      // of RMA and atomics, under way
   };
   // Also of one that has come by itself.
   Acquaintance& acquaintance(Rank rank) {
@@ -232,6 +235,7 @@ struct Endpoint {
   void answer(Rank to, const Control& asked, ErrorCode code, std::span<const ConstPiece> payload = {});
   void answered(Rank from, const Control& control, std::span<const std::byte> payload);
   void landed(Operation& operation, const Completion& completion);
+  Part& begin_part(std::uint64_t id, Operation& operation, Rank peer);
   void part_ended(std::uint64_t id, ErrorCode code);
   void tell_last(Operation& operation);
   Operation& take_bulk(std::uint64_t id, Rank peer);
@@ -256,6 +260,7 @@ struct Endpoint {
 
   std::unordered_map<std::uint64_t, Part> parts_;
   std::uint64_t last_part_ = 0;
+  bool letters_overtake_ = false; // one was longer than option eager_limit
   std::deque<Letter> outbox_;
   std::vector<Rank> full_; // of flush_outbox
   std::vector<std::unique_ptr<std::byte[]>> control_buffers_;

@@ -231,7 +231,11 @@ int open_endpoint(fid_domain* domain_fid, fi_info* info, fid_ep** fid, void* con
   auto endpoint = std::make_unique<Endpoint>(std::move(*opened), *name);
   endpoint->domain = &domain;
   endpoint->caps = info->caps;
-  if (info->tx_attr != nullptr) endpoint->transmit_flags = info->tx_attr->op_flags;
+  if (info->tx_attr != nullptr) {
+    endpoint->transmit_flags = info->tx_attr->op_flags;
+    endpoint->orders_sends = (info->tx_attr->msg_order & (FI_ORDER_SAR | FI_ORDER_SAW)) != 0;
+    endpoint->orders_memory = (info->tx_attr->msg_order & ~std::uint64_t{FI_ORDER_SAS}) != 0;
+  }
   if (info->rx_attr != nullptr) endpoint->receive_flags = info->rx_attr->op_flags;
   endpoint->fid.fid = {.fclass = FI_CLASS_EP, .context = context, .ops = &endpoint_fid_operations};
   endpoint->fid.ops = &endpoint_operations;

@@ -1,6 +1,7 @@
 // fi_getinfo: what is offered, and whether that is what the caller asks for. Each refusal is said to libfabric's log.
 #include "provider/libfabric.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -36,14 +37,15 @@ const char* unmet(const fi_info& hints) {
     if (wish.tx_ctx_cnt > 1 && wish.tx_ctx_cnt != FI_SHARED_CONTEXT) return "several transmit contexts";
     if (wish.rx_ctx_cnt > 1 && wish.rx_ctx_cnt != FI_SHARED_CONTEXT) return "several receive contexts";
     if (wish.tx_ctx_cnt == FI_SHARED_CONTEXT || wish.rx_ctx_cnt == FI_SHARED_CONTEXT) return "shared contexts";
-    if (wish.max_order_raw_size + wish.max_order_war_size + wish.max_order_waw_size > 0) return "order of RMA";
+    if (std::max({wish.max_order_raw_size, wish.max_order_war_size, wish.max_order_waw_size}) > kOrderedBytes)
+      return "order of so large RMA";
     if (wish.auth_key_size != 0) return "authorization keys";
   }
   if (hints.tx_attr != nullptr) {
     const fi_tx_attr& wish = *hints.tx_attr;
     if ((wish.caps & ~kCapabilities) != 0) return "a capability of sending";
     if ((wish.op_flags & ~kTransmitFlags) != 0) return "a default flag of sending";
-    if ((wish.msg_order & ~kMessageOrder) != 0) return "an order of messages beyond FI_ORDER_SAS";
+    if ((wish.msg_order & ~kOrders) != 0) return "an unknown order of messages";
     if (wish.comp_order != FI_ORDER_NONE) return "an order of completions";
     if (wish.inject_size > kInjectBytes) return "so large an inject size";
     if (wish.size > kQueueSize) return "so many sends under way";
@@ -53,7 +55,7 @@ const char* unmet(const fi_info& hints) {
     const fi_rx_attr& wish = *hints.rx_attr;
     if ((wish.caps & ~kCapabilities) != 0) return "a capability of receiving";
     if ((wish.op_flags & ~kReceiveFlags) != 0) return "a default flag of receiving";
-    if ((wish.msg_order & ~kMessageOrder) != 0) return "an order of messages beyond FI_ORDER_SAS";
+    if ((wish.msg_order & ~kOrders) != 0) return "an unknown order of messages";
     if (wish.comp_order != FI_ORDER_NONE) return "an order of completions";
     if (wish.size > kQueueSize) return "so many receives posted";
     if (wish.iov_limit > kPieces) return "so many pieces of memory";
@@ -93,7 +95,7 @@ void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   *info.tx_attr = {.caps = caps & kSending,
                    .mode = 0,
                    .op_flags = tx != nullptr ? tx->op_flags : 0,
-                   .msg_order = kMessageOrder,
+                   .msg_order = FI_ORDER_SAS | (tx != nullptr ? tx->msg_order : 0),
                    .comp_order = FI_ORDER_NONE,
                    .inject_size = kInjectBytes,
                    .size = kQueueSize,
@@ -103,7 +105,7 @@ void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   *info.rx_attr = {.caps = caps & kReceiving,
                    .mode = 0,
                    .op_flags = rx != nullptr ? rx->op_flags : 0,
-                   .msg_order = kMessageOrder,
+                   .msg_order = FI_ORDER_SAS | (rx != nullptr ? rx->msg_order : 0),
                    .comp_order = FI_ORDER_NONE,
                    .total_buffered_recv = 0,
                    .size = kQueueSize,
@@ -113,6 +115,12 @@ void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   endpoint.protocol = FI_PROTO_UNSPEC;
   endpoint.protocol_version = 1;
   endpoint.max_msg_size = std::size_t{1} << 62U;
+  const auto ordered = [asked = info.tx_attr->msg_order](std::uint64_t kinds) {
+    return (asked & kinds) != 0 ? kOrderedBytes : 0;
+  };
+  endpoint.max_order_raw_size = ordered(FI_ORDER_RAW | FI_ORDER_RMA_RAW | FI_ORDER_ATOMIC_RAW);
+  endpoint.max_order_war_size = ordered(FI_ORDER_WAR | FI_ORDER_RMA_WAR | FI_ORDER_ATOMIC_WAR);
+  endpoint.max_order_waw_size = ordered(FI_ORDER_WAW | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_WAW);
   endpoint.mem_tag_format = std::numeric_limits<std::uint64_t>::max() >> 1U;
   if (hints != nullptr && hints->ep_attr != nullptr && hints->ep_attr->mem_tag_format != 0)
     endpoint.mem_tag_format = hints->ep_attr->mem_tag_format;

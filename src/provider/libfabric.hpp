@@ -35,7 +35,13 @@ inline constexpr std::size_t kAtomicBytes = 8192;
 inline constexpr std::size_t kQueueSize =
     65536; // receives and sends that may be under way; nothing is reserved for them
 
-inline constexpr std::uint64_t kMessageOrder = FI_ORDER_SAS;
+// Each is granted where it is asked for, and costs nothing else. A target serves what a peer asks for in the order in which it was said; what
+// moves large data by messages of their own (control.hpp) has no order, and a send that is to come behind RMA waits until that has ended.
+inline constexpr std::uint64_t kOrders = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAR | FI_ORDER_WAW |
+                                         FI_ORDER_WAS | FI_ORDER_SAR | FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR |
+                                         FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR |
+                                         FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
+inline constexpr std::size_t kOrderedBytes = kInjectBytes;
 inline constexpr std::uint64_t kPrimaryCapabilities = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 inline constexpr std::uint64_t kModifiers = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 inline constexpr std::uint64_t kSecondary =

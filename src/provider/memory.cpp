@@ -65,7 +65,8 @@ ssize_t Endpoint::access(const Remote& what) try {
   constexpr std::size_t kMostLetters = 1024;
   Rank to{};
   if (const int status = rank_of(what.to, to); status != 0) return status;
-  if (acquaintance(to).letters > kMostLetters) {
+  const Acquaintance& peer = acquaintance(to);
+  if (peer.letters > kMostLetters || (orders_memory && letters_overtake_ && peer.parts > 0)) {
     progress();
     return -FI_EAGAIN;
   }
@@ -96,9 +97,7 @@ ssize_t Endpoint::access(const Remote& what) try {
   Walk<Piece> in(what.in);
   for (const fi_rma_iov& place : what.at) {
     const std::uint64_t id = ++last_part_;
-    Part& part = parts_[id];
-    part.operation = &operation;
-    part.peer = to;
+    Part& part = begin_part(id, operation, to);
     Control control{.kind = what.kind,
                     .datatype = what.datatype,
                     .op = what.op,
@@ -150,6 +149,14 @@ ssize_t Endpoint::access(const Remote& what) try {
   return -FI_ENOMEM;
 }
 
+Part& Endpoint::begin_part(std::uint64_t id, Operation& operation, Rank peer) {
+  Part& part = parts_[id];
+  part.operation = &operation;
+  part.peer = peer;
+  ++acquaintance(peer).parts;
+  return part;
+}
+
 void Endpoint::answered(Rank from, const Control& control, std::span<const std::byte> payload) {
   const auto found = parts_.find(control.part);
   if (found == parts_.end() || found->second.peer != from) return; // it has ended otherwise
@@ -164,6 +171,7 @@ void Endpoint::part_ended(std::uint64_t id, ErrorCode code) {
   const auto found = parts_.find(id);
   if (found == parts_.end()) return;
   Operation& operation = *found->second.operation;
+  --acquaintance(found->second.peer).parts;
   parts_.erase(found);
   if (code != ErrorCode::ok && operation.code == ErrorCode::ok) operation.code = code;
   --operation.pending;
@@ -188,9 +196,7 @@ void Endpoint::part_ended(std::uint64_t id, ErrorCode code) {
 // All that was written has arrived: a last part, of no bytes, says so to the target.
 void Endpoint::tell_last(Operation& operation) {
   const std::uint64_t id = operation.control.part = ++last_part_;
-  Part& part = parts_[id];
-  part.operation = &operation;
-  part.peer = operation.peer;
+  begin_part(id, operation, operation.peer);
   say(operation.peer, operation.control);
 }
 
@@ -266,7 +272,10 @@ std::size_t Endpoint::flush_outbox() {
     }
     Control control;
     std::memcpy(&control, letter.bytes.data(), sizeof control);
-    if (code == ErrorCode::bad_argument) code = send_letter(letter); // longer than option eager_limit
+    if (code == ErrorCode::bad_argument) { // longer than option eager_limit
+      letters_overtake_ = true;
+      code = send_letter(letter);
+    }
     --acquaintance(letter.to).letters;
     outbox_.erase(outbox_.begin() + static_cast<std::ptrdiff_t>(i));
     ++done;

@@ -16,6 +16,10 @@ ssize_t Endpoint::send(const Sending& what) try {
   const bool must_leave = what.no_entry || (what.flags & FI_INJECT) != 0;
   if (must_leave && bytes > kInjectBytes) return -FI_EMSGSIZE;
   const bool waits_for_match = (what.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) != 0;
+  if (orders_sends && acquaintance(to).parts > 0) [[unlikely]] {
+    progress();
+    return -FI_EAGAIN;
+  }
   bool at_once = bytes <= kInjectBytes && !waits_for_match;
   if (!is_reached(to)) [[unlikely]] {
     if (must_leave && is_patient_with(to)) return -FI_EAGAIN;

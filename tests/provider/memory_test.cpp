@@ -223,7 +223,6 @@ TEST(ProviderInfo, OffersWhatItHasAndRefusesTheRest) {
   EXPECT_EQ(status([](fi_info& hints) { hints.caps |= FI_RMA_EVENT; }), 0);
   EXPECT_EQ(status([](fi_info& hints) { hints.caps |= FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV; }), 0);
   EXPECT_EQ(status([](fi_info& hints) { hints.tx_attr->msg_order = FI_ORDER_SAS; }), 0);
-  EXPECT_EQ(status([](fi_info& hints) { hints.tx_attr->msg_order = FI_ORDER_WAW; }), -FI_ENODATA);
   EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->data_progress = FI_PROGRESS_AUTO; }), -FI_ENODATA);
   EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->mr_mode = FI_MR_BASIC; }), 0);
   EXPECT_EQ(status([](fi_info& hints) { hints.domain_attr->mr_mode = FI_MR_SCALABLE; }), 0);

@@ -67,6 +67,7 @@ struct SideOptions {
   fi_threading threading = FI_THREAD_SAFE;
   bool receives_into_queue = true;  // or only into counters
   std::uint64_t transmit_flags = 0; // default ones
+  std::uint64_t order = 0;          // of messages and RMA
   int memory = 0;                   // FI_MR_...
 };
 
@@ -75,6 +76,7 @@ class Side {
   explicit Side(const SideOptions& options = {}) : info(options.caps, options.threading) {
     info.hints->tx_attr->op_flags = options.transmit_flags;
     info.hints->domain_attr->mr_mode = options.memory;
+    info.hints->tx_attr->msg_order = info.hints->rx_attr->msg_order = options.order;
     demand(info.ask());
     demand(fi_fabric(info.found->fabric_attr, &fabric, nullptr));
     demand(fi_domain(fabric, info.found, &domain, nullptr));
