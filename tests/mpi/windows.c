@@ -1,5 +1,32 @@
-// One-sided communication: put, get, accumulate, fetch_and_op and compare_and_swap, under fences, locks and post-start-complete-wait.
+// One-sided communication: put, get, accumulate, fetch_and_op and compare_and_swap, under fences, locks and post-start-complete-wait; and on
+// memory that is attached later.
 #include "expect.h"
+
+static void attached_later(int rank, int size) {
+  enum { count = 30000 }; // 120 KB: no small message
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  MPI_Win window;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  int* memory = calloc(count, sizeof(int));
+  int* local = malloc(sizeof(int) * count);
+  for (int i = 0; i < count; ++i) local[i] = rank * count + i;
+  MPI_Win_attach(window, memory, sizeof(int) * count);
+  MPI_Aint mine, theirs;
+  MPI_Get_address(memory, &mine);
+  MPI_Sendrecv(&mine, 1, MPI_AINT, before, 1, &theirs, 1, MPI_AINT, next, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Win_lock_all(0, window);
+  MPI_Put(local, count, MPI_INT, next, theirs, count, MPI_INT, window);
+  MPI_Win_flush_all(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_sync(window);
+  for (int i = 0; i < count; ++i) EXPECT(memory[i] == before * count + i);
+  MPI_Win_unlock_all(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_detach(window, memory);
+  MPI_Win_free(&window);
+  free(memory);
+  free(local);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -63,6 +90,7 @@ int main(int argc, char** argv) {
   MPI_Group_free(&from);
   MPI_Win_free(&window);
   free(local);
+  attached_later(rank, size);
   if (rank == 0) puts("fine");
   MPI_Finalize();
 }
