@@ -27,7 +27,7 @@ std::uint64_t read_errors(fid_cntr* fid) {
   Counter& counter = counter_of(fid);
   const Lock lock(*counter.domain);
   make_progress(counter.endpoints);
-  return counter.errors;
+  return counter.seen_errors = counter.errors;
 }
 
 template <bool Errors, bool Adds>
@@ -92,7 +92,7 @@ int close_counter(fid* fid) {
   auto& counter = *reinterpret_cast<Counter*>(fid);
   {
     const Lock lock(*counter.domain);
-    if (!counter.endpoints.empty()) return -FI_EBUSY;
+    if (!counter.endpoints.empty() || counter.poll_sets > 0) return -FI_EBUSY;
     --counter.domain->users;
   }
   delete &counter;

@@ -123,8 +123,9 @@ struct CompletionQueue {
   std::vector<Endpoint*> endpoints; // each once
   Sleep sleep;
   bool signalled = false;
-  bool drained = false;   // the last call made progress, and took all that there was
-  std::uint32_t vain = 0; // polls
+  bool drained = false;        // the last call made progress, and took all that there was
+  std::uint32_t vain = 0;      // polls
+  std::uint32_t poll_sets = 0; // that it is in
 
   void add(const Entry& entry) {
     entries.push_back() = entry;
@@ -149,8 +150,10 @@ struct Counter {
   Domain* domain = nullptr;
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
-  std::uint64_t seen = 0; // the value that was read last
-  std::uint32_t vain = 0; // polls
+  std::uint64_t seen = 0;        // the value that was read last
+  std::uint64_t seen_errors = 0; // the same
+  std::uint32_t vain = 0;        // polls
+  std::uint32_t poll_sets = 0;   // that it is in
   std::vector<Endpoint*> endpoints;
   std::list<Waiter> waiters;
   Sleep sleep;

@@ -164,7 +164,7 @@ int close_queue(fid* fid) {
   Domain& domain = *queue.domain;
   {
     const Lock lock(domain);
-    if (!queue.endpoints.empty()) return -FI_EBUSY;
+    if (!queue.endpoints.empty() || queue.poll_sets > 0) return -FI_EBUSY;
     --domain.users;
   }
   delete &queue;

@@ -230,6 +230,51 @@ TEST_P(Provider, CountersAreSetAddedToAndWaitedFor) {
   failing.join();
 }
 
+TEST_P(Provider, PollSetsNameWhatHasSomethingToTell) {
+  open();
+  std::array<int, 2> contexts{};
+  fi_poll_attr attributes{};
+  fid_poll* set = nullptr;
+  demand(fi_poll_open(there->domain, &attributes, &set));
+  there->cq->fid.context = contexts.data();
+  there->counters[1]->fid.context = &contexts[1];
+  demand(fi_poll_add(set, &there->cq->fid, 0));
+  demand(fi_poll_add(set, &there->counters[1]->fid, 0));
+  EXPECT_EQ(fi_poll_add(set, &there->cq->fid, 0), -FI_EINVAL) << "it is in the set";
+  EXPECT_EQ(fi_poll_add(set, &there->av->fid, 0), -FI_EINVAL);
+  EXPECT_EQ(fi_poll_add(set, &there->counters[0]->fid, FI_PEEK), -FI_EBADFLAGS);
+  static_cast<void>(fi_cntr_read(there->counters[1]));
+  std::array<void*, 3> found{};
+  const auto ask = [&](int most = 3) { return fi_poll(set, found.data(), most); };
+  EXPECT_EQ(ask(), 0);
+  std::uint64_t in = 0;
+  demand(fi_trecv(there->ep, &in, sizeof in, nullptr, FI_ADDR_UNSPEC, 1, 0, &in));
+  demand(fi_tinject(here->ep, &in, sizeof in, to_there, 1));
+  while (ask() == 0) EXPECT_FALSE(here->next()); // it makes the progress
+  EXPECT_EQ(ask(), 2) << "until they are read";
+  EXPECT_EQ(found[0], contexts.data());
+  EXPECT_EQ(found[1], &contexts[1]);
+  EXPECT_EQ(ask(1), 1);
+  EXPECT_EQ(fi_cntr_read(there->counters[1]), 1U);
+  EXPECT_EQ(ask(), 1);
+  EXPECT_EQ(there->next()->op_context, &in);
+  EXPECT_EQ(ask(), 0);
+  demand(fi_trecv(there->ep, &in, sizeof in, nullptr, FI_ADDR_UNSPEC, 1, 0, &in));
+  demand(fi_cancel(&there->ep->fid, &in));
+  EXPECT_EQ(ask(), 2) << "errors are told as well";
+  EXPECT_EQ(error_of(*there), FI_ECANCELED);
+  EXPECT_EQ(fi_cntr_readerr(there->counters[1]), 1U);
+  EXPECT_EQ(ask(), 0);
+  demand(fi_poll_del(set, &there->cq->fid, 0));
+  EXPECT_EQ(fi_poll_del(set, &there->cq->fid, 0), -FI_EINVAL);
+  fid_cntr* unbound = nullptr;
+  demand(fi_cntr_open(there->domain, nullptr, &unbound, nullptr));
+  demand(fi_poll_add(set, &unbound->fid, 0));
+  EXPECT_EQ(fi_close(&unbound->fid), -FI_EBUSY) << "it is in a set";
+  EXPECT_EQ(fi_close(&set->fid), 0);
+  EXPECT_EQ(fi_close(&unbound->fid), 0);
+}
+
 TEST_P(Provider, AnEndpointNeedsWhatMakesItsProgress) {
   open();
   fid_ep* bare = nullptr;
