@@ -140,6 +140,61 @@ TEST_P(Provider, AnAddressInsertedTwiceStaysKnownWhenOneIsRemoved) {
   EXPECT_EQ(heard(), FI_ADDR_NOTAVAIL);
 }
 
+// The place of an address that was removed is given to another peer: what was begun for the one is not the other's.
+TEST_P(Provider, APlaceIsTakenByAnother) {
+  open();
+  Side third;
+  const fi_addr_t from_third = third.insert(*there);
+  std::array<std::uint64_t, 2> in{};
+  const auto receive = [&](std::uint64_t& into, fi_addr_t from) {
+    demand(fi_trecv(there->ep, &into, sizeof into, nullptr, from, 1, 0, &into));
+  };
+  receive(in[0], to_here);
+  demand(fi_av_remove(there->av, &to_here, 1, 0));
+  EXPECT_EQ(fi_trecv(there->ep, &in[1], 8, nullptr, to_here, 1, 0, &in[1]), -FI_EINVAL) << "nobody is there";
+  const fi_addr_t to_third = there->insert(third);
+  EXPECT_EQ(to_third, to_here) << "places are used again";
+  receive(in[1], to_third);
+  const std::uint64_t out = 33;
+  demand(fi_tsend(third.ep, &out, sizeof out, nullptr, from_third, 1, nullptr));
+  std::optional<fi_cq_tagged_entry> got;
+  while (!(got = there->next())) static_cast<void>(third.next());
+  EXPECT_EQ(got->op_context, &in[1]);
+  EXPECT_EQ(there->source, to_third);
+  demand(fi_tinject(here->ep, &out, sizeof out, to_there, 1));
+  while (!(got = there->next())) EXPECT_FALSE(here->next());
+  EXPECT_EQ(got->op_context, &in[0]);
+  EXPECT_EQ(there->source, FI_ADDR_NOTAVAIL);
+}
+
+// Large messages, reads and writes in both directions, at all stages: those of the side that stays end, one way or the other.
+TEST_P(Provider, EndpointsCloseWithMuchUnderWay) {
+  constexpr std::size_t kBytes = 2'000'000;
+  std::vector<std::byte> memory(kBytes);
+  std::vector<std::byte> local(kBytes);
+  for (int rounds = 0; rounds < 24; rounds += 3) {
+    open({.wait = FI_WAIT_FD});
+    for (Side* side : {&*here, &*there}) side->expose(memory.data(), kBytes, 1, kBoth);
+    std::size_t ended = 0;
+    for (const auto& [side, to] : {std::pair(&*here, to_there), std::pair(&*there, to_here)}) {
+      demand(fi_trecv(side->ep, memory.data(), kBytes, nullptr, to, 1, 0, nullptr));
+      demand(fi_tsend(side->ep, local.data(), kBytes, nullptr, to, 1, nullptr));
+      demand(fi_write(side->ep, local.data(), kBytes, nullptr, to, 0, 1, nullptr));
+      demand(fi_read(side->ep, local.data(), kBytes, nullptr, to, 0, 1, nullptr));
+    }
+    const auto look = [&] {
+      if (here->next() || std::exchange(here->error.err, 0) != 0) ++ended;
+    };
+    for (int i = 0; i < rounds; ++i) {
+      look();
+      static_cast<void>(there->next());
+    }
+    there->close();
+    while (ended < 4) look();
+    here->close();
+  }
+}
+
 TEST_P(Provider, WhatIsBegunAfterAPeerHasLeftEndsWithAnError) {
   open();
   std::vector<std::byte> memory(200'000);
