@@ -218,7 +218,8 @@ TEST_P(Provider, CountersAreSetAddedToAndWaitedFor) {
   std::uint64_t in = 0;
   demand(fi_trecv(there->ep, &in, sizeof in, nullptr, FI_ADDR_UNSPEC, 1, 0, &in));
   std::thread waiter([counter] { EXPECT_EQ(fi_cntr_wait(counter, 16, -1), 0); });
-  demand(fi_tinject(here->ep, &in, sizeof in, to_there, 1));
+  const std::uint64_t out = 1;
+  demand(fi_tinject(here->ep, &out, sizeof out, to_there, 1));
   while (fi_cntr_read(here->counters[0]) < 1) EXPECT_FALSE(here->next());
   waiter.join();
   std::atomic<bool> ended = false;

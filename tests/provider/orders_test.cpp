@@ -134,7 +134,7 @@ TEST_P(Provider, MemoryIsReachedInTheOrderAskedFor) {
       }
       static_cast<void>(there->next());
     };
-    std::mt19937_64 random(eager[0]);
+    std::mt19937_64 random(static_cast<unsigned char>(eager[0]));
     for (int step = 0; step < 1500 && !HasFatalFailure(); ++step) {
       const std::size_t bytes = 8 * (1 + (random() % 3 == 0 ? random() % 2048 : random() % 20));
       const std::size_t at = random() % (kBytes - bytes);

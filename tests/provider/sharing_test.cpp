@@ -87,17 +87,17 @@ TEST_P(Provider, ThreadsUseEndpointsOfOneDomain) {
   std::atomic<std::uint64_t> received = 0;
   std::vector<std::thread> threads;
   for (const auto& [from, to] : {std::pair(there->ep, to_there), std::pair(second.ep, to_second)}) {
-    threads.emplace_back([&, from = from] {
+    threads.emplace_back([&, ep = from] {
       std::vector<std::uint64_t> in(kEach);
-      for (std::uint64_t& each : in) demand(fi_trecv(from, &each, sizeof each, nullptr, FI_ADDR_UNSPEC, 4, 0, &each));
+      for (std::uint64_t& each : in) demand(fi_trecv(ep, &each, sizeof each, nullptr, FI_ADDR_UNSPEC, 4, 0, &each));
       fi_cq_tagged_entry entry{};
       while (received < 2 * kEach)
         if (fi_cq_read(there->cq, &entry, 1) == 1) ++received;
       for (std::uint64_t i = 0; i < kEach; ++i) ASSERT_EQ(in[i], i);
     });
-    threads.emplace_back([&, to = to] {
+    threads.emplace_back([&, address = to] {
       for (std::uint64_t i = 0; i < kEach;) {
-        const ssize_t status = fi_tinject(here->ep, &i, sizeof i, to, 4);
+        const ssize_t status = fi_tinject(here->ep, &i, sizeof i, address, 4);
         ASSERT_TRUE(status == 0 || status == -FI_EAGAIN);
         i += status == 0 ? 1 : 0;
       }
