@@ -75,14 +75,12 @@ int run_comparison(const MpiArguments& arguments, const std::vector<std::string>
               [&](std::string_view what) { progress.at(what); });
   progress.wipe();
   if (!compared) return failed("mpi", compared.error());
-  if (!arguments.svg.empty()) {
-    Compared drawn = *compared;
-    drawn.name = fmt::format("{} processes", compared->own.front().processes);
-    if (auto written = write_whole_files({{arguments.svg, to_svg(line, {drawn})}}); !written)
-      return failed("mpi", written.error());
-  }
   fmt::print("{}", arguments.json ? to_json(*compared).dump() + "\n" : to_text(*compared));
-  return 0;
+  if (arguments.svg.empty()) return 0;
+  Compared drawn = *compared;
+  drawn.name = fmt::format("{} processes", compared->own.front().processes);
+  const auto written = write_whole_files({{arguments.svg, to_svg(line, {drawn})}});
+  return written ? 0 : failed("mpi", written.error());
 }
 
 } // namespace
