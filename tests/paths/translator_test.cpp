@@ -89,6 +89,7 @@ class OnRecorder : public testing::Test {
     return {.rank = rank,
             .size = 2,
             .wanted = {.library = kRecorder},
+            .queue_pairs = queue_pairs_,
             .silence = silence_,
             .log = base::Log(LogLevel::warning, rank, [this](std::string_view line) { said_ += line; })};
   }
@@ -131,6 +132,7 @@ class OnRecorder : public testing::Test {
 
   PlannedJob job_;
   std::chrono::seconds silence_{0};
+  std::uint32_t queue_pairs_ = 1024;
   std::string said_;
   std::unique_ptr<Process> near_, far_;
   std::array<std::byte, 8> word_{std::byte{1}};
@@ -211,6 +213,16 @@ TEST_F(TranslatorPaths, OnEthernetLeadFromOneAddressToThatOfTheSameNumber) {
     EXPECT_THAT(connected(), ElementsAre("from 16 index " + std::string(path) + " to 8." + path,
                                          "from 8 index " + std::string(path) + " to 16." + path));
   }
+}
+
+// Of the peer's two for each direction.
+TEST_F(TranslatorPaths, OfOnePeerTakeTurnsWhereItHasFewQueuePairs) {
+  near_ = std::make_unique<Process>(setup(0), kNearLid, 3);
+  queue_pairs_ = 4;
+  start_far();
+  attach();
+  for (std::uint32_t path = 0; path < 8; ++path) EXPECT_EQ(put(path), ir::Status::ok) << path;
+  EXPECT_EQ(far_->verbs->queue_pairs(), 2U);
 }
 
 using TranslatorTrouble = OnRecorder;

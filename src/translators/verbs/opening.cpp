@@ -303,10 +303,10 @@ void Verbs::drop_incoming(Party& party, std::uint32_t lane) {
   party.incoming.erase(found);
 }
 
-bool Verbs::ask_for_room(const Party& other_than) {
+bool Verbs::ask_for_room() {
   Incoming* best = nullptr;
   for (auto& [pair, each] : incoming_)
-    if (each->party != &other_than && (best == nullptr || each->last_used < best->last_used)) best = each;
+    if (best == nullptr || each->last_used < best->last_used) best = each;
   if (best == nullptr) return false;
   call(*best->party, {.subject = Subject::make_room, .lane = best->lane, .attempt = best->attempt});
   return true;
@@ -324,7 +324,7 @@ void Verbs::answer_open(Party& party, const Call& call) {
   if (incoming == nullptr) {
     if (call.lane >= kMostLanes) return;
     if (incoming_.size() >= most_pairs_) {
-      ask_for_room(party); // the caller calls again
+      ask_for_room(); // the caller calls again
       return;
     }
     ibv_qp_init_attr wanted{};
@@ -336,7 +336,7 @@ void Verbs::answer_open(Party& party, const Call& call) {
     ibv_qp* pair = device_->library().create_qp(&device_->domain(), &wanted);
     if (pair == nullptr) {
       const int error = errno;
-      if (ask_for_room(party) || outgoing_ != 0) return;
+      if (ask_for_room() || outgoing_ != 0) return;
       tell_no_pair(error);
       return break_off(party); // tells the caller
     }

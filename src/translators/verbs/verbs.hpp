@@ -130,7 +130,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void answer_open(Party& party, const verbs::Call& call);
   void hear_opened(Party& party, const verbs::Call& call);
   void drop_incoming(Party& party, std::uint32_t lane);
-  bool ask_for_room(const Party& other_than);
+  bool ask_for_room();
   void call(Party& party, verbs::Call call);
   void answer(const verbs::Place& there, const verbs::Call& call, verbs::Subject subject);
   [[nodiscard]] bool hopeless(const Party& party, verbs::Clock::time_point now) const;
