@@ -10,6 +10,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <cstring>
 #include <functional>
 
 namespace heddle::tests {
@@ -81,7 +82,7 @@ class OnRecorder : public testing::Test {
   void TearDown() override {
     lose_(0);
     for (const char* each :
-         {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY", "NO_PAIRS", "ATOMICS"})
+         {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY", "NO_PAIRS", "ATOMICS", "INLINE"})
       ::unsetenv(("RECORDER_" + std::string(each)).c_str());
   }
 
@@ -114,9 +115,12 @@ class OnRecorder : public testing::Test {
   }
   // A put from near to far, with all that it takes.
   ir::Status put(std::uint32_t path = ir::kAnyPath) {
-    near_->events.clear();
     ir::Command command = put_to(far_->area.place, std::span(word_));
     command.path = path;
+    return done(command);
+  }
+  ir::Status done(const ir::Command& command) {
+    near_->events.clear();
     EXPECT_EQ(near_->verbs->submit({&command, 1}), 1U);
     EXPECT_TRUE(until([&] { return near_->status().has_value(); }));
     return near_->status().value_or(ir::Status::failed);
@@ -223,6 +227,41 @@ TEST_F(TranslatorPaths, OfOnePeerTakeTurnsWhereItHasFewQueuePairs) {
   attach();
   for (std::uint32_t path = 0; path < 8; ++path) EXPECT_EQ(put(path), ir::Status::ok) << path;
   EXPECT_EQ(far_->verbs->queue_pairs(), 2U);
+}
+
+using TranslatorInline = OnRecorder;
+
+// Adapters differ in how much a request may bring with it. Some take nothing, some refuse a queue pair that is to take more than they can.
+TEST_F(TranslatorInline, IsWhatTheAdapterTakes) {
+  for (const char* most : {"0", "4", "60", "100", "128", "4096"}) {
+    ::setenv("RECORDER_INLINE", most, 1);
+    start();
+    attach();
+    std::vector<std::byte> from(100, std::byte{5});
+    for (const std::size_t bytes : {8U, 64U, 100U}) { // the first word last, behind the rest
+      ir::Command command =
+          put_to(far_->area.place, std::span(from).first(bytes), ir::Flags::signalled | ir::Flags::lead_last);
+      command.head = {std::byte{1}, std::byte{2}};
+      command.head_bytes = 8;
+      EXPECT_EQ(done(command), ir::Status::ok) << most;
+      EXPECT_EQ(far_->area.memory[1], std::byte{2});
+      EXPECT_EQ(far_->area.memory[7 + bytes], std::byte{5});
+      command.flags = ir::Flags::lead_last | ir::Flags::announced; // a record
+      command.head[1] = std::byte{3};
+      ASSERT_EQ(near_->verbs->submit({&command, 1}), 1U);
+      EXPECT_TRUE(until([&] { return far_->area.memory[1] == std::byte{3}; })) << most;
+      far_->area.memory[7 + bytes] = std::byte{0};
+    }
+    std::vector<std::byte> large(60'000, std::byte{6}); // copied, and its first word with it
+    auto there = far_->verbs->allocate(large.size() + 8);
+    ASSERT_TRUE(there);
+    ir::Command command = put_to(there->place, large, ir::Flags::signalled | ir::Flags::lead_last);
+    command.head = {std::byte{9}};
+    command.head_bytes = 8;
+    EXPECT_EQ(done(command), ir::Status::ok);
+    EXPECT_EQ(there->memory[0], std::byte{9});
+    EXPECT_EQ(there->memory[large.size() + 7], std::byte{6});
+  }
 }
 
 using TranslatorTrouble = OnRecorder;

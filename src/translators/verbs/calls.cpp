@@ -1,5 +1,6 @@
 #include "translators/verbs/calls.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -19,7 +20,7 @@ std::unexpected<Error> cannot(const char* what, int number) {
 Result<std::unique_ptr<Door>> Door::open(const Device& device, Memory& memory, ibv_cq& queue,
                                          const std::optional<auth::Secret>& secret) {
   std::unique_ptr<Door> door(new Door(device, secret.value_or(auth::Secret{})));
-  Memory::Pool pool(memory, kRooms * kRoomBytes, 1);
+  Memory::Pool pool(memory, (kRooms + kMostCalling) * kRoomBytes, 1);
   door->rooms_ = pool.take();
   if (door->rooms_.data == nullptr) return std::unexpected(memory.refusal("cannot lock", pool.piece_bytes(), errno));
   ibv_qp_init_attr wanted{};
@@ -31,8 +32,9 @@ Result<std::unique_ptr<Door>> Door::open(const Device& device, Memory& memory, i
                 .max_inline_data = sizeof(Call)};
   wanted.qp_type = IBV_QPT_UD;
   const Library& library = device.library();
-  door->pair_ = library.create_qp(&device.domain(), &wanted);
+  door->pair_ = device.create_pair(wanted);
   if (door->pair_ == nullptr) return cannot("the adapter gives no queue pair for calls", errno);
+  door->inline_bytes_ = wanted.cap.max_inline_data;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = device.port_number();
@@ -88,16 +90,21 @@ Door::Called Door::call(const Place& there, Call call) {
   ibv_ah* way = way_to(there);
   if (way == nullptr) return Called::no_way;
   call.proof = proof_of(call);
-  ibv_sge from{.addr = reinterpret_cast<std::uintptr_t>(&call), .length = sizeof call, .lkey = 0};
+  // Of as many rooms as there may be calls on their way, which leave in order.
+  std::byte* const room = rooms_.data + (kRooms + calls_ % kMostCalling) * kRoomBytes;
+  std::memcpy(room, &call, sizeof call);
+  ibv_sge from{.addr = reinterpret_cast<std::uintptr_t>(room), .length = sizeof call, .lkey = rooms_.key};
   ibv_send_wr wanted{};
   wanted.wr_id = kCalled;
   wanted.sg_list = &from;
   wanted.num_sge = 1;
   wanted.opcode = IBV_WR_SEND;
-  wanted.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+  wanted.send_flags = IBV_SEND_SIGNALED;
+  if (inline_bytes_ >= sizeof call) wanted.send_flags |= IBV_SEND_INLINE;
   wanted.wr.ud = {.ah = way, .remote_qpn = there.door, .remote_qkey = kDoorKey};
   ibv_send_wr* bad = nullptr;
   if (::ibv_post_send(pair_, &wanted, &bad) != 0) return Called::later;
+  ++calls_;
   ++calling_;
   return Called::yes;
 }

@@ -78,7 +78,9 @@ class Door {
   const Device& device_;
   auth::Secret secret_;
   ibv_qp* pair_ = nullptr;
-  Memory::Pool::Piece rooms_;
+  Memory::Pool::Piece rooms_; // of calls that come, and behind them of those that go
+  std::uint32_t inline_bytes_ = 0;
+  std::uint32_t calls_ = 0; // made so far
   std::uint32_t calling_ = 0;
   std::map<std::pair<Gid, std::uint16_t>, ibv_ah*> ways_;
 };

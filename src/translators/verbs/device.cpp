@@ -1,5 +1,6 @@
 #include "translators/verbs/device.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -57,6 +58,18 @@ bool Device::look_at_port() {
   if (library_->query_port(context_, port_number_, reinterpret_cast<_compat_ibv_port_attr*>(&now)) != 0) return false;
   port_ = now;
   return port_.state == IBV_PORT_ACTIVE;
+}
+
+ibv_qp* Device::create_pair(ibv_qp_init_attr& wanted) const {
+  wanted.cap.max_inline_data = std::min(wanted.cap.max_inline_data, most_inline_);
+  for (;;) {
+    const ibv_qp_cap asked =
+        wanted.cap; // the library writes there what it gives, on some adapters when it refuses, too
+    ibv_qp* pair = library_->create_qp(domain_, &wanted);
+    if (pair != nullptr || errno != EINVAL || asked.max_inline_data == 0) return pair;
+    wanted.cap = asked;
+    wanted.cap.max_inline_data = most_inline_ = asked.max_inline_data > 32 ? asked.max_inline_data / 2 : 0;
+  }
 }
 
 Result<void> Device::find_addresses(const std::string& wanted) {

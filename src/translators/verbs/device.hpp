@@ -45,6 +45,8 @@ class Device {
   [[nodiscard]] Place place() const;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] double rate() const; // bytes per nanosecond, 0: not known
+  // As ibv_create_qp. An adapter that takes less data with a request than is wanted takes what it can, down to none.
+  [[nodiscard]] ibv_qp* create_pair(ibv_qp_init_attr& wanted) const;
 
  private:
   Device() = default;
@@ -59,6 +61,7 @@ class Device {
   ibv_port_attr port_{};
   std::uint8_t port_number_ = 0;
   std::vector<Own> own_;
+  mutable std::uint32_t most_inline_ = ~0U; // as far as is known
   std::string name_;
 };
 

@@ -153,8 +153,7 @@ bool Verbs::begin_opening(Lane& lane) {
                 .max_recv_sge = 0,
                 .max_inline_data = kInline};
   wanted.qp_type = IBV_QPT_RC;
-  const verbs::Library& library = device_->library();
-  lane.pair = library.create_qp(&device_->domain(), &wanted);
+  lane.pair = device_->create_pair(wanted);
   if (lane.pair == nullptr) {
     const int error = errno;
     if (outgoing_ == 0 && incoming_.empty()) {
@@ -333,7 +332,7 @@ void Verbs::answer_open(Party& party, const Call& call) {
     wanted.srq = rooms_;
     wanted.cap = {.max_send_wr = 1, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 0, .max_inline_data = 0};
     wanted.qp_type = IBV_QPT_RC;
-    ibv_qp* pair = device_->library().create_qp(&device_->domain(), &wanted);
+    ibv_qp* pair = device_->create_pair(wanted);
     if (pair == nullptr) {
       const int error = errno;
       if (ask_for_room() || outgoing_ != 0) return;

@@ -241,12 +241,13 @@ bool Verbs::post_put(Lane& lane, const Slot& slot, ibv_send_wr& request) {
   }
   const bool in_line = !slot.direct && extent - lead <= lane.inline_bytes;
   const bool notices = lead != 0 || extent <= kWakes || ir::has(command.flags, ir::Flags::announced);
-  ibv_sge word = piece(first, kWord, lane.memory.key);
+  ibv_sge word = piece(first, kWord, image || slot.direct ? lane.memory.key : slot.large.key);
   ibv_send_wr second{};
   second.wr_id = request.wr_id;
   second.sg_list = &word;
   second.num_sge = 1;
-  second.send_flags = request.send_flags | IBV_SEND_INLINE;
+  second.send_flags = request.send_flags;
+  if (kWord <= lane.inline_bytes) second.send_flags |= IBV_SEND_INLINE;
   second.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   second.imm_data = immediate_of(command);
   aim(second, command.remote);

@@ -52,6 +52,7 @@ struct Pair : Object<ibv_qp> {
   ibv_ah_attr way;
   std::uint32_t far;
   bool signals_all;
+  std::uint32_t most_inline;
   std::deque<Receive> receives;
   std::deque<Work> works;
 };

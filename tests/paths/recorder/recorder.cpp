@@ -1,5 +1,5 @@
 // libibverbs.so.1 as far as tests need it: one InfiniBand adapter of one port that is not there. It says which LID it has
-// (RECORDER_LID, RECORDER_LMC), gives out queue pairs, and notes in the file RECORDER_FILE, a line each, with which addresses they are
+// (RECORDER_LID, RECORDER_LMC), takes RECORDER_INLINE bytes with a request, gives out queue pairs, and notes in the file RECORDER_FILE, a line each, with which addresses they are
 // connected and address handles are made: what reaches it is what an adapter would have got. With RECORDER_DELIVERS it also carries out
 // what is sent between its objects of one process (transport.cpp), and with RECORDER_ADDRESSES it is on Ethernet, with so many of them.
 // Its symbols have the versions of the real one's (recorder.map), so that programs built against that are bound to it.
@@ -239,7 +239,14 @@ SEEN ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
     errno = ENOMEM;
     return nullptr;
   }
+  const std::uint32_t most_inline = number_of("RECORDER_INLINE", 512);
+  if (wanted->cap.max_inline_data > most_inline) {
+    wanted->cap.max_inline_data = most_inline; // as some drivers do, though they refuse
+    errno = EINVAL;
+    return nullptr;
+  }
   auto* whole = new recorder::Pair{};
+  whole->most_inline = wanted->cap.max_inline_data;
   ibv_qp* qp = &whole->base;
   qp->context = pd->context;
   qp->pd = pd;

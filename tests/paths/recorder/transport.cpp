@@ -260,6 +260,9 @@ int send(ibv_qp* one, ibv_send_wr* first, ibv_send_wr** bad) {
     if (pair.base.state != IBV_QPS_RTS && pair.base.state != IBV_QPS_ERR) return EINVAL;
     Work work{.wanted = *first, .pieces = {}, .contents = {}};
     work.pieces.assign(first->sg_list, first->sg_list + first->num_sge);
+    std::uint64_t bytes = 0;
+    for (const ibv_sge& piece : work.pieces) bytes += piece.length;
+    if ((first->send_flags & IBV_SEND_INLINE) != 0 && bytes > pair.most_inline) return EINVAL;
     if ((first->send_flags & IBV_SEND_INLINE) != 0)
       for (const ibv_sge& piece : work.pieces) {
         const auto* from = reinterpret_cast<const std::byte*>(piece.addr);
