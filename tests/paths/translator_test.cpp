@@ -81,15 +81,15 @@ class OnRecorder : public testing::Test {
   }
   void TearDown() override {
     lose_(0);
-    for (const char* each :
-         {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY", "NO_PAIRS", "ATOMICS", "INLINE"})
+    for (const char* each : {"FILE", "DELIVERS", "LID", "LMC", "ADDRESSES", "DOWN", "LOCKS", "REFUSES", "NO_WAY",
+                             "NO_PAIRS", "ATOMICS", "PORTS", "INLINE"})
       ::unsetenv(("RECORDER_" + std::string(each)).c_str());
   }
 
   [[nodiscard]] Verbs::Setup setup(std::uint32_t rank) {
     return {.rank = rank,
             .size = 2,
-            .wanted = {.library = kRecorder},
+            .wanted = {.library = kRecorder, .ports = ports_},
             .queue_pairs = queue_pairs_,
             .silence = silence_,
             .log = base::Log(LogLevel::warning, rank, [this](std::string_view line) { said_ += line; })};
@@ -119,6 +119,12 @@ class OnRecorder : public testing::Test {
     command.path = path;
     return done(command);
   }
+  ir::Status put_by(std::uint8_t engine, std::uint8_t receive_engine = ir::kAnyEngine) {
+    ir::Command command = put_to(far_->area.place, std::span(word_));
+    command.send_engine = engine;
+    command.receive_engine = receive_engine;
+    return done(command);
+  }
   ir::Status done(const ir::Command& command) {
     near_->events.clear();
     EXPECT_EQ(near_->verbs->submit({&command, 1}), 1U);
@@ -136,6 +142,7 @@ class OnRecorder : public testing::Test {
 
   PlannedJob job_;
   std::chrono::seconds silence_{0};
+  std::size_t ports_ = 1;
   std::uint32_t queue_pairs_ = 1024;
   std::string said_;
   std::unique_ptr<Process> near_, far_;
@@ -227,6 +234,124 @@ TEST_F(TranslatorPaths, OfOnePeerTakeTurnsWhereItHasFewQueuePairs) {
   attach();
   for (std::uint32_t path = 0; path < 8; ++path) EXPECT_EQ(put(path), ir::Status::ok) << path;
   EXPECT_EQ(far_->verbs->queue_pairs(), 2U);
+}
+
+class TranslatorPorts : public OnRecorder {
+ protected:
+  void SetUp() override {
+    OnRecorder::SetUp();
+    ::setenv("RECORDER_PORTS", "2", 1);
+    ports_ = 2;
+  }
+};
+
+TEST_F(TranslatorPorts, AreEnginesAtBothEnds) {
+  start();
+  attach();
+  const ir::Resources resources = near_->verbs->resources();
+  EXPECT_EQ(resources.engines, 2U);
+  EXPECT_EQ(resources.receive_engines, 2U);
+  EXPECT_EQ(resources.node_rate, 2 * resources.engine_rate);
+  EXPECT_THAT(near_->verbs->remark(), HasSubstr("port 1 and 2"));
+  EXPECT_EQ(put_by(0), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 8 bits 0", "from 8 lid 16 bits 0"));
+  EXPECT_EQ(put_by(1), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16:2 lid 72 bits 0", "from 8:2 lid 80 bits 0"));
+  EXPECT_EQ(put_by(1, 0), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 72 bits 0", "from 8:2 lid 16 bits 0"));
+  EXPECT_EQ(put_by(0), ir::Status::ok);
+  EXPECT_EQ(put_by(1), ir::Status::ok);
+  EXPECT_THAT(connected(), IsEmpty()) << "by the queue pairs that there are";
+}
+
+TEST_F(TranslatorPorts, AreTakenByTheNumberThatIsAskedFor) {
+  ports_ = 1;
+  start();
+  EXPECT_EQ(near_->verbs->resources().engines, 1U);
+  ports_ = 4;
+  start();
+  EXPECT_EQ(near_->verbs->resources().engines, 2U) << "the adapter has no more";
+}
+
+TEST_F(TranslatorPorts, CarryWhatNamesNoneByTheOneChosenForThePeer) {
+  start();
+  attach();
+  near_->verbs->choose_engine(ir::Peer{1}, 1);
+  EXPECT_EQ(put(), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16:2 lid 72 bits 0", "from 8:2 lid 80 bits 0"));
+}
+
+TEST_F(TranslatorPorts, FollowThePlanBetweenTheFirstAlone) {
+  start();
+  near_->verbs->choose_path(ir::Peer{1}, 5);
+  far_->verbs->choose_path(ir::Peer{0}, 2);
+  attach();
+  EXPECT_EQ(put_by(0), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 10 bits 5", "from 8 lid 21 bits 2"));
+  EXPECT_EQ(put_by(1), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16:2 lid 72 bits 0", "from 8:2 lid 80 bits 0"));
+}
+
+TEST_F(TranslatorPorts, LeadToAPeerThatHasFewer) {
+  near_ = std::make_unique<Process>(setup(0), kNearLid, 3);
+  ports_ = 1;
+  start_far();
+  attach();
+  EXPECT_EQ(put_by(1), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 72 bits 0", "from 8:2 lid 16 bits 0"));
+  EXPECT_EQ(put_by(0, 1), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16 lid 8 bits 0", "from 8 lid 16 bits 0"));
+}
+
+TEST_F(TranslatorPorts, ThatAreDownLeaveNewQueuePairsToTheOther) {
+  start();
+  attach();
+  ::setenv("RECORDER_DOWN", "2", 1);
+  raise_(kNearLid, IBV_EVENT_PORT_ERR, 2);
+  near_->verbs->cancel_sleep();
+  EXPECT_THAT(said_, HasSubstr("recorder0:2 is down"));
+  EXPECT_EQ(put_by(1), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16:2 lid 8 bits 0", "from 8 lid 80 bits 0"));
+  ::unsetenv("RECORDER_DOWN");
+  raise_(kNearLid, IBV_EVENT_PORT_ACTIVE, 2);
+  near_->verbs->cancel_sleep();
+  EXPECT_THAT(said_, HasSubstr("recorder0:2 is up again"));
+  EXPECT_EQ(put_by(1), ir::Status::ok);
+  EXPECT_THAT(connected(), ElementsAre("from 16:2 lid 72 bits 0", "from 8:2 lid 80 bits 0"));
+  ::setenv("RECORDER_DOWN", "2", 1);
+  raise_(kNearLid, IBV_EVENT_PORT_ERR, 2);
+  near_->verbs->cancel_sleep();
+  EXPECT_EQ(put_by(1), ir::Status::ok) << "what is under way there keeps its order";
+  EXPECT_THAT(connected(), IsEmpty());
+}
+
+TEST_F(TranslatorPorts, CarryCommandsOfEveryKind) {
+  start();
+  attach();
+  auto there = far_->verbs->allocate(1 << 20);
+  ASSERT_TRUE(there);
+  std::vector<std::byte> from(300'000), to(300'000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7);
+  for (const int number : {0, 1, 0, 1}) {
+    const auto engine = static_cast<std::uint8_t>(number);
+    from[0] = static_cast<std::byte>(engine + 1);
+    ir::Command put = put_to(there->place, from);
+    put.send_engine = engine;
+    EXPECT_EQ(done(put), ir::Status::ok);
+    ir::Command get = put_to(there->place, to);
+    get.operation = ir::Operation::get;
+    get.send_engine = static_cast<std::uint8_t>(1 - engine);
+    EXPECT_EQ(done(get), ir::Status::ok);
+    EXPECT_EQ(from, to);
+    ir::Command add = put_to(there->place.at(from.size()), {});
+    add.operation = ir::Operation::fetch_and_add;
+    add.operand = 1;
+    add.send_engine = engine;
+    EXPECT_EQ(done(add), ir::Status::ok);
+  }
+  std::uint64_t sum = 0;
+  std::memcpy(&sum, there->memory.data() + from.size(), sizeof sum);
+  EXPECT_EQ(sum, 4U);
 }
 
 using TranslatorInline = OnRecorder;

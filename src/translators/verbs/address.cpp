@@ -9,7 +9,6 @@ namespace heddle::translators::verbs {
 namespace {
 
 constexpr std::uint32_t kQueuePairNumbers = 1U << 24U;
-constexpr std::uint8_t kMostLmc = 7;
 constexpr std::uint8_t kHops = 64;
 
 } // namespace

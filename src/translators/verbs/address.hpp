@@ -11,6 +11,7 @@
 namespace heddle::translators::verbs {
 
 using Gid = std::array<std::byte, 16>;
+inline constexpr std::uint8_t kMostLmc = 7;
 
 struct Place {
   Gid gid{};                  // on Ethernet the first of its addresses

@@ -17,6 +17,17 @@ std::unexpected<Error> cannot(const char* what, int number) {
 
 } // namespace
 
+Place end_of(const Call& call) {
+  Place place = call.from;
+  if (place.addresses != 0) {
+    place.gid = call.gid;
+  } else {
+    place.lid = call.lid;
+    place.lmc = call.lmc;
+  }
+  return place;
+}
+
 Result<std::unique_ptr<Door>> Door::open(const Device& device, Memory& memory, ibv_cq& queue,
                                          const std::optional<auth::Secret>& secret) {
   std::unique_ptr<Door> door(new Door(device, secret.value_or(auth::Secret{})));
@@ -37,7 +48,7 @@ Result<std::unique_ptr<Door>> Door::open(const Device& device, Memory& memory, i
   door->inline_bytes_ = wanted.cap.max_inline_data;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
-  attributes.port_num = device.port_number();
+  attributes.port_num = device.port().number;
   attributes.qkey = kDoorKey;
   int error = library.modify_qp(door->pair_, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
   attributes.qp_state = IBV_QPS_RTR;
@@ -78,7 +89,7 @@ ibv_ah* Door::way_to(const Place& place) {
   const auto [found, added] = ways_.try_emplace({place.gid, place.lid}, nullptr);
   if (found->second != nullptr) return found->second;
   ibv_ah_attr vector =
-      address_vector({.port = device_.port_number(), .gid_index = device_.own().front().index}, place, 0);
+      address_vector({.port = device_.port().number, .gid_index = device_.port().address(0).index}, place, 0);
   found->second = device_.library().create_ah(&device_.domain(), &vector);
   ibv_ah* made = found->second;
   if (made == nullptr) ways_.erase(found);
@@ -115,7 +126,7 @@ std::optional<Call> Door::hear(const ibv_wc& completion) {
   if (completion.status == IBV_WC_SUCCESS && completion.byte_len == kRouteHeader + sizeof(Call)) {
     heard.emplace();
     std::memcpy(&*heard, rooms_.data + room * kRoomBytes + kRouteHeader, sizeof(Call));
-    const auto sound = Place::unpack(heard->from.pack());
+    const bool sound = Place::unpack(heard->from.pack()) && heard->lmc <= kMostLmc;
     if (heard->mark != Call::kMark || heard->proof != proof_of(*heard) || !sound) heard.reset();
   }
   if (completion.status == IBV_WC_SUCCESS) listen(room);

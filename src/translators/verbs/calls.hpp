@@ -25,23 +25,28 @@ enum class Subject : std::uint8_t {
 struct Call {
   std::uint32_t mark = kMark;
   Subject subject{};
-  std::uint8_t mtu = 0;      // of the caller's port
+  std::uint8_t mtu = 0;      // of the port of `queue_pair`
   std::uint8_t reads = 0;    // gets and atomics that the caller's adapter serves at once
   std::uint8_t back = 0;     // of `opened`: the path, to the one called, of what comes back
-  std::uint32_t lane = 0;    // of the one whose commands it carries
+  std::uint32_t lane = 0;    // Lane::number of the one whose commands it carries
   std::uint32_t attempt = 0; // of that lane; the later is the higher
   std::uint32_t queue_pair = 0;
   std::uint32_t sequence = 0; // first packet's number
   Place from{};
   std::uint64_t to = 0;     // the process called
   std::uint32_t number = 0; // in a job: the caller's rank
-  std::uint32_t reserved_too = 0;
-  Gid gid{};                    // of `queue_pair`'s end
+  std::uint16_t lid = 0;    // on InfiniBand: of the port of `queue_pair`
+  std::uint8_t lmc = 0;
+  std::uint8_t reserved_too = 0;
+  Gid gid{};                    // on Ethernet: of `queue_pair`'s end
   std::array<char, 32> proof{}; // that the caller knows the job's secret
 
-  static constexpr std::uint32_t kMark = 0x4864'0002; // changes with the layout
+  static constexpr std::uint32_t kMark = 0x4864'0003; // changes with the layout
 };
 static_assert(sizeof(Call) == 128 && std::is_trivially_copyable_v<Call>);
+
+// Where the queue pair of a call is.
+[[nodiscard]] Place end_of(const Call& call);
 
 // The queue pair that hears calls and makes them. What arrives is on the completion queue given, with kHeard in its number.
 class Door {

@@ -42,22 +42,31 @@ int rank_of(const ibv_gid_entry& entry) {
 
 } // namespace
 
-Result<void> Device::take_port(std::uint8_t number) {
-  std::memset(&port_, 0, sizeof port_);
-  if (const int error = library_->query_port(&*context_, number, reinterpret_cast<_compat_ibv_port_attr*>(&port_));
+Result<Port> Device::take_port(std::uint8_t number, const std::string& wanted_address) const {
+  Port port{.number = number, .about = {}, .own = {}};
+  if (const int error = library_->query_port(context_, number, reinterpret_cast<_compat_ibv_port_attr*>(&port.about));
       error != 0)
     return none(name_ + ":" + std::to_string(number) + " cannot be asked", "", error);
-  port_number_ = number;
-  if (port_.state == IBV_PORT_ACTIVE) return {};
-  return none(name_ + ":" + std::to_string(number) + " is " + state_of(port_.state),
-              "check the cable, and that a subnet manager runs (ibv_devinfo shows the state)");
+  if (!port.up())
+    return none(name_ + ":" + std::to_string(number) + " is " + state_of(port.about.state),
+                "check the cable, and that a subnet manager runs (ibv_devinfo shows the state)");
+  if (auto found = find_addresses(port, wanted_address); !found) return std::unexpected(std::move(found.error()));
+  return port;
 }
 
-bool Device::look_at_port() {
+bool Device::look_at_port(std::size_t which) {
+  Port& port = ports_[which];
   ibv_port_attr now{};
-  if (library_->query_port(context_, port_number_, reinterpret_cast<_compat_ibv_port_attr*>(&now)) != 0) return false;
-  port_ = now;
-  return port_.state == IBV_PORT_ACTIVE;
+  if (library_->query_port(context_, port.number, reinterpret_cast<_compat_ibv_port_attr*>(&now)) != 0) return false;
+  port.about = now;
+  return port.up();
+}
+
+bool Device::is_alike(const Port& port) const {
+  if (ports_.empty()) return true;
+  const Gid& first = ports_.front().own.front().gid;
+  return port.ethernet() == ethernet() &&
+         (ethernet() || std::equal(first.begin(), first.begin() + 8, port.own.front().gid.begin()));
 }
 
 ibv_qp* Device::create_pair(ibv_qp_init_attr& wanted) const {
@@ -72,30 +81,32 @@ ibv_qp* Device::create_pair(ibv_qp_init_attr& wanted) const {
   }
 }
 
-Result<void> Device::find_addresses(const std::string& wanted) {
+Result<void> Device::find_addresses(Port& port, const std::string& wanted) const {
   const auto asked = wanted == kAutomatic ? std::nullopt : number_in(wanted);
   if (wanted != kAutomatic && !asked)
     return std::unexpected(Error{.code = ErrorCode::bad_option,
                                  .fact = "option verbs.gid is '" + wanted + "'",
                                  .remedy = "expected automatic, or a number from 0 to 255"});
   std::vector<std::pair<int, Own>> found;
-  for (int i = 0; i < port_.gid_tbl_len && i < 256; ++i) {
+  for (int i = 0; i < port.about.gid_tbl_len && i < 256; ++i) {
     ibv_gid_entry entry{};
     const auto index = static_cast<std::uint8_t>(i);
-    if (library_->query_gid(context_, port_number_, index, &entry, 0, sizeof entry) != 0) continue;
+    if (library_->query_gid(context_, port.number, index, &entry, 0, sizeof entry) != 0) continue;
     Own own{.index = index};
     std::memcpy(own.gid.data(), entry.gid.raw, own.gid.size());
     if (own.gid == Gid{}) continue;
     found.emplace_back(asked && index == *asked ? -1 : rank_of(entry), own);
-    if (!ethernet()) break;
+    if (!port.ethernet()) break;
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
-  if (ethernet() && (found.empty() || (asked && found.front().first != -1)))
-    return none(name_ + ":" + std::to_string(port_number_) + " has no address " + (asked ? wanted : "(GID)"),
+  if (port.ethernet() && (found.empty() || (asked && found.front().first != -1)))
+    return none(name_ + ":" + std::to_string(port.number) + " has no address " + (asked ? wanted : "(GID)"),
                 "give its network interface an IP address, or set option verbs.gid to one that ibv_devinfo -v lists");
   // Those that are as good as the first are further paths.
   for (const auto& [rank, own] : found)
-    if (own_.empty() || (ethernet() && (rank == found.front().first || (asked && rank == 0)))) own_.push_back(own);
+    if (port.own.empty() || (port.ethernet() && (rank == found.front().first || (asked && rank == 0))))
+      port.own.push_back(own);
+  if (port.own.empty()) port.own.emplace_back(); // on InfiniBand the LID is enough
   return {};
 }
 
@@ -142,14 +153,14 @@ Result<std::unique_ptr<Device>> Device::open(const Wanted& wanted) {
     (*library)->query_device(device->context_, &device->limits_);
     const std::uint8_t first = *wanted_port == 0 ? 1 : *wanted_port;
     const std::uint8_t end = *wanted_port == 0 ? device->limits_.phys_port_cnt : *wanted_port;
-    for (int port = first; port <= end && chosen == nullptr; ++port) {
-      auto up = device->take_port(static_cast<std::uint8_t>(port));
-      if (up) up = device->find_addresses(wanted.gid);
-      if (up)
-        chosen = std::move(device);
-      else
-        last = up.error();
+    for (int number = first; number <= end && device->ports_.size() < wanted.ports; ++number) {
+      auto port = device->take_port(static_cast<std::uint8_t>(number), wanted.gid);
+      if (!port)
+        last = port.error();
+      else if (device->is_alike(*port))
+        device->ports_.push_back(std::move(*port));
     }
+    if (!device->ports_.empty()) chosen = std::move(device);
   }
   (*library)->free_device_list(list);
   if (chosen == nullptr && !any && (", " + names + ",").find(", " + wanted_name + ",") == std::string::npos)
@@ -169,19 +180,20 @@ Device::~Device() {
 }
 
 Place Device::place() const {
-  Place place{
-      .lid = port_.lid,
-      .lmc = port_.lmc,
-      .addresses = ethernet() ? static_cast<std::uint8_t>(std::min<std::size_t>(own_.size(), 127)) : std::uint8_t{0}};
-  if (!own_.empty()) place.gid = own_.front().gid;
+  const Port& first = port();
+  Place place{.gid = first.own.front().gid,
+              .lid = first.about.lid,
+              .lmc = first.about.lmc,
+              .addresses = ethernet() ? static_cast<std::uint8_t>(std::min<std::size_t>(first.own.size(), 127))
+                                      : std::uint8_t{0}};
   if (!ethernet()) std::fill(place.gid.begin() + 8, place.gid.end(), std::byte{0}); // the LID says it
   return place;
 }
 
-double Device::rate() const {
+double Port::rate() const {
   // Gbit/s of one lane by code, and lanes: InfiniBand specification, PortInfo.
   double lane = 0;
-  switch (port_.active_speed) {
+  switch (about.active_speed) {
     case 1: lane = 2; break;      // SDR, 8b/10b
     case 2: lane = 4; break;      // DDR
     case 4: lane = 8; break;      // QDR
@@ -192,13 +204,17 @@ double Device::rate() const {
     case 128: lane = 100; break;  // NDR
     default: return 0;
   }
-  const int lanes = port_.active_width == 1    ? 1
-                    : port_.active_width == 2  ? 4
-                    : port_.active_width == 4  ? 8
-                    : port_.active_width == 8  ? 12
-                    : port_.active_width == 16 ? 2
+  const int lanes = about.active_width == 1    ? 1
+                    : about.active_width == 2  ? 4
+                    : about.active_width == 4  ? 8
+                    : about.active_width == 8  ? 12
+                    : about.active_width == 16 ? 2
                                                : 0;
   return lane * lanes / 8;
+}
+
+double Device::rate() const {
+  return std::ranges::min(ports_, {}, &Port::rate).rate();
 }
 
 } // namespace heddle::translators::verbs

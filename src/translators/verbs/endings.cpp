@@ -47,6 +47,13 @@ void Verbs::choose_path(ir::Peer peer, std::uint32_t path) {
       party->chosen = path;
 }
 
+// In an open world what says that this process has come goes ahead of all else, and it has gone by the first port already.
+void Verbs::choose_engine(ir::Peer peer, std::uint8_t engine) {
+  const auto found = attached_.find(peer_number(peer));
+  if (found != attached_.end() && !is_open_world())
+    found->second->port = static_cast<std::uint8_t>(engine % device_->ports().size());
+}
+
 void Verbs::hear_call(const Call& call) {
   if (call.to != self_.uid) { // another process had this number before
     if (call.subject != Subject::another && call.subject != Subject::goodbye) answer(call.from, call, Subject::another);
@@ -67,7 +74,7 @@ void Verbs::hear_call(const Call& call) {
   if (party.gone() && party.state == Party::State::failed && call.subject != Subject::goodbye)
     answer(call.from, call, Subject::given_up);
   if (party.gone()) return;
-  const auto lane = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->path; });
+  const auto lane = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->number(); });
   switch (call.subject) {
     case Subject::open:
       if (party.state != Party::State::breaking) answer_open(party, call);

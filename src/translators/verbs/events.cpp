@@ -24,7 +24,7 @@ void Verbs::hear_device() {
     else if (kind == IBV_EVENT_QP_FATAL || kind == IBV_EVENT_QP_REQ_ERR || kind == IBV_EVENT_QP_ACCESS_ERR)
       hear_pair(heard.element.qp, kind);
     else if (kind == IBV_EVENT_PORT_ERR || kind == IBV_EVENT_PORT_ACTIVE || kind == IBV_EVENT_LID_CHANGE)
-      hear_port(kind);
+      hear_port(heard.element.port_num, kind);
   }
 }
 
@@ -38,18 +38,23 @@ void Verbs::hear_pair(const ibv_qp* pair, ibv_event_type kind) {
       return break_off(*party);
 }
 
-// It may be another port's event: this one is asked.
-void Verbs::hear_port(ibv_event_type kind) {
-  const bool active = device_->look_at_port();
-  const std::string name = "verbs: port " + device_->name() + ":" + std::to_string(device_->port_number());
-  if (active == port_down_.has_value()) log_.warning(name + (active ? " is up again" : " is down"));
+// Lanes by a further port break by themselves, and others serve until it is up again.
+void Verbs::hear_port(int number, ibv_event_type kind) {
+  const auto& ports = device_->ports();
+  const auto which = static_cast<std::size_t>(std::ranges::find(ports, number, &verbs::Port::number) - ports.begin());
+  if (which == ports.size()) return; // it is not used
+  const bool before = ports[which].up();
+  const bool active = device_->look_at_port(which);
+  const std::string name = "verbs: port " + device_->name() + ":" + std::to_string(number);
+  if (active != before) log_.warning(name + (active ? " is up again" : " is down"));
+  if (which != 0) return;
   if (active)
     port_down_.reset();
   else if (!port_down_)
     port_down_ = Clock::now();
-  if (kind != IBV_EVENT_LID_CHANGE || device_->port().lid == self_.lid) return;
+  if (kind != IBV_EVENT_LID_CHANGE || device_->port().about.lid == self_.lid) return;
   // Peers still have the address that it gave them at the beginning.
-  log_.error(name + " has got another LID, " + std::to_string(device_->port().lid) + " instead of " +
+  log_.error(name + " has got another LID, " + std::to_string(device_->port().about.lid) + " instead of " +
              std::to_string(self_.lid) + ": peers lose contact; start the program anew");
   for (auto& [uid, party] : parties_) settle(*party, Party::State::failed);
 }

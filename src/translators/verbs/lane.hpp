@@ -46,7 +46,9 @@ struct Lane {
 
   Party* party = nullptr;
   std::uint32_t index = 0; // among all of this process
-  std::uint32_t path = 0;  // also its number for the peer
+  std::uint32_t path = 0;
+  std::uint8_t port = 0;  // which of this process's,
+  std::uint8_t there = 0; // and of the peer's, if it has so many
   State state = State::closed;
   bool make_room = false; // to be closed as soon as nothing is under way
   bool tending = false;   // on the list of those that call
@@ -66,6 +68,15 @@ struct Lane {
   std::uint32_t filled = 0;
   std::uint32_t unconfirmed = 0; // sent since the last for which the adapter was to tell
 
+  // For the peer.
+  [[nodiscard]] std::uint32_t number() const { return number_of(port, there, path); }
+  static constexpr std::uint32_t number_of(std::uint32_t port, std::uint32_t there, std::uint32_t path) {
+    return port << 12U | there << 8U | path;
+  }
+  static constexpr std::uint32_t there_of(std::uint32_t number) { return number >> 8U & 0xfU; }
+  static constexpr std::uint32_t path_of(std::uint32_t number) { return number & 0xffU; } // no port has more
+  static constexpr std::uint32_t kNumbers = 1U << 16U;
+
   [[nodiscard]] Slot& slot(std::uint32_t number) const { return reinterpret_cast<Slot*>(memory.data)[number % kDepth]; }
   [[nodiscard]] bool idle() const { return done == filled; }
 };
@@ -73,10 +84,11 @@ struct Lane {
 // A queue pair that carries a peer's commands here.
 struct Incoming {
   Party* party = nullptr;
-  std::uint32_t lane = 0;
+  std::uint32_t lane = 0; // its number
   std::uint32_t attempt = 0;
   ibv_qp* pair = nullptr;
   std::uint64_t last_used = 0;
+  std::uint8_t port = 0; // which of this process's
   std::uint8_t back = 0; // the path by which it answers
 };
 
@@ -98,7 +110,8 @@ struct Party {
   Clock::time_point call_again{};
   Clock::time_point give_up{};
   std::optional<Clock::time_point> no_way{}; // since when the adapter knows none
-  std::optional<std::uint32_t> chosen;       // path that is planned
+  std::optional<std::uint32_t> chosen;       // path that is planned, between the first ports
+  std::uint8_t port = 0;                     // by which commands go that name none
   mutable std::optional<std::uint64_t>
       asked_at; // when it was first asked whether the end of contact is still to be told of
   std::vector<std::unique_ptr<Lane>> lanes;

@@ -59,7 +59,7 @@ void Verbs::hear_notice(Party& party, std::uint64_t what, std::uint32_t number) 
   const auto stay = std::ranges::find(party.stays, number);
   if (what == verbs::kAttached && stay == party.stays.end()) {
     party.stays.push_back(number);
-    if (Lane* lane = lane_to(party, ir::kAnyPath)) want(*lane); // by which its death will be noticed
+    if (Lane* lane = lane_to(party, {})) want(*lane); // by which its death will be noticed
   } else if (what == verbs::kDetached && stay != party.stays.end()) {
     party.stays.erase(stay);
     events_.push({.kind = ir::EventKind::peer_left, .peer = ir::kByUid, .cookie = number, .value = party.place.uid});

@@ -1,4 +1,5 @@
 // Queue pairs: made when first needed, made anew after a refusal, given up for others. The states are in lane.hpp.
+#include "translators/verbs/options.hpp"
 #include "translators/verbs/verbs.hpp"
 
 #include <algorithm>
@@ -28,16 +29,15 @@ constexpr std::uint8_t kForever = 7;    // a peer without room for a message is 
 constexpr std::uint8_t kRoomPause = 12; // after 0.64 ms each
 constexpr std::uint32_t kInline = 256;
 constexpr std::uint32_t kCallsToClose = 20;
-constexpr std::uint32_t kMostLanes = 256; // no port has more LIDs or addresses
 
 std::uint8_t reads_of(const verbs::Device& device) {
   return static_cast<std::uint8_t>(std::clamp(device.limits().max_qp_rd_atom, 1, 16));
 }
 
-int initialise(const verbs::Device& device, ibv_qp* pair, unsigned access) {
+int initialise(const verbs::Device& device, const verbs::Port& port, ibv_qp* pair, unsigned access) {
   ibv_qp_attr wanted{};
   wanted.qp_state = IBV_QPS_INIT;
-  wanted.port_num = device.port_number();
+  wanted.port_num = port.number;
   wanted.qp_access_flags = access;
   return device.library().modify_qp(pair, &wanted,
                                     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -50,11 +50,11 @@ struct Far {
   std::uint8_t mtu = 0;
 };
 
-int make_ready_to_receive(const verbs::Device& device, ibv_qp* pair, const Far& far) {
+int make_ready_to_receive(const verbs::Device& device, const verbs::Port& port, ibv_qp* pair, const Far& far) {
   ibv_qp_attr wanted{};
   wanted.qp_state = IBV_QPS_RTR;
   wanted.path_mtu =
-      std::min(device.port().active_mtu, static_cast<ibv_mtu>(std::clamp<int>(far.mtu, IBV_MTU_256, IBV_MTU_4096)));
+      std::min(port.about.active_mtu, static_cast<ibv_mtu>(std::clamp<int>(far.mtu, IBV_MTU_256, IBV_MTU_4096)));
   wanted.dest_qp_num = far.pair;
   wanted.rq_psn = far.sequence;
   wanted.max_dest_rd_atomic = reads_of(device);
@@ -84,14 +84,31 @@ bool later(std::uint32_t one, std::uint32_t other) {
 
 } // namespace
 
-Lane* Verbs::lane_to(Party& party, std::uint32_t path) {
-  const std::uint32_t wanted = (path == ir::kAnyPath ? party.chosen.value_or(0) : path) % party.place.paths();
-  for (const auto& lane : party.lanes)
-    if (lane->path == wanted) return lane.get();
+Lane* Verbs::lane_to(Party& party, const ir::Command& command) {
+  const auto find = [&party](std::uint32_t number) {
+    const auto found = std::ranges::find(party.lanes, number, [](const auto& each) { return each->number(); });
+    return found == party.lanes.end() ? nullptr : found->get();
+  };
+  const std::uint32_t named = command.send_engine == ir::kAnyEngine ? party.port : command.send_engine;
+  auto port = static_cast<std::uint8_t>(named % device_->ports().size());
+  const auto there = command.receive_engine == ir::kAnyEngine
+                         ? port
+                         : static_cast<std::uint8_t>(command.receive_engine % verbs::kMostPorts);
+  const std::uint32_t planned = port == 0 && there == 0 ? party.chosen.value_or(0) : 0;
+  const std::uint32_t path = (command.path == ir::kAnyPath ? planned : command.path) % party.place.paths();
+  Lane* known = find(Lane::number_of(port, there, path));
+  // Another port serves in place of one that is down, unless what is under way there would be overtaken.
+  if (!device_->port(port).up() && (known == nullptr || (known->state == Lane::State::closed && known->idle()))) {
+    port = first_port_up(port);
+    known = find(Lane::number_of(port, there, path));
+  }
+  if (known != nullptr) return known;
   if (free_indices_.empty() && lanes_.size() == kMostIndices) return nullptr;
   Lane& lane = *party.lanes.emplace_back(std::make_unique<Lane>());
   lane.party = &party;
-  lane.path = wanted;
+  lane.path = path;
+  lane.port = port;
+  lane.there = there;
   if (free_indices_.empty()) {
     lane.index = static_cast<std::uint32_t>(lanes_.size());
     lanes_.push_back(&lane);
@@ -102,6 +119,13 @@ Lane* Verbs::lane_to(Party& party, std::uint32_t path) {
     lanes_[lane.index] = &lane;
   }
   return &lane;
+}
+
+// The one that is asked about where none is.
+std::uint8_t Verbs::first_port_up(std::uint8_t otherwise) const {
+  const auto& ports = device_->ports();
+  const auto up = std::ranges::find_if(ports, &verbs::Port::up);
+  return up == ports.end() ? otherwise : static_cast<std::uint8_t>(up - ports.begin());
 }
 
 // Those of who has gone: their memory and their indices serve others. When nobody holds on to one.
@@ -172,7 +196,8 @@ bool Verbs::begin_opening(Lane& lane) {
   lane.sequence = drawn % kSequences;
   lane.state = Lane::State::opening;
   // An adapter checks that even where nothing is written: watch_peers.
-  if (initialise(*device_, lane.pair, is_open_world() ? unsigned{IBV_ACCESS_REMOTE_WRITE} : 0U) != 0) {
+  if (initialise(*device_, device_->port(lane.port), lane.pair,
+                 is_open_world() ? unsigned{IBV_ACCESS_REMOTE_WRITE} : 0U) != 0) {
     drop_pair(lane);
     return false;
   }
@@ -194,14 +219,17 @@ void Verbs::call(Party& party, Call call) {
 }
 
 void Verbs::call_open(Lane& lane) {
+  const verbs::Port& port = device_->port(lane.port);
   Call wanted{.subject = Subject::open,
-              .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
+              .mtu = port.mtu(),
               .reads = reads_of(*device_),
-              .lane = lane.path,
+              .lane = lane.number(),
               .attempt = lane.attempt,
               .queue_pair = lane.pair->qp_num,
               .sequence = lane.sequence,
-              .gid = device_->own().empty() ? verbs::Gid{} : device_->own()[lane.path % device_->own().size()].gid};
+              .lid = port.about.lid,
+              .lmc = port.about.lmc,
+              .gid = port.address(lane.path).gid};
   call(*lane.party, wanted);
   lane.call_again = Clock::now() + lane.pause;
   lane.pause = std::min(2 * lane.pause, kLongestPause);
@@ -289,7 +317,7 @@ void Verbs::tend_lane(Lane& lane, Clock::time_point now) {
     lane.state = Lane::State::closed;
     return;
   }
-  call(*lane.party, {.subject = Subject::close, .lane = lane.path, .attempt = lane.attempt});
+  call(*lane.party, {.subject = Subject::close, .lane = lane.number(), .attempt = lane.attempt});
   lane.call_again = now + lane.pause;
   lane.pause = std::min(2 * lane.pause, kLongestPause);
 }
@@ -313,7 +341,6 @@ bool Verbs::ask_for_room() {
 
 void Verbs::answer_open(Party& party, const Call& call) {
   const auto known = std::ranges::find(party.incoming, call.lane, [](const auto& each) { return each->lane; });
-  const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[call.lane % device_->own().size()];
   Incoming* incoming = known == party.incoming.end() ? nullptr : known->get();
   if (incoming != nullptr && later(incoming->attempt, call.attempt)) return;
   if (incoming != nullptr && incoming->attempt != call.attempt) {
@@ -321,7 +348,7 @@ void Verbs::answer_open(Party& party, const Call& call) {
     incoming = nullptr;
   }
   if (incoming == nullptr) {
-    if (call.lane >= kMostLanes) return;
+    if (call.lane >= Lane::kNumbers) return;
     if (incoming_.size() >= most_pairs_) {
       ask_for_room(); // the caller calls again
       return;
@@ -339,19 +366,25 @@ void Verbs::answer_open(Party& party, const Call& call) {
       tell_no_pair(error);
       return break_off(party); // tells the caller
     }
-    verbs::Place there = call.from;
-    there.gid = call.gid;
+    const verbs::Place there = verbs::end_of(call);
+    auto which = static_cast<std::uint8_t>(Lane::there_of(call.lane) % device_->ports().size());
+    if (!device_->port(which).up()) which = first_port_up(which);
+    const verbs::Port& port = device_->port(which);
+    const std::uint32_t path = Lane::path_of(call.lane);
     // The caller's plan says how it gets here, and this process's how it gets back.
-    const std::uint32_t back = there.addresses != 0 ? 0 : party.chosen.value_or(call.lane) % there.paths();
-    const verbs::Source source{.port = device_->port_number(),
-                               .gid_index = own.index,
-                               .path = static_cast<std::uint8_t>(call.lane % (1U << self_.lmc))};
+    const bool planned = call.lane == path && which == 0;
+    const std::uint32_t back =
+        there.addresses != 0 ? 0 : (planned ? party.chosen.value_or(path) : path) % there.paths();
+    const verbs::Source source{.port = port.number,
+                               .gid_index = port.address(path).index,
+                               .path = static_cast<std::uint8_t>(path % (1U << port.about.lmc))};
     const Far far{.way = verbs::address_vector(source, there, back),
                   .pair = call.queue_pair,
                   .sequence = call.sequence,
                   .mtu = call.mtu};
-    int error = initialise(*device_, pair, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
-    if (error == 0) error = make_ready_to_receive(*device_, pair, far);
+    int error =
+        initialise(*device_, port, pair, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    if (error == 0) error = make_ready_to_receive(*device_, port, pair, far);
     // By which it is asked whether the other end is still there: watch_peers.
     if (error == 0 && is_open_world()) error = make_ready_to_send(*device_, pair, 0, 1);
     if (error != 0) {
@@ -365,12 +398,14 @@ void Verbs::answer_open(Party& party, const Call& call) {
                                                                      .attempt = call.attempt,
                                                                      .pair = pair,
                                                                      .last_used = ++uses_,
+                                                                     .port = which,
                                                                      .back = static_cast<std::uint8_t>(back)}))
                    .get();
     incoming_[pair->qp_num] = incoming;
   }
+  const verbs::Port& port = device_->port(incoming->port);
   Call reply{.subject = Subject::opened,
-             .mtu = static_cast<std::uint8_t>(device_->port().active_mtu),
+             .mtu = port.mtu(),
              .reads = reads_of(*device_),
              .back = incoming->back,
              .lane = call.lane,
@@ -379,23 +414,24 @@ void Verbs::answer_open(Party& party, const Call& call) {
              .from = self_,
              .to = call.from.uid,
              .number = rank_,
-             .gid = own.gid};
+             .lid = port.about.lid,
+             .lmc = port.about.lmc,
+             .gid = port.address(Lane::path_of(call.lane)).gid};
   door_->call(call.from, reply);
 }
 
 void Verbs::hear_opened(Party& party, const Call& call) {
-  const auto found = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->path; });
+  const auto found = std::ranges::find(party.lanes, call.lane, [](const auto& each) { return each->number(); });
   if (found == party.lanes.end()) return;
   Lane& lane = **found;
   if (lane.state != Lane::State::opening || lane.attempt != call.attempt) return;
-  const auto own = device_->own().empty() ? verbs::Own{} : device_->own()[lane.path % device_->own().size()];
-  verbs::Place there = party.place;
-  if (there.addresses != 0) there.gid = call.gid;
-  const verbs::Source source{.port = device_->port_number(),
-                             .gid_index = own.index,
-                             .path = static_cast<std::uint8_t>(call.back % (1U << self_.lmc))};
-  const Far far{.way = verbs::address_vector(source, there, lane.path), .pair = call.queue_pair, .mtu = call.mtu};
-  int error = make_ready_to_receive(*device_, lane.pair, far);
+  const verbs::Port& port = device_->port(lane.port);
+  const verbs::Source source{.port = port.number,
+                             .gid_index = port.address(lane.path).index,
+                             .path = static_cast<std::uint8_t>(call.back % (1U << port.about.lmc))};
+  const Far far{
+      .way = verbs::address_vector(source, verbs::end_of(call), lane.path), .pair = call.queue_pair, .mtu = call.mtu};
+  int error = make_ready_to_receive(*device_, port, lane.pair, far);
   if (error == 0) error = make_ready_to_send(*device_, lane.pair, lane.sequence, call.reads);
   if (error != 0) {
     log_.warning("verbs: a queue pair cannot be connected: errno " + std::to_string(error));

@@ -17,6 +17,15 @@ inline constexpr base::SectionOption kGid{
     .initial = "automatic",
     .expected = "automatic, or a number from 0 to 255",
     .meaning = "on Ethernet: which of the port's addresses others use; automatic: RoCE v2 over IPv4 first"};
+inline constexpr base::SectionOption kPorts{
+    .name = "ports",
+    .kind = base::SectionOption::Kind::number,
+    .initial = "1",
+    .expected = "1 to 4",
+    .meaning = "most ports of the adapter to use, each an engine; every one must reach those of all others",
+    .least = 1,
+    .most = 4};
+inline constexpr std::uint64_t kMostPorts = kPorts.most;
 inline constexpr base::SectionOption kQueuePairs{
     .name = "queue_pairs",
     .kind = base::SectionOption::Kind::number,
@@ -35,6 +44,6 @@ inline constexpr base::SectionOption kSilence{
     .least = 1,
     .most = 600};
 
-inline constexpr std::array kOptions{kDevice, kGid, kQueuePairs, kSilence};
+inline constexpr std::array kOptions{kDevice, kGid, kPorts, kQueuePairs, kSilence};
 
 } // namespace heddle::translators::verbs

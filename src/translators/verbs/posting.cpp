@@ -147,7 +147,7 @@ void Verbs::give_up(Party& party, const ir::Command& command) {
 }
 
 Verbs::Filled Verbs::fill(Party& party, const ir::Command& command) {
-  Lane* const found = lane_to(party, command.path);
+  Lane* const found = lane_to(party, command);
   if (found == nullptr) {
     refusal_ = ENOBUFS;
     return Filled::never;

@@ -56,7 +56,9 @@ Result<std::unique_ptr<ir::Translator>> Verbs::make(const TranslatorSetup& setup
   auto made = create({.rank = setup.rank,
                       .size = setup.size,
                       .uid = setup.uid,
-                      .wanted = {.device = setup.own->text(verbs::kDevice), .gid = setup.own->text(verbs::kGid)},
+                      .wanted = {.device = setup.own->text(verbs::kDevice),
+                                 .gid = setup.own->text(verbs::kGid),
+                                 .ports = setup.own->number(verbs::kPorts)},
                       .secret = setup.secret,
                       .queue_pairs = static_cast<std::uint32_t>(setup.own->number(verbs::kQueuePairs)),
                       .silence = std::chrono::seconds(setup.own->number(verbs::kSilence)),
@@ -95,8 +97,9 @@ Verbs::Verbs(const Setup& setup, std::unique_ptr<verbs::Device> device)
           .atomics_with_processor = device_->limits().atomic_cap == IBV_ATOMIC_GLOB,
           .atomics_on_any_memory = true,
           .reads_any_memory = true,
+          .engines = static_cast<std::uint32_t>(device_->ports().size()),
           .inline_bytes = kCopied,
-          .largest_transfer = std::min<std::uint64_t>(device_->port().max_msg_sz, kMostTransfer) - kLargePiece},
+          .largest_transfer = std::min<std::uint64_t>(device_->port().about.max_msg_sz, kMostTransfer) - kLargePiece},
       self_(device_->place()) {}
 
 Result<void> Verbs::prepare(const Setup& setup) {
@@ -166,10 +169,12 @@ Verbs::~Verbs() {
 }
 
 std::string Verbs::remark() const {
-  std::string text = "device " + device_->name() + ", port " + std::to_string(device_->port_number());
+  std::string text = "device " + device_->name();
+  for (const verbs::Port& port : device_->ports())
+    text += (&port == &device_->port() ? ", port " : " and ") + std::to_string(port.number);
   if (device_->ethernet())
-    text += " on Ethernet (RoCE), address " + std::to_string(device_->own().front().index) + " of " +
-            std::to_string(device_->own().size()) + " alike";
+    text += " on Ethernet (RoCE), address " + std::to_string(device_->port().address(0).index) + " of " +
+            std::to_string(device_->port().own.size()) + " alike";
   else
     text += ", LID " + std::to_string(self_.lid) + ", " + std::to_string(1U << self_.lmc) + " paths";
   return text + "; at most " + std::to_string(2 * most_pairs_) + " queue pairs";
@@ -300,10 +305,10 @@ std::size_t Verbs::poll(std::span<ir::Event> events) {
 }
 
 ir::Resources Verbs::resources() const {
-  return {.engines = 1,
-          .receive_engines = 1,
+  return {.engines = capabilities_.engines,
+          .receive_engines = capabilities_.engines,
           .engine_rate = device_->rate(),
-          .node_rate = device_->rate(),
+          .node_rate = capabilities_.engines * device_->rate(),
           .startup_ns = 500};
 }
 

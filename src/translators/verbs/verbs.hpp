@@ -59,6 +59,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   [[nodiscard]] std::vector<ir::PathLink> route(ir::Peer, std::uint32_t) const override { return {}; }
   [[nodiscard]] std::uint64_t location() const override;
   void choose_path(ir::Peer peer, std::uint32_t path) override;
+  void choose_engine(ir::Peer peer, std::uint8_t engine) override; // a port
 
   [[nodiscard]] char letter() const override { return 'v'; }
   [[nodiscard]] ir::ShortAddress short_address() const override;
@@ -116,7 +117,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void complete(const ir::Command& command, ir::Status status, std::uint64_t value = 0, std::int64_t vendor = 0);
 
   // opening.cpp: queue pairs
-  Lane* lane_to(Party& party, std::uint32_t path); // null: there are too many
+  Lane* lane_to(Party& party, const ir::Command& command); // null: there are too many
+  [[nodiscard]] std::uint8_t first_port_up(std::uint8_t otherwise) const;
   void bury_lanes();
   void want(Lane& lane);
   bool begin_opening(Lane& lane);
@@ -144,7 +146,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   void end_lanes(Party& party, ir::Status status);
   void hear_device();
   void hear_pair(const ibv_qp* pair, ibv_event_type kind);
-  void hear_port(ibv_event_type kind);
+  void hear_port(int number, ibv_event_type kind);
   void fail_device(const char* why);
   void let_go(Party& party);
 
@@ -207,7 +209,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   bool failed_ = false; // the adapter has
   int refusal_ = 0;     // why a command could not be sent, as errno has it
   bool refusal_told_ = false;
-  std::optional<verbs::Clock::time_point> port_down_; // since when
+  std::optional<verbs::Clock::time_point> port_down_; // the first, by which calls go: since when
   std::uint64_t empty_looks_ = 0;                     // times that nothing had arrived
   bool watching_ = false;                             // some answer to watch_peers may still come
   verbs::Clock::time_point watched_{};

@@ -18,12 +18,14 @@ struct Object {
 };
 
 struct Adapter : Object<verbs_context> {
-  std::uint32_t lid, lmc, addresses; // addresses: on Ethernet
+  std::uint32_t lid, lmc, addresses; // of the first port; addresses: on Ethernet
+  std::uint32_t ports;
   bool delivers;
   std::deque<ibv_async_event> events;
 
   static Adapter& of(ibv_context* context) { return *reinterpret_cast<Adapter*>(verbs_get_ctx(context)); }
-  [[nodiscard]] ibv_gid gid(std::uint32_t index) const;
+  [[nodiscard]] ibv_gid gid(std::uint32_t port, std::uint32_t index) const;
+  [[nodiscard]] std::uint32_t lid_of(std::uint32_t port) const { return lid + 64 * (port - 1); }
 };
 struct Region : Object<ibv_mr> {
   std::uint64_t address; // of its first byte, for who names it

@@ -1,5 +1,5 @@
-// libibverbs.so.1 as far as tests need it: one InfiniBand adapter of one port that is not there. It says which LID it has
-// (RECORDER_LID, RECORDER_LMC), takes RECORDER_INLINE bytes with a request, gives out queue pairs, and notes in the file RECORDER_FILE, a line each, with which addresses they are
+// libibverbs.so.1 as far as tests need it: one InfiniBand adapter that is not there. It says which LID it has
+// (RECORDER_LID, RECORDER_LMC), has one port or RECORDER_PORTS, each with LIDs 64 further on, takes RECORDER_INLINE bytes with a request, gives out queue pairs, and notes in the file RECORDER_FILE, a line each, with which addresses they are
 // connected and address handles are made: what reaches it is what an adapter would have got. With RECORDER_DELIVERS it also carries out
 // what is sent between its objects of one process (transport.cpp), and with RECORDER_ADDRESSES it is on Ethernet, with so many of them.
 // Its symbols have the versions of the real one's (recorder.map), so that programs built against that are bound to it.
@@ -32,10 +32,13 @@ void note(const char* what, const recorder::Adapter& from, const ibv_ah_attr& ad
   const int file = name != nullptr ? ::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
   if (file < 0) return;
   char line[120];
+  char at[24];
+  const int end = std::snprintf(at, sizeof at, "%u", from.lid);
+  if (address.port_num > 1) std::snprintf(at + end, sizeof at - static_cast<std::size_t>(end), ":%u", address.port_num);
   const int length = address.is_global != 0 && from.addresses != 0
-                         ? std::snprintf(line, sizeof line, "%s from %u index %u to %u.%u\n", what, from.lid,
+                         ? std::snprintf(line, sizeof line, "%s from %s index %u to %u.%u\n", what, at,
                                          address.grh.sgid_index, address.grh.dgid.raw[15], address.grh.dgid.raw[14])
-                         : std::snprintf(line, sizeof line, "%s from %u lid %u bits %u\n", what, from.lid, address.dlid,
+                         : std::snprintf(line, sizeof line, "%s from %s lid %u bits %u\n", what, at, address.dlid,
                                          address.src_path_bits);
   if (::write(file, line, static_cast<std::size_t>(length)) != length) std::abort();
   ::close(file);
@@ -52,16 +55,16 @@ int freed(Base* object) {
 ibv_device device;
 
 int describe_port(ibv_context* context, std::uint8_t port, ibv_port_attr* about, std::size_t bytes) {
-  if (port != 1) return EINVAL;
   ibv_port_attr all{};
   const Adapter& adapter = Adapter::of(context);
-  all.state = number_of("RECORDER_DOWN", 0) != 0 ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
+  if (port < 1 || port > adapter.ports) return EINVAL;
+  all.state = number_of("RECORDER_DOWN", 0) == port ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
   all.max_mtu = all.active_mtu = IBV_MTU_4096;
   all.gid_tbl_len = adapter.addresses != 0 ? static_cast<int>(adapter.addresses) : 1;
   all.max_msg_sz = 1U << 30U;
   all.pkey_tbl_len = 1;
   if (adapter.addresses == 0) {
-    all.lid = static_cast<std::uint16_t>(adapter.lid);
+    all.lid = static_cast<std::uint16_t>(adapter.lid_of(port));
     all.lmc = static_cast<std::uint8_t>(adapter.lmc);
   }
   all.sm_lid = 1;
@@ -103,6 +106,7 @@ SEEN ibv_context* ibv_open_device(ibv_device* one) {
   adapter->lid = number_of("RECORDER_LID", 1);
   adapter->lmc = number_of("RECORDER_LMC", 0);
   adapter->addresses = number_of("RECORDER_ADDRESSES", 0);
+  adapter->ports = number_of("RECORDER_PORTS", 1);
   adapter->delivers = number_of("RECORDER_DELIVERS", 0) != 0;
   recorder::add(*adapter);
   verbs_context* whole = &adapter->base;
@@ -139,7 +143,7 @@ SEEN int ibv_query_device(ibv_context*, ibv_device_attr* about) {
   about->max_qp_rd_atom = about->max_qp_init_rd_atom = 16;
   about->atomic_cap = number_of("RECORDER_ATOMICS", 1) != 0 ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   about->max_pkeys = 1;
-  about->phys_port_cnt = 1;
+  about->phys_port_cnt = static_cast<std::uint8_t>(number_of("RECORDER_PORTS", 1));
   return 0;
 }
 // What stands in front of it in programs asks for less than there is now, as those that are older do.
@@ -147,15 +151,15 @@ SEEN int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_por
   return describe_port(context, port, reinterpret_cast<ibv_port_attr*>(about),
                        offsetof(ibv_port_attr, port_cap_flags2));
 }
-SEEN int ibv_query_gid(ibv_context* context, std::uint8_t, int index, ibv_gid* gid) {
-  *gid = Adapter::of(context).gid(static_cast<std::uint32_t>(index));
+SEEN int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
+  *gid = Adapter::of(context).gid(port, static_cast<std::uint32_t>(index));
   return 0;
 }
 SEEN int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t, ibv_gid_entry*, std::uint32_t, std::size_t);
 int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry* to, std::uint32_t,
                       std::size_t) {
   *to = {};
-  to->gid = Adapter::of(context).gid(index);
+  to->gid = Adapter::of(context).gid(port, index);
   to->gid_index = index;
   to->port_num = port;
   to->gid_type = Adapter::of(context).addresses != 0 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_IB;

@@ -41,16 +41,19 @@ bool same(const ibv_gid& one, const ibv_gid& other) {
 
 // Whether what is sent that way arrives at the adapter.
 bool leads(const ibv_ah_attr& way, const Adapter& to) {
-  if (way.is_global == 0) return to.addresses == 0 && way.dlid >= to.lid && way.dlid < to.lid + (1U << to.lmc);
-  for (std::uint32_t i = 0; i < to.addresses; ++i)
-    if (same(way.grh.dgid, to.gid(i))) return true;
+  for (std::uint32_t port = 1; port <= to.ports; ++port) {
+    const std::uint32_t first = to.lid_of(port);
+    if (way.is_global == 0 && to.addresses == 0 && way.dlid >= first && way.dlid < first + (1U << to.lmc)) return true;
+    for (std::uint32_t i = 0; way.is_global != 0 && i < to.addresses; ++i)
+      if (same(way.grh.dgid, to.gid(port, i))) return true;
+  }
   return false;
 }
 
 // Whether `back` is the address that `way` goes out from.
 bool answers(const ibv_ah_attr& way, const Adapter& from, const ibv_ah_attr& back) {
-  if (way.is_global == 0) return back.dlid == from.lid + way.src_path_bits;
-  return same(back.grh.dgid, from.gid(way.grh.sgid_index));
+  if (way.is_global == 0) return back.dlid == from.lid_of(way.port_num) + way.src_path_bits;
+  return same(back.grh.dgid, from.gid(way.port_num, way.grh.sgid_index));
 }
 
 Pair* far_end(const Pair& from, std::uint32_t number, const ibv_ah_attr& way) {
@@ -197,18 +200,19 @@ void progress_all() {
 
 } // namespace
 
-ibv_gid Adapter::gid(std::uint32_t index) const {
+ibv_gid Adapter::gid(std::uint32_t port, std::uint32_t index) const {
   ibv_gid made{};
   if (addresses == 0) {
     made.raw[0] = 0xFE;
     made.raw[1] = 0x80;
-    made.raw[14] = static_cast<std::uint8_t>(lid >> 8U);
+    made.raw[14] = static_cast<std::uint8_t>(lid_of(port) >> 8U);
   } else { // an IPv4 address
     made.raw[10] = made.raw[11] = 0xFF;
     made.raw[12] = 10;
+    made.raw[13] = static_cast<std::uint8_t>(port);
     made.raw[14] = static_cast<std::uint8_t>(index);
   }
-  made.raw[15] = static_cast<std::uint8_t>(lid);
+  made.raw[15] = static_cast<std::uint8_t>(lid_of(port));
   return made;
 }
 
@@ -296,7 +300,7 @@ int receive_shared(ibv_srq* one, ibv_recv_wr* first, ibv_recv_wr**) {
 
 // For tests, in the same process.
 
-// The adapter of that LID says so; about its port, or about the queue pair of that number.
+// The adapter of that LID says so; about the queue pair of that number, or about that port of it, 0 being the first, too.
 SEEN void recorder_raise(std::uint32_t lid, int event, std::uint32_t pair);
 void recorder_raise(std::uint32_t lid, int event, std::uint32_t pair) {
   const recorder::Lock lock(recorder::mutex);
@@ -304,9 +308,9 @@ void recorder_raise(std::uint32_t lid, int event, std::uint32_t pair) {
     if (each->lid != lid) continue;
     ibv_async_event what{};
     what.event_type = static_cast<ibv_event_type>(event);
-    what.element.port_num = 1;
+    what.element.port_num = pair > 0 ? static_cast<int>(pair) : 1;
     for (recorder::Pair* one : recorder::pairs)
-      if (one->base.qp_num == pair) what.element.qp = &one->base;
+      if (event <= IBV_EVENT_PATH_MIG_ERR && one->base.qp_num == pair) what.element.qp = &one->base;
     each->events.push_back(what);
     const std::uint64_t one = 1;
     static_cast<void>(!::write(each->base.context.async_fd, &one, sizeof one));
