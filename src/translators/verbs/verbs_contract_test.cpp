@@ -8,15 +8,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <sstream>
 #include <utility>
 
 namespace heddle::translators::contract {
 namespace {
 
+// VERBS_CONTRACT_DEVICES names adapters, between commas, that processes take in turn.
+verbs::Wanted adapter_of(std::uint64_t process) {
+  const char* named = std::getenv("VERBS_CONTRACT_DEVICES");
+  std::istringstream names(named != nullptr ? named : "automatic");
+  std::vector<std::string> all;
+  for (std::string name; std::getline(names, name, ',');) all.push_back(name);
+  return {.device = all.at(process % all.size())};
+}
+
 std::unique_ptr<Verbs> verbs_of(std::uint32_t rank, std::uint32_t queue_pairs = 1024) {
-  auto made = Verbs::create({.rank = rank, .size = 4, .queue_pairs = queue_pairs});
+  auto made = Verbs::create({.rank = rank, .size = 4, .wanted = adapter_of(rank), .queue_pairs = queue_pairs});
   EXPECT_TRUE(made) << made.error().message();
   return std::move(*made);
 }
@@ -136,7 +147,7 @@ class OpenVerbs final : public Decorator {
 };
 
 std::unique_ptr<ir::Translator> open_verbs(std::uint64_t uid) {
-  auto made = Verbs::create({.uid = uid, .silence = std::chrono::seconds(2)});
+  auto made = Verbs::create({.uid = uid, .wanted = adapter_of(uid), .silence = std::chrono::seconds(2)});
   EXPECT_TRUE(made) << made.error().message();
   return std::make_unique<OpenVerbs>(std::move(*made));
 }
