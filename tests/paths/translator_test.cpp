@@ -474,6 +474,32 @@ TEST_F(TranslatorTrouble, APeerToWhichThereIsNoWayIsLost) {
   EXPECT_THAT(said_, HasSubstr("has no way to peer 1"));
 }
 
+// Its last word may stand before what the adapter says of commands that it has waited for.
+TEST_F(TranslatorTrouble, WhatWasCarriedOutHasBeenThoughThePeerHasLeft) {
+  start();
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  near_->events.clear();
+  const ir::Command command = put_to(far_->area.place, std::span(word_));
+  ASSERT_EQ(near_->verbs->submit({&command, 1}), 1U);
+  far_.reset();
+  EXPECT_TRUE(until([&] { return near_->saw(ir::EventKind::peer_left); }));
+  EXPECT_EQ(near_->status(), ir::Status::ok);
+  EXPECT_EQ(near_->events.back().kind, ir::EventKind::peer_left);
+}
+
+TEST_F(TranslatorTrouble, WhatWasNotCarriedOutEndsWhenThePeerLeaves) {
+  start();
+  attach();
+  EXPECT_EQ(put(), ir::Status::ok);
+  near_->events.clear();
+  far_.reset();
+  const ir::Command command = put_to({}, std::span(word_));
+  ASSERT_EQ(near_->verbs->submit({&command, 1}), 1U);
+  EXPECT_TRUE(until([&] { return near_->saw(ir::EventKind::peer_left) && near_->status(); }));
+  EXPECT_EQ(near_->status(), ir::Status::peer_left);
+}
+
 class MemoryTrouble : public OnRecorder {
  protected:
   void SetUp() override {

@@ -14,6 +14,16 @@ using verbs::Subject;
 namespace {
 
 constexpr std::chrono::milliseconds kAskAgain{100};
+// What has been carried out is confirmed by then; what has not never is.
+constexpr std::chrono::milliseconds kConfirmed{500};
+
+// Whether the adapter is still to say of some command whether it was carried out.
+bool awaits(const Party& party) {
+  for (const auto& lane : party.lanes)
+    for (std::uint32_t number = lane->done; number != lane->sent; ++number)
+      if (ir::has(lane->slot(number).command.flags, ir::Flags::signalled) && !lane->slot(number).told) return true;
+  return false;
+}
 
 ir::Status status_of(Party::State state) {
   switch (state) {
@@ -114,7 +124,7 @@ void Verbs::hear_call(const Call& call) {
     case Subject::mended:
       if (party.state == Party::State::breaking && call.attempt == party.own_break) settle(party, Party::State::broken);
       break;
-    case Subject::goodbye: settle(party, Party::State::left); break;
+    case Subject::goodbye: hear_goodbye(party); break;
     case Subject::another:
     case Subject::given_up: break;
   }
@@ -123,6 +133,7 @@ void Verbs::hear_call(const Call& call) {
 // Nobody knows what has arrived of that which was under way. Whether the other side lives is asked, so that both are told the same.
 void Verbs::break_off(Party& party) {
   if (party.state != Party::State::there) return;
+  if (party.leaves_at) return settle(party, Party::State::left);
   party.state = Party::State::breaking;
   ++party.own_break;
   for (const auto& lane : party.lanes) drop_pair(*lane);
@@ -142,6 +153,21 @@ void Verbs::tend_breaking(Party& party, Clock::time_point now) {
   if (now < party.call_again) return;
   call(party, {.subject = Subject::broken, .attempt = party.own_break});
   party.call_again = now + kAskAgain;
+}
+
+// It may have left because of what this process has written to it: the adapter then says so, before or after.
+void Verbs::hear_goodbye(Party& party) {
+  hear_completions();
+  if (party.gone() || party.leaves_at) return;
+  party.leaves_at = Clock::now() + kConfirmed;
+  leaving_.push_back(&party);
+  tend_leaving(party, Clock::now());
+}
+
+void Verbs::tend_leaving(Party& party, Clock::time_point now) {
+  if (!party.gone() && now < *party.leaves_at && awaits(party)) return;
+  std::erase(leaving_, &party);
+  settle(party, Party::State::left);
 }
 
 // Contact with it ends, and whoever is attached to it is told.
@@ -176,9 +202,11 @@ void Verbs::end_lanes(Party& party, ir::Status status) {
 // since has heard of everything, whether or not the goodbye got lost.
 bool Verbs::will_tell_end(ir::Peer peer) const {
   for (const auto& [uid, party] : parties_) {
-    if (party->number != peer || party->state != Party::State::there || party->incoming.empty()) continue;
-    if (!party->asked_at) party->asked_at = empty_looks_;
-    return empty_looks_ == *party->asked_at;
+    if (party->number != peer || party->state != Party::State::there) continue;
+    if (!party->asked_at) party->asked_at = {empty_looks_, Clock::now()};
+    const auto& [looks, since] = *party->asked_at;
+    if (awaits(*party) && Clock::now() < since + kConfirmed) return true;
+    return !party->incoming.empty() && empty_looks_ == looks;
   }
   return false;
 }

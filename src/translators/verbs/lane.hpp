@@ -109,11 +109,13 @@ struct Party {
   std::uint32_t heard_break = 0; // and of the last that the other side has told of
   Clock::time_point call_again{};
   Clock::time_point give_up{};
+  std::optional<Clock::time_point>
+      leaves_at{}; // it has said that it leaves; told then, or when all is known of commands to it
   std::optional<Clock::time_point> no_way{}; // since when the adapter knows none
   std::optional<std::uint32_t> chosen;       // path that is planned, between the first ports
   std::uint8_t port = 0;                     // by which commands go that name none
-  mutable std::optional<std::uint64_t>
-      asked_at; // when it was first asked whether the end of contact is still to be told of
+  // When it was first asked whether the end of contact is still to be told of: Verbs::empty_looks_, and the time.
+  mutable std::optional<std::pair<std::uint64_t, Clock::time_point>> asked_at;
   std::vector<std::unique_ptr<Lane>> lanes;
   // In an open world: by which numbers it has attached this process, and what it is to be told of the same kind.
   std::vector<std::uint32_t> stays;

@@ -296,6 +296,7 @@ void Verbs::tend() {
     tending_.pop_back();
   }
   for (std::size_t i = breaking_.size(); i-- > 0;) tend_breaking(*breaking_[i], now);
+  for (std::size_t i = leaving_.size(); i-- > 0;) tend_leaving(*leaving_[i], now);
 }
 
 void Verbs::tend_lane(Lane& lane, Clock::time_point now) {

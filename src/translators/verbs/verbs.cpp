@@ -293,7 +293,7 @@ std::size_t Verbs::submit(std::span<const ir::Command> commands) {
 std::size_t Verbs::poll(std::span<ir::Event> events) {
   hear_arrivals();
   if (posted_ != 0 || under_way_ != 0 || watching_) hear_completions();
-  if (!tending_.empty() || !breaking_.empty()) tend();
+  if (!tending_.empty() || !breaking_.empty() || !leaving_.empty()) tend();
   if (owed_notices_ != 0)
     for (auto& [uid, party] : parties_) send_notices(*party);
   if (++idle_polls_ % kIdlePolls == 0 && under_way_ != 0) confirm_all();
@@ -330,7 +330,7 @@ bool Verbs::announce_sleep(By) {
   ::ibv_req_notify_cq(arrived_queue_, 0);
   ::ibv_req_notify_cq(sent_queue_, 0);
   // Calls are made again, and peers watched, by who is awake.
-  const bool calls = !tending_.empty() || !breaking_.empty();
+  const bool calls = !tending_.empty() || !breaking_.empty() || !leaving_.empty();
   if (calls || is_open_world() || timer_runs_) {
     itimerspec due{};
     if (calls) due.it_value.tv_nsec = std::chrono::nanoseconds(kWhileCalling).count();

@@ -142,6 +142,8 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   Party& party_of(const verbs::Place& place, std::uint32_t rank);
   void break_off(Party& party);
   void tend_breaking(Party& party, verbs::Clock::time_point now);
+  void hear_goodbye(Party& party);
+  void tend_leaving(Party& party, verbs::Clock::time_point now);
   void settle(Party& party, Party::State state);
   void end_lanes(Party& party, ir::Status status);
   void hear_device();
@@ -196,6 +198,7 @@ class Verbs final : public ir::Translator, public ir::Paths, public ir::Sleeping
   bool some_gone_ = false; // whose lanes are to be buried
   std::vector<Lane*> tending_;
   std::vector<Party*> breaking_;
+  std::vector<Party*> leaving_;
   std::unordered_map<std::uint32_t, verbs::Incoming*> incoming_; // by queue pair
   std::uint32_t outgoing_ = 0;
   std::uint64_t under_way_ = 0; // commands in lanes
