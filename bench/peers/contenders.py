@@ -211,9 +211,10 @@ class Libfabric:
 
     @staticmethod
     def parse(text, size):
-        """Columns: bytes, sent, ack, total, time, MB/sec, usec/xfer, ...; MB/sec has the more digits."""
+        """Columns: bytes, sent, ack, total, time, MB/sec, usec/xfer, ...; both with two decimals, so that the larger has more digits."""
         try:
-            return size / float(text.strip().splitlines()[-1].split()[5])
+            rate, microseconds = (float(cell) for cell in text.strip().splitlines()[-1].split()[5:7])
+            return size / rate if rate > microseconds else microseconds
         except (ValueError, IndexError, ZeroDivisionError) as error:
             raise Failed(f"fi_pingpong printed no figures: {process.first_line(text)}") from error
 

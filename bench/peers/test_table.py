@@ -171,6 +171,8 @@ class Reading(unittest.TestCase):
     def test_libfabric_latency_comes_from_the_column_with_more_digits(self):
         text = "bytes   #sent   #ack     total       time     MB/sec\n8 100k =100k 1.5m 0.07s 20.00 0.40 2.50\n"
         self.assertAlmostEqual(contenders.Libfabric.parse(text, 8), 0.4)
+        slow = "bytes   #sent   #ack     total       time     MB/sec\n8 1k =1k 15k 22.22s 0.00 11110.93 0.00\n"
+        self.assertAlmostEqual(contenders.Libfabric.parse(slow, 8), 11110.93)
 
     def test_garbage_is_a_failure_with_its_text(self):
         for read in (lambda text: contenders.Ucx.parse(text, "rate", 8), lambda text: contenders.Libfabric.parse(text, 8),
