@@ -36,10 +36,12 @@ class EngineTurns {
     --under_way_[engine];
     --messages_;
   }
-  // Of a chunk of a message that begins at `first`: that one, unless the message is alone, and engines would be idle.
-  [[nodiscard]] std::uint8_t engine_of(std::uint8_t first, std::uint64_t chunk) const {
+  // Of a chunk of a message that begins at `first`: that one, unless the message is alone, and engines would be idle. `more_to_come`:
+  // it is the first of several, which would find chunks of it on the engines that are theirs.
+  [[nodiscard]] std::uint8_t engine_of(std::uint8_t first, std::uint64_t chunk, bool more_to_come = false) const {
     if (first == ir::kAnyEngine || !several()) return ir::kAnyEngine;
-    return static_cast<std::uint8_t>((first + (messages_ == 1 ? chunk : 0)) % engines());
+    const bool alone = messages_ == 1 && !more_to_come;
+    return static_cast<std::uint8_t>((first + (alone ? chunk : 0)) % engines());
   }
 
  private:

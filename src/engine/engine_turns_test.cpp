@@ -34,6 +34,7 @@ TEST(EngineTurns, SpreadTheChunksOfAMessageThatIsAlone) {
   EXPECT_EQ(turns.engine_of(second, 5), 1);
   turns.give_back(first);
   EXPECT_EQ(turns.engine_of(second, 5), 2);
+  EXPECT_EQ(turns.engine_of(second, 5, true), 1) << "others will need these engines";
 }
 
 } // namespace

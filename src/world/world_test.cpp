@@ -91,6 +91,32 @@ TEST(SeveralEngines, AreSharedByTheStepsOfAnAllToAll) {
   EXPECT_LT(planned * 10, time_with("immediate", "tofu:1x1x1", all_to_all) * 9);
 }
 
+// The first of two messages is alone for a moment. Did it take that for more, its second chunk would be in the way of the other message.
+TEST(SeveralEngines, AreLeftToMessagesThatAreToCome) {
+  const auto from_two_neighbours = [](std::uint64_t chunk) {
+    auto world = World::create({.fabric = "tofu:1x1x1", .peers = 3, .options = {.chunk_bytes = chunk}});
+    EXPECT_TRUE(world);
+    const auto outcome = world->run([](Peer& peer) -> Task {
+      std::vector<std::byte> first(220'000);
+      std::vector<std::byte> second(first.size());
+      for (int round = 0; round < 6; ++round) {
+        std::vector<Request> requests;
+        if (peer.rank() == Rank{0}) {
+          requests.push_back(*peer.context().receive({.source = Rank{1}, .tag = Tag{1}}, first));
+          requests.push_back(*peer.context().receive({.source = Rank{2}, .tag = Tag{1}}, second));
+        } else {
+          requests.push_back(*peer.context().send(Rank{0}, Tag{1}, first));
+        }
+        if (co_await peer.wait_all(requests) != ErrorCode::ok) throw std::runtime_error("failed");
+        co_await peer.barrier();
+      }
+    });
+    EXPECT_TRUE(outcome && outcome->errors.empty());
+    return outcome ? outcome->time.count() : 0;
+  };
+  EXPECT_LT(from_two_neighbours(128 << 10) * 100, from_two_neighbours(1 << 20) * 105);
+}
+
 TEST(SeveralEngines, AreNamedByWhy) {
   for (const char* schedule : {"planned", "immediate"}) {
     auto world = World::create({.fabric = "tofu:1x1x1", .peers = 2, .options = {.schedule = schedule}});

@@ -105,8 +105,11 @@ void Fetcher::post_chunk(Operation& receive, std::uint64_t chunk_number) {
   command.local = receive.target.data() + offset;
   command.bytes = std::min(receive.chunk, receive.wanted - offset);
   const EngineTurns& engines = receive.connection->queue().receiving();
-  command.send_engine = engines.engine_of(receive.engine, chunk_number);
-  command.receive_engine = engines.engine_of(receive.peer_engine, chunk_number);
+  const bool more_to_come = engines.several() && std::ranges::any_of(engine_.matching, [](const Matching& each) {
+                              return each.posted() > 0;
+                            });
+  command.send_engine = engines.engine_of(receive.engine, chunk_number, more_to_come);
+  command.receive_engine = engines.engine_of(receive.peer_engine, chunk_number, more_to_come);
   ++receive.in_flight;
   ++under_way_;
   receive.connection->queue().post(command);
