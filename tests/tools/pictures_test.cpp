@@ -80,6 +80,8 @@ TEST(Schedule, PlansTheUsersOwnPuts) {
   expect_refused("schedule", plan("to,bytes\n0,8\n"), "line 2, column 1: node 0 puts to itself");
   expect_refused("schedule", plan("to,bytes\n1,8\n12,8\n", {"--fabric", "tofu:1x1x1"}),
                  "line 3, column 1: there is no node 12");
+  expect_refused("schedule", plan("to,bytes\n1,8\n4294967294,8\n"),
+                 "line 3, column 1: there is no node 4294967294: a row of groups has nodes 0 to 49151");
   expect_refused("schedule", plan("[{\"to\": 1}]"), "line 1, column 2: a put to plan needs bytes");
   expect_refused("schedule", plan("to,bytes\n1,8\n", {"--fabric", "rhinet:star:4"}), "tofu");
   for (const char* halo : {"halo:8x8x8:64KiB", "halo:4x1:8", "halo:2x2x2:1MiB"})

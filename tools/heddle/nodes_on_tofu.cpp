@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -28,16 +29,20 @@ Result<NodesOnTofu> NodesOnTofu::make(const std::string& text, std::uint32_t las
   constexpr std::uint32_t kGroup = 12; // nodes
   if (!text.empty() && !text.starts_with("tofu:"))
     return refuse(fmt::format("--fabric is '{}': puts are planned onto the engines of a tofu:XxYxZ", text));
-  auto fabric = sim::parse_fabric(text.empty() ? fmt::format("tofu:{}x1x1", last / kGroup + 1) : text);
+  constexpr std::uint32_t kMostGroups = 4096; // in a row
+  const std::uint32_t groups = std::min(last / kGroup + 1, kMostGroups);
+  auto fabric = sim::parse_fabric(text.empty() ? fmt::format("tofu:{}x1x1", groups) : text);
   if (!fabric) return std::unexpected(fabric.error());
-  if (last >= fabric->nodes)
-    return refuse(fmt::format("there is no node {}: {} has nodes 0 to {}", last, text, fabric->nodes - 1));
   const std::uint32_t count = fabric->nodes;
   auto network = sim::PacketNetwork::make(std::move(*fabric));
   if (!network) return std::unexpected(network.error());
   std::vector<std::uint32_t> nodes(count);
   std::iota(nodes.begin(), nodes.end(), 0U);
   return NodesOnTofu(std::make_unique<Network>(std::move(*network), std::move(nodes)));
+}
+
+std::uint32_t NodesOnTofu::nodes() const {
+  return network_->interconnect.network().fabric().nodes;
 }
 
 schedule::Problem NodesOnTofu::problem(std::uint32_t from, std::span<const NodePut> puts,

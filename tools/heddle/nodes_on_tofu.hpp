@@ -19,12 +19,13 @@ struct NodePut {
 
 class NodesOnTofu {
  public:
-  // Of a fabric's text; where that is empty, a row of as many groups as it takes. bad_argument: no tofu, or without node `last`.
+  // Of a fabric's text; where that is empty, a row of as many groups as node `last` takes, or as there can be. bad_argument: no tofu.
   static Result<NodesOnTofu> make(const std::string& fabric, std::uint32_t last);
   NodesOnTofu(NodesOnTofu&&) noexcept;
   NodesOnTofu& operator=(NodesOnTofu&&) noexcept;
   ~NodesOnTofu();
 
+  [[nodiscard]] std::uint32_t nodes() const;
   // What a node has to send, by itself: other nodes' puts are not in its way. `links` gets the names of the problem's.
   [[nodiscard]] schedule::Problem problem(std::uint32_t from, std::span<const NodePut> puts,
                                           std::vector<std::string>& links) const;

@@ -152,14 +152,13 @@ Result<std::vector<PlanTask>> tasks_by_node(const std::vector<Put>& file, const 
       return std::unexpected(at_put(put.place, fmt::format("node {} has more than {} puts", from, kMostOfAProcess)));
   }
   const auto tofu = NodesOnTofu::make(fabric, last);
-  if (!tofu) {
-    Error error = tofu.error();
-    if (fabric.empty()) return std::unexpected(error);
-    for (const Put& put : file) // the first that has no place, by its place in the file
-      for (const auto& node : {put.from, put.to})
-        if (node && node->value == last) return std::unexpected(at_put(node->place, error.fact));
-    return std::unexpected(error);
-  }
+  if (!tofu) return std::unexpected(tofu.error());
+  for (const Put& put : file)
+    for (const auto& node : {put.from, put.to})
+      if (node && node->value >= tofu->nodes())
+        return std::unexpected(
+            at_put(node->place, fmt::format("there is no node {}: {} has nodes 0 to {}", node->value,
+                                            fabric.empty() ? "a row of groups" : fabric, tofu->nodes() - 1)));
   std::vector<PlanTask> tasks;
   for (const auto& [from, puts] : by_sender) {
     PlanTask& task = tasks.emplace_back(PlanTask{.process = fmt::format("node {}", from), .from = from});
