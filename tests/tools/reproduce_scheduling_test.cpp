@@ -85,8 +85,12 @@ TEST(ReproduceScheduling, AgreesWithTheReport) {
     EXPECT_LE(points.us(figure, 60, "bottom-left-seeded"), points.us(figure, 60, "bottom-left-4")) << figure;
   for (const char* figure : {"four", "diagonal", "eight"})
     EXPECT_LT(points.us(figure, 60, "bottom-left-seeded"), 0.98 * points.us(figure, 60, "bottom-left-4")) << figure;
-  // What the planned default makes of messages: two of one direction go over engines of their own.
+  // What planning makes of messages, all else alike: two of one direction go over engines of their own.
   EXPECT_LT(points.us("north-south", 872, "orig-planned"), 0.6 * points.us("north-south", 872, "orig"));
+  EXPECT_LT(points.us("four", 872, "orig-planned"), 0.9 * points.us("four", 872, "orig"));
+  // And that what a program gets, whose messages are cut, is no slower.
+  for (const char* figure : {"east-west", "north-south", "four"})
+    EXPECT_LT(points.us(figure, 872, "orig-default"), 1.05 * points.us(figure, 872, "orig-planned")) << figure;
   EXPECT_GE(points.ours("scheduling/four/872/orig_to_bottom-left-4"), 1.7);
   // East-west: all the same but round-robin-1.
   for (const int k : kGrids) {

@@ -10,15 +10,17 @@
 
 namespace heddle::tool::scheduling {
 
-// Messages instead of planned puts. As the report has them: each whole, each on the engine that follows from its peer. And as a program
-// has them today: the library's default options, which plan engines as messages come and send in pieces of chunk_bytes.
+// Messages instead of planned puts. As the report has them: each whole, each on the engine that follows from its peer. The same with
+// engines planned as messages come. And as a program has them: the library's default options, which plan, too, and send in pieces of
+// chunk_bytes.
 inline constexpr std::string_view kOriginal = "orig";
 inline constexpr std::string_view kOriginalPlanned = "orig-planned";
+inline constexpr std::string_view kOriginalDefault = "orig-default";
 
 // The report's six; its idea for small sizes (figure 14), which it did not try; ours; messages.
-inline constexpr std::array<std::string_view, 10> kMethods{
-    "round-robin-1", "round-robin-2",      "round-robin-4", "bottom-left-1", "bottom-left-2",
-    "bottom-left-4", "bottom-left-seeded", "sharing",       kOriginal,       kOriginalPlanned};
+inline constexpr std::array<std::string_view, 11> kMethods{
+    "round-robin-1",      "round-robin-2", "round-robin-4", "bottom-left-1",  "bottom-left-2", "bottom-left-4",
+    "bottom-left-seeded", "sharing",       kOriginal,       kOriginalPlanned, kOriginalDefault};
 
 struct PlottedPattern {
   int number; // of the figure
