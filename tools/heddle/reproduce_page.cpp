@@ -1,6 +1,7 @@
 // heddle reproduce --html: all figures as one page that needs no other file. What has no value of the report is folded away. Nothing
 // depends on colour, and the page is well-formed XML as well, so that scripts can read it.
 #include "reproduce.hpp"
+#include "reproduce_sources.hpp"
 #include "svg.hpp"
 
 #include <fmt/core.h>
@@ -162,7 +163,12 @@ std::string summary_of(const std::vector<Section>& sections, std::string_view co
       "<tr><td>measured</td><td>on this machine, or counted in these sources</td></tr>\n"
       "<tr><td>contrast</td><td>the report's value is of another machine: nothing of ours is to come near "
       "it</td></tr>\n</table>\n"
-      "<p>The command at the head of a section makes all of it; that of one figure ends in its id.</p>\n<ul>\n";
+      "<p>The reports are named by numbers, and places in them by section, figure or table:</p>\n<table>\n";
+  for (const ReportSource& each : kReportSources)
+    html += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", each.number, escaped(each.text));
+  html +=
+      "</table>\n<p>The command at the head of a section makes all of it; that of one figure ends in its "
+      "id.</p>\n<ul>\n";
   for (const Section& section : sections)
     html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.part.ids.front(), escaped(section.part.title));
   return html + "</ul>\n";

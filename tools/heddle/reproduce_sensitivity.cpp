@@ -1,6 +1,7 @@
 // heddle reproduce --parameters: the table of parameters, and what follows from those that have no source.
 #include "base/refusal.hpp"
 #include "reproduce.hpp"
+#include "reproduce_sources.hpp"
 #include "subcommands.hpp"
 
 #include <fmt/core.h>
@@ -80,6 +81,7 @@ void print_text(const std::vector<Parameter>& parameters) {
     fmt::print("{:<{}} {:>16}  {}: {}\n", each.name, width,
                each.unit.empty() ? each.value : fmt::format("{} {}", each.value, each.unit), to_string(each.origin),
                each.source);
+  for (const ReportSource& each : kReportSources) fmt::print("{}: {}\n", each.number, each.text);
 }
 
 void print_movements(const Model& model, const std::vector<Movement>& all) {
