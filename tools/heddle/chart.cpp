@@ -223,7 +223,8 @@ std::string reported_of(const Chart& chart, const Frame& frame) {
     for (const auto& [value_x, value_y] : series.points) {
       const double x = frame.across(value_x);
       const double y = frame.down(value_y);
-      const std::string text = fmt::format("{} {}", series.name, mark_text(value_y));
+      const std::string text =
+          series.said.empty() ? fmt::format("{} {}", series.name, mark_text(value_y)) : series.said;
       if (const auto box = room_for(text_width(text), x, y, frame, taken, ink)) {
         taken.push_back(*box);
         const double near_x = std::clamp(x, box->left, box->right);

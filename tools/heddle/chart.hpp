@@ -11,7 +11,8 @@ struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
   bool reported =
-      false; // the report's own values: points, not a line; with the mark of the line that has the same name
+      false;          // the report's own values: points, not a line; with the mark of the line that has the same name
+  std::string said{}; // beside such points, instead of name and value
 };
 
 struct Chart {

@@ -31,7 +31,8 @@ struct ReportedFigure {
   bool is_change = false;        // by so many percent: differences are points, since a part of a change says nothing
   std::optional<double> below{}; // all that the report says is that it is below this
   bool is_count = false;         // whole, so that what it may be is a range
-  double error = 0;              // standard error of ours, where it is the average of a sample: three of it come on top
+  double error =
+      0; // how far one sample may be off, where theirs or ours is one: three of it come on top of the tolerance
 };
 
 // What is to be said of a figure.
