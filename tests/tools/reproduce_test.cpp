@@ -111,6 +111,29 @@ TEST(Reproduce, TakesWhatMakesTheTimesOfMaintenance) {
   EXPECT_LT(told_of_cut({"--set", "rhinet.message_processing=1us"}), before - 100);
 }
 
+// A longer cable brings more after a stop, and the slack holds it.
+TEST(Reproduce, ShowsWhatSlackIsKeptFor) {
+  std::map<std::string, double> values;
+  for (const json& figure : figures_of({"reproduce", "--only", "rhinet/slack", "--json"})) {
+    values[figure.at("id")] = figure.at("ours");
+    if (figure.contains("below")) {
+      EXPECT_EQ(figure.at("verdict"), "holds") << figure.at("id");
+    }
+  }
+  for (const std::string interface : {"as-built", "imagined"}) {
+    const auto came = [&](const char* metres) {
+      return values.at(std::string("rhinet/slack/") + metres + "/small_packets/" + interface + "/came_after_stop");
+    };
+    EXPECT_GT(came("20m"), 0) << "nothing was stopped";
+    EXPECT_LT(came("20m"), came("100m"));
+    EXPECT_LT(came("100m"), came("1000m"));
+    EXPECT_LE(came("1000m"), values.at("rhinet/slack/1000m/small_packets/kept_free"));
+    const double for_each = values.at("rhinet/slack/for_each_metre/" + interface + "/came_after_stop");
+    EXPECT_GT(for_each, 0.25 * values.at("rhinet/slack/for_each_metre/kept_free")) << interface;
+    EXPECT_LE(for_each, values.at("rhinet/slack/for_each_metre/kept_free")) << interface;
+  }
+}
+
 // What the reports say without a figure: that something is less, or does not happen.
 TEST(Reproduce, HoldsWhatIsOnlySaidInWords) {
   std::map<std::string, double> values;
@@ -172,6 +195,10 @@ TEST(Reproduce, SaysHowFarFiguresMoveWithWhatHasNoSource) {
   std::map<std::string, json> changes;
   for (const json& each : object.at("sensitivity")) changes[each.at("parameter")] = each;
   EXPECT_GT(changes.at("rhinet.metres=40").at("change").at("push of 8").get<double>(), 0);
+  for (const char* slower :
+       {"rhinet.handshake_period=200us", "rhinet.missed_handshakes=6", "rhinet.message_processing=40us"})
+    EXPECT_GT(changes.at(slower).at("change").at("told of cut").get<double>(), 0.1) << slower;
+  EXPECT_NE(changes.at("rhinet.spill=1000ns").at("change").at("all-to-all, one buffer").get<double>(), 0);
   EXPECT_FALSE(changes.at("rhinet.metres=40").contains("why_not"));
   const Outcome infiniband = heddle({"reproduce", "--parameters", "--only", "infiniband.bus"});
   EXPECT_THAT(infiniband.out, testing::HasSubstr("cannot be halved: 'no limit' is no number"));

@@ -107,6 +107,7 @@ Result<Headline> library_headline(const Parameters& parameters);
 Result<Headline> fat_tree_headline(const Parameters& parameters);
 Result<Headline> infiniband_headline(const Parameters& parameters);
 Result<Headline> rhinet_headline(const Parameters& parameters);
+Result<Headline> rhinet_switch_headline(const Parameters& parameters);
 Result<Headline> tofu_headline(const Parameters& parameters);
 
 // A parameter that has no source, changed, and what came of it.

@@ -258,6 +258,9 @@ Result<Headline> rhinet_headline(const Parameters& parameters) {
     if (!time) return std::unexpected(time.error());
     headline.emplace_back(fmt::format("push of {}", bytes), *time);
   }
+  const auto of_switches = rhinet_switch_headline(parameters);
+  if (!of_switches) return std::unexpected(of_switches.error());
+  headline.insert(headline.end(), of_switches->begin(), of_switches->end());
   return headline;
 }
 

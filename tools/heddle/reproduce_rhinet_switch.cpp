@@ -50,8 +50,9 @@ std::string with(std::string text, std::initializer_list<std::string_view> setti
   return text;
 }
 
-Result<Network> network_of(const std::string& text, const Run& run, std::vector<sim::CableChange> changes = {}) {
-  auto fabric = sim::parse_fabric(run.parameters.fabric(text));
+Result<Network> network_of(const std::string& text, const Parameters& parameters,
+                           std::vector<sim::CableChange> changes = {}) {
+  auto fabric = sim::parse_fabric(parameters.fabric(text));
   if (!fabric) return std::unexpected(fabric.error());
   return sim::RhinetNetwork::make_changing(std::move(*fabric), std::move(changes));
 }
@@ -92,7 +93,7 @@ Result<void> add_channels(Reproduction& all, const Run& run) {
     for (const Interface& interface : kInterfaces)
       for (const bool shortest : {false, true}) {
         const std::string ways = shortest ? fmt::format("routing=reduced,channels={}", reduced) : "routing=up_down";
-        auto network = network_of(with("rhinet:" + topology, {interface.settings, "lanes=1", ways}), run);
+        auto network = network_of(with("rhinet:" + topology, {interface.settings, "lanes=1", ways}), run.parameters);
         if (!network) return std::unexpected(network.error());
         const auto speed = all_to_all(**network, kTraffic);
         if (!speed) return std::unexpected(speed.error());
@@ -115,8 +116,8 @@ Result<void> add_deadlock(Reproduction& all, const Run& run) {
       Routing{"reduced", "routing=reduced,channels=2", true}, Routing{"up_down", "routing=up_down", true}};
   add_clocks(all, "rhinet/channels/");
   for (const Routing& routing : kRoutings) {
-    auto network =
-        network_of(with("rhinet:ring:6", {kImagined, "lanes=1,mtu=4096,metres=20,buffer=4300", routing.text}), run);
+    auto network = network_of(
+        with("rhinet:ring:6", {kImagined, "lanes=1,mtu=4096,metres=20,buffer=4300", routing.text}), run.parameters);
     if (!network) return std::unexpected(network.error());
     for (std::uint32_t node = 0; node < 6; ++node)
       for (int i = 0; i < 30; ++i)
@@ -150,7 +151,7 @@ Result<void> add_cache(Reproduction& all, const Run& run) {
       auto network = network_of(
           with("rhinet:torus:8x8",
                {interface.settings, fmt::format("lanes=2,routing=reduced,channels={},cached={}", kChannels, cached)}),
-          run);
+          run.parameters);
       if (!network) return std::unexpected(network.error());
       const auto speed = all_to_all(**network, kTraffic);
       if (!speed) return std::unexpected(speed.error());
@@ -170,25 +171,26 @@ Result<void> add_cache(Reproduction& all, const Run& run) {
 }
 
 // The smallest buffer that loses nothing, as the model accepts it: below it the network is refused.
-Result<std::uint32_t> smallest_buffer(std::uint32_t metres, const Run& run) {
+Result<std::uint32_t> smallest_buffer(const std::string& cables, const Run& run) {
   std::uint32_t too_small = 1;
   std::uint32_t enough = 1 << 24;
   while (enough - too_small > 1) {
     const std::uint32_t middle = too_small + (enough - too_small) / 2;
-    const auto network = network_of(fmt::format("rhinet:star:4,metres={},buffer={}", metres, middle), run);
+    const auto network = network_of(with("rhinet:star:4", {cables, fmt::format("buffer={}", middle)}), run.parameters);
     (network ? enough : too_small) = middle;
   }
   return enough;
 }
 
 // Three nodes send to a fourth: how much comes into the fullest buffer of a switch, counted from where it has said stop.
+constexpr std::uint32_t kSmallPacket = 64;
 Result<double> comes_after_stop(const std::string& text, std::uint32_t mark, const Run& run) {
-  auto network = network_of(text, run);
+  constexpr std::uint32_t kBytes = 1 << 17; // from each
+  auto network = network_of(text, run.parameters);
   if (!network) return std::unexpected(network.error());
   for (std::uint32_t source = 1; source < 4; ++source)
-    for (int i = 0; i < 40; ++i)
-      if (auto sent = (*network)->submit({.source = source, .target = 0, .bytes = 4096}); !sent)
-        return std::unexpected(sent.error());
+    if (auto sent = (*network)->submit({.source = source, .target = 0, .bytes = kBytes}); !sent)
+      return std::unexpected(sent.error());
   if (auto ran = (*network)->run(); !ran) return std::unexpected(ran.error());
   std::uint32_t fullest = 0;
   for (std::uint32_t link = 0; link < (*network)->fabric().links.size(); ++link)
@@ -197,56 +199,76 @@ Result<double> comes_after_stop(const std::string& text, std::uint32_t mark, con
   return fullest > mark ? fullest - mark : 0;
 }
 
-// What comes into a buffer after it has said stop, and what is kept free for that.
+// What is kept free in a buffer for what comes after it has said stop; and what comes. Packets that have begun come whole, so that is
+// shown with small ones: of large ones the second does not fit in any more, however long the cable is.
 Result<void> add_slack(Reproduction& all, const Run& run) {
   constexpr std::uint32_t kShort = 20;
   constexpr std::uint32_t kFar = 100; // what 004 allows
   add_clocks(all, "rhinet/slack/");
   std::array<double, 2> kept{};
+  std::array<std::array<double, 2>, kInterfaces.size()> came_at{};
   for (const std::uint32_t metres : {kShort, kFar, 10 * kFar}) {
     const std::string id = fmt::format("rhinet/slack/{}m/", metres);
-    const auto needed = smallest_buffer(metres, run);
+    const std::string cables = fmt::format("metres={}", metres);
+    const std::string small = fmt::format("{},mtu={}", cables, kSmallPacket);
+    const auto needed = smallest_buffer(cables, run);
     if (!needed) return std::unexpected(needed.error());
+    const auto of_small = smallest_buffer(small, run);
+    if (!of_small) return std::unexpected(of_small.error());
     all.figures.push_back({id + "kept_free", {}, static_cast<double>(*needed), "bytes"});
+    all.figures.push_back({id + "small_packets/kept_free", {}, static_cast<double>(*of_small), "bytes"});
     if (metres >= kFar) kept[metres == kFar ? 0 : 1] = *needed;
-    const std::uint32_t buffer = 2 * *needed;
-    for (const Interface& interface : kInterfaces) {
-      const auto came = comes_after_stop(
-          with("rhinet:star:4", {interface.settings, fmt::format("metres={},buffer={}", metres, buffer)}),
-          buffer - *needed, run);
+    const std::uint32_t buffer = 2 * *of_small;
+    for (std::size_t i = 0; i < kInterfaces.size(); ++i) {
+      const auto came =
+          comes_after_stop(with("rhinet:star:4", {kInterfaces[i].settings, fmt::format("{},buffer={}", small, buffer)}),
+                           buffer - *of_small, run);
       if (!came) return std::unexpected(came.error());
-      const std::string of_interface = fmt::format("{}{}/", id, interface.name);
+      if (metres >= kFar) came_at[i][metres == kFar ? 0 : 1] = *came;
+      const std::string of_interface = fmt::format("{}small_packets/{}/", id, kInterfaces[i].name);
       all.figures.push_back({of_interface + "came_after_stop", {}, *came, "bytes"});
       // "Order is kept, nothing is dropped": what came and found no room.
       all.figures.push_back({.id = of_interface + "lost",
                              .report = {},
-                             .ours = std::max(0.0, *came - *needed),
+                             .ours = std::max(0.0, *came - *of_small),
                              .unit = "bytes",
                              .below = 1.0});
     }
   }
-  all.figures.push_back({"rhinet/slack/for_each_metre", {}, (kept[1] - kept[0]) / (9 * kFar), "bytes"});
+  const auto for_each_metre = [](const std::array<double, 2>& bytes) { return (bytes[1] - bytes[0]) / (9 * kFar); };
+  all.figures.push_back({"rhinet/slack/for_each_metre/kept_free", {}, for_each_metre(kept), "bytes"});
+  for (std::size_t i = 0; i < kInterfaces.size(); ++i)
+    all.figures.push_back({fmt::format("rhinet/slack/for_each_metre/{}/came_after_stop", kInterfaces[i].name),
+                           {},
+                           for_each_metre(came_at[i]),
+                           "bytes"});
   return {};
 }
 
-// A cable of a ring is cut, and plugged again.
-Result<void> add_maintenance(Reproduction& all, const Run& run) {
+// A cable of a ring is cut, and plugged again: how long after each the management node is told, in us.
+Result<Headline> maintenance(const Parameters& parameters) {
   constexpr sim::Picoseconds kCut = std::chrono::milliseconds(1);
   constexpr sim::Picoseconds kPlugged = std::chrono::milliseconds(5);
   constexpr std::uint32_t kCable = 9; // between switches 4 and 5, opposite the management node
   auto network =
-      network_of("rhinet:ring:8", run,
+      network_of("rhinet:ring:8", parameters,
                  {{.cable = kCable, .at = kCut, .plugged = false}, {.cable = kCable, .at = kPlugged, .plugged = true}});
   if (!network) return std::unexpected(network.error());
   if (auto ran = (*network)->run(); !ran) return std::unexpected(ran.error());
-  const auto us = [](sim::Picoseconds time) { return static_cast<double>(time.count()) / 1e6; };
+  Headline told;
   for (const auto& report : (*network)->reports()) {
     const bool gone = !report.gone.empty();
-    all.figures.push_back({gone ? "rhinet/maintenance/told_of_cut" : "rhinet/maintenance/told_of_plug",
-                           {},
-                           us(report.time - (gone ? kCut : kPlugged)),
-                           "us"});
+    const sim::Picoseconds after = report.time - (gone ? kCut : kPlugged);
+    told.emplace_back(gone ? "told_of_cut" : "told_of_plug", static_cast<double>(after.count()) / 1e6);
   }
+  return told;
+}
+
+Result<void> add_maintenance(Reproduction& all, const Run& run) {
+  const auto told = maintenance(run.parameters);
+  if (!told) return std::unexpected(told.error());
+  for (const auto& [name, us] : *told)
+    all.figures.push_back({fmt::format("rhinet/maintenance/{}", name), {}, us, "us"});
   return {};
 }
 
@@ -271,8 +293,22 @@ std::vector<Part> rhinet_switch_parts() {
            {"rhinet"},
            add_slack,
            kNoteOnInterfaces,
-           and_clocks({"rhinet.metres", "rhinet.buffer"})},
+           and_clocks({"rhinet.metres", "rhinet.buffer", "rhinet.mtu"})},
           {{"rhinet/maintenance"}, "What the management node hears of cables", {"rhinet"}, add_maintenance}};
+}
+
+// Of switches with fewer buffers than channels, as built, and of a cable that is cut.
+Result<Headline> rhinet_switch_headline(const Parameters& parameters) {
+  auto network = network_of("rhinet:torus:4x4,routing=reduced,channels=4,cached=1", parameters);
+  if (!network) return std::unexpected(network.error());
+  const auto speed = all_to_all(**network, kTraffic);
+  if (!speed) return std::unexpected(speed.error());
+  Headline headline{{"all-to-all, one buffer", *speed}};
+  const auto told = maintenance(parameters);
+  if (!told) return std::unexpected(told.error());
+  if (told->empty()) return std::unexpected(Error{.code = ErrorCode::unreachable, .fact = "nobody is told of a cut"});
+  headline.emplace_back("told of cut", told->front().second);
+  return headline;
 }
 
 } // namespace heddle::tool
