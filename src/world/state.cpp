@@ -4,6 +4,7 @@
 #include "base/refusal.hpp"
 #include "job/registry.hpp"
 #include "sim/description.hpp"
+#include "sim/tofu.hpp"
 #include "store/in_memory.hpp"
 #include "translators/simulated/infiniband/infiniband.hpp"
 #include "translators/simulated/rhinet/rhinet.hpp"
@@ -108,7 +109,12 @@ engine::Engine& WorldState::engine_of(Peer& peer) {
 Result<std::unique_ptr<Simulated>> WorldState::make_translator(ir::Peer peer) {
   const std::string_view kind = std::string_view(setup_.fabric).substr(0, setup_.fabric.find(':'));
   if (kind == "infiniband") return std::make_unique<Infiniband>(interconnect_, peer);
-  if (kind == "tofu") return std::make_unique<Tofu>(interconnect_, peer);
+  if (kind == "tofu") {
+    if (interconnect_.network().fabric().packets.lanes <= sim::tofu_lane(1))
+      return refuse(setup_.fabric + " has one class of traffic: the library's answers need another than its requests",
+                    "classes=2");
+    return std::make_unique<Tofu>(interconnect_, peer);
+  }
   if (kind == "rhinet") return std::make_unique<Rhinet>(interconnect_, peer);
   return refuse("no translator for a fabric of kind '" + std::string(kind) + "'");
 }

@@ -394,6 +394,11 @@ TEST(World, WaitsForACableThatIsPluggedLateWithoutALookAtEachMoment) {
   EXPECT_EQ(outcome->errors, std::vector<std::string>{});
 }
 
+TEST(World, RefusesATofuWithoutAClassForAnswers) {
+  EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1,classes=1"}),
+            "tofu:1x1x1,classes=1 has one class of traffic: the library's answers need another than its requests");
+}
+
 TEST(World, RefusesTimesBeforeTheBeginning) {
   EXPECT_EQ(refusal_of({.fabric = "tofu:1x1x1", .deaths = {{.rank = Rank{1}, .at = Time(-1)}}}),
             "rank 1 dies at -1 ps: expected a time from 0 on");
