@@ -65,7 +65,9 @@ Spread spread_of(const std::vector<Drawing>& drawings, FigureOf figure_of) {
 
 void add_random_curves(Reproduction& all, const Drawing& first) {
   Chart chart{.file = "fat-tree-random16",
-              .title = "All-to-all on 1,000 random sets of 16 of 30 nodes (000, figure 9)",
+              .title = fmt::format("All-to-all on 1,000 random sets of 16 of 30 nodes (000, figure 9), first of {} "
+                                   "drawings",
+                                   kDrawings),
               .x_name = "sets, slowest first",
               .y_name = "MB/s per node"};
   for (const SweepResult& result : first) {
