@@ -42,8 +42,14 @@ struct Scale {
   std::uint64_t message;
 };
 constexpr std::uint64_t kSmallMessage = 64 << 10;
-constexpr Scale kSmallScale{4, kSmallMessage};
 constexpr Scale kFullScale{8, 1 << 20};
+Scale part_of_it(const Parameters& parameters) {
+  const PacketScale given = parameters.packets();
+  return {static_cast<std::uint32_t>(given.processes), static_cast<std::uint64_t>(given.message)};
+}
+Scale scale_of(const Run& run) {
+  return run.full_size ? kFullScale : part_of_it(run.parameters);
+}
 
 // MB/s per node, as the reports define it.
 Result<double> speed(const std::vector<routing::HostIndex>& nodes, Method method, const Scale& scale,
@@ -56,8 +62,10 @@ Result<double> speed(const std::vector<routing::HostIndex>& nodes, Method method
   setup.options.paths = std::string(to_string(method));
   auto world = simulation::World::create(setup);
   if (!world) return std::unexpected(std::move(world.error()));
-  const auto measured = run_workload(
-      *world, {.workload = Workload::all_to_all, .bytes = scale.message, .rounds = 1, .first_bytes = kSmallMessage});
+  const auto measured = run_workload(*world, {.workload = Workload::all_to_all,
+                                              .bytes = scale.message,
+                                              .rounds = 1,
+                                              .first_bytes = std::min(kSmallMessage, scale.message)});
   if (!measured) return std::unexpected(measured.error());
   const double us = static_cast<double>(measured->time.count()) / 1e6;
   return static_cast<double>(scale.message * (nodes.size() - 1) * scale.processes * scale.processes) / us;
@@ -91,7 +99,7 @@ double standard_error(const std::vector<double>& values) {
 Result<void> add_fat_tree_packets(Reproduction& all, const Run& run) {
   const std::uint32_t count = run.packets;
   if (count == 0) return {};
-  const Scale& scale = run.full_size ? kFullScale : kSmallScale;
+  const Scale scale = scale_of(run);
   const auto subnet = routing::make_subnet(routing::build_tree(*routing::parse_tree(kTree)), {}, routing::kReportLids);
   if (!subnet) return std::unexpected(subnet.error());
   const auto sets = draw_sets(subnet->fabric, kRandomSetNodes, count, kRandomSetsSeed);
@@ -146,7 +154,7 @@ Result<Row> speeds_in_a_row(Method method, const std::string& id, const Run& run
     run.at(fmt::format("{}{}", id, n));
     std::vector<routing::HostIndex> nodes(n);
     std::iota(nodes.begin(), nodes.end(), 0U);
-    const auto one = speed(nodes, method, run.full_size ? kFullScale : kSmallScale, run.parameters);
+    const auto one = speed(nodes, method, scale_of(run), run.parameters);
     if (!one) return std::unexpected(one.error());
     row[n] = *one;
   }
@@ -216,7 +224,7 @@ Result<Headline> infiniband_headline(const Parameters& parameters) {
   const auto sets = draw_sets(routing::build_tree(*shape), kRandomSetNodes, 1, kRandomSetsSeed);
   Headline headline;
   for (const Method method : {Method::conventional, Method::colouring}) {
-    const auto one = speed(sets.front(), method, kSmallScale, parameters);
+    const auto one = speed(sets.front(), method, part_of_it(parameters), parameters);
     if (!one) return std::unexpected(one.error());
     headline.emplace_back(to_string(method), *one);
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace heddle::tool {
 namespace {
@@ -30,6 +31,10 @@ constexpr std::array kParameterSources{
            "MB/s"},
     Source{"fat-tree.in_node", Origin::chosen,
            "as if STREAM copied 36 GB/s on two X5570, and a message were copied twice", "MB/s"},
+    // The all-to-all in packets (reproduce_fat_tree_packets.cpp).
+    Source{"packets.message", Origin::chosen, "000, 5.2 has 1 MiB, as has --full-size; less, so that it ends soon",
+           "bytes"},
+    Source{"packets.processes", Origin::chosen, "on a node; 000, 5.2 has 8, as has --full-size", ""},
     // Packets on InfiniBand (sim/infiniband.hpp).
     Source{"infiniband.rate", Origin::data_sheet, "4xDDR of 000's table 1: 20 Gbit/s, 8b/10b coded (IBTA 1.2)"},
     Source{"infiniband.mtu", Origin::chosen, "000 does not say; 2,048 was usual", "bytes"},
@@ -106,7 +111,8 @@ constexpr std::array kParameterSources{
     Source{"rhinet.missed_handshakes", Origin::chosen, "until a cable counts as cut; 004 does not say", ""},
     Source{"rhinet.message_processing", Origin::chosen, "of a set-up message on an H8; 004 does not say"},
     // The library's own options, where a figure's messages or barriers go through it.
-    Source{"library.eager_limit", Origin::chosen, "the default: messages up to here travel in one ring record",
+    Source{"library.eager_limit", Origin::chosen,
+           "the default: messages up to here travel in one ring record; where rings are smaller, a quarter of one",
            "bytes"},
     Source{"library.chunk_bytes", Origin::chosen, "the default: moved at a time of a larger one", "bytes"},
     Source{"library.ring_bytes", Origin::chosen, "the default, and less where many processes all talk to each other",
@@ -125,6 +131,15 @@ constexpr std::array kMachineParameters{MachineParameter{"fat-tree.message", &ro
                                         MachineParameter{"fat-tree.link", &routing::AlltoallMachine::link_mb_s},
                                         MachineParameter{"fat-tree.in_node", &routing::AlltoallMachine::in_node_mb_s}};
 
+struct ScaleParameter {
+  std::string_view name;
+  double PacketScale::* place;
+};
+constexpr std::array kScaleParameters{ScaleParameter{"packets.message", &PacketScale::message},
+                                      ScaleParameter{"packets.processes", &PacketScale::processes}};
+constexpr std::array<std::string_view, 4> kWhole{"fat-tree.message", "fat-tree.processes", "packets.message",
+                                                 "packets.processes"};
+
 struct LibraryParameter {
   std::string_view name;
   std::uint64_t base::Settings::* value;
@@ -140,6 +155,8 @@ Result<double> positive(std::string_view name, std::string_view text) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e15)
     return refuse(std::string(name) + " cannot be '" + std::string(text) + "': expected a number above 0");
+  if (std::ranges::find(kWhole, name) != kWhole.end() && std::floor(value) != value)
+    return refuse(std::string(name) + " cannot be '" + std::string(text) + "': expected a whole number");
   return value;
 }
 
@@ -165,6 +182,8 @@ std::vector<Parameter> Parameters::list() const {
   std::map<std::string, std::string> values;
   for (const MachineParameter& each : kMachineParameters)
     values[std::string(each.name)] = printed(routing::AlltoallMachine{}.*each.place);
+  for (const ScaleParameter& each : kScaleParameters)
+    values[std::string(each.name)] = printed(PacketScale{}.*each.place);
   for (const std::string_view kind : kFabricKinds)
     for (const sim::FabricParameter& each : sim::default_parameters(kind))
       values[std::string(kind) + "." + std::string(each.name)] = each.value;
@@ -190,7 +209,7 @@ Result<void> Parameters::change(const std::string& text) {
                   "?");
   if (equals == std::string::npos) return refuse("'" + name + "' has no value: expected NAME=VALUE");
   const std::string value = text.substr(equals + 1);
-  if (name.starts_with("fat-tree.")) {
+  if (name.starts_with("fat-tree.") || name.starts_with("packets.")) {
     if (const auto number = positive(name, value); !number) return std::unexpected(number.error());
   }
   if (name.starts_with("library.")) {
@@ -229,10 +248,20 @@ routing::AlltoallMachine Parameters::machine() const {
   return machine;
 }
 
+PacketScale Parameters::packets() const {
+  PacketScale scale;
+  for (const ScaleParameter& each : kScaleParameters)
+    if (const auto change = changes_.find(std::string(each.name)); change != changes_.end())
+      scale.*each.place = positive(each.name, change->second).value_or(scale.*each.place);
+  return scale;
+}
+
 Options Parameters::options(Options given) const {
   for (const LibraryParameter& each : kLibraryParameters)
     if (const auto change = changes_.find(std::string(each.name)); change != changes_.end() && !(given.*each.place))
       if (const auto size = base::parse_size(change->second)) given.*each.place = *size;
+  // A job whose rings are made smaller than the default takes as much of it as they have room for, as it does of the default.
+  if (given.eager_limit && given.ring_bytes) given.eager_limit = std::min(*given.eager_limit, *given.ring_bytes / 4);
   return given;
 }
 

@@ -31,6 +31,12 @@ struct Parameter {
   std::string_view source;
 };
 
+// What an all-to-all in packets exchanges, unless it is run at full size.
+struct PacketScale {
+  double message = 64 << 10; // bytes
+  double processes = 4;      // on a node
+};
+
 class Parameters {
  public:
   // "MODEL.NAME=VALUE" each. Error: no such parameter (with the nearest), or a value that it cannot have.
@@ -42,6 +48,7 @@ class Parameters {
   [[nodiscard]] Result<Parameters> with(const std::string& name, const std::string& value) const;
 
   [[nodiscard]] routing::AlltoallMachine machine() const;
+  [[nodiscard]] PacketScale packets() const;
   [[nodiscard]] const std::map<std::string, std::string>& changes() const { return changes_; }
   // A fabric's text with the changes of its kind; what the text itself sets stays as it is.
   [[nodiscard]] std::string fabric(std::string_view text) const;

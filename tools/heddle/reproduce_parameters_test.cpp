@@ -23,7 +23,7 @@ TEST(Parameters, AllSayWhereTheyComeFrom) {
     EXPECT_FALSE(each.value.empty()) << each.name;
     EXPECT_FALSE(each.source.empty()) << each.name;
   }
-  std::size_t count = 4 + 3; // of the closed model, and options of the library
+  std::size_t count = 4 + 2 + 3; // of the closed model, the scale of packets, and options of the library
   for (const std::string kind : {"infiniband", "tofu", "rhinet"})
     for (const sim::FabricParameter& each : sim::default_parameters(kind)) {
       EXPECT_TRUE(listed.contains(kind + "." + std::string(each.name))) << kind << "." << each.name;
@@ -40,6 +40,8 @@ TEST(Parameters, ChangeWhatTheModelsAreTold) {
   EXPECT_EQ(changed->fabric("infiniband:2-ary-2-tree"), "infiniband:2-ary-2-tree");
   EXPECT_EQ(changed->machine().link_mb_s, 900);
   EXPECT_EQ(changed->machine().processes, 8);
+  EXPECT_EQ(changed->packets().message, 64 << 10);
+  EXPECT_EQ(changed->with("packets.message", "1024")->packets().message, 1024);
   EXPECT_EQ(changed->rhinet().read_latency, 9U);
   const auto all = changed->list();
   const auto hop = std::ranges::find(all, "tofu.hop", &Parameter::name);
@@ -58,11 +60,20 @@ TEST(Parameters, LeaveWhatIsSetAlready) {
   EXPECT_FALSE(changed->options({}).eager_limit);
 }
 
+// As of the default, a job with small rings takes what they have room for; refused, nothing would be known of this parameter.
+TEST(Parameters, TakeOfTheEagerLimitWhatRingsHaveRoomFor) {
+  const auto changed = Parameters::with(std::vector<std::string>{"library.eager_limit=32KiB"});
+  ASSERT_TRUE(changed) << changed.error().message();
+  EXPECT_EQ(changed->options({}).eager_limit, 32U << 10U);
+  EXPECT_EQ(changed->options({.ring_bytes = 16U << 10U}).eager_limit, 4U << 10U);
+}
+
 TEST(Parameters, RefuseInOneLine) {
   EXPECT_EQ(refusal({"tofu.hopp=5ns"}), "no parameter is called 'tofu.hopp', did you mean tofu.hop?");
   EXPECT_EQ(refusal({"tofu.hop"}), "'tofu.hop' has no value: expected NAME=VALUE");
   EXPECT_EQ(refusal({"tofu.hop=5"}), "parameter hop: '5' is not a time such as 80ns or 1.5us");
   EXPECT_EQ(refusal({"fat-tree.link=-3"}), "fat-tree.link cannot be '-3': expected a number above 0");
+  EXPECT_EQ(refusal({"packets.processes=2.5"}), "packets.processes cannot be '2.5': expected a whole number");
   EXPECT_EQ(refusal({"library.chunk_bytes=lots"}),
             "library.chunk_bytes: 'lots' is not a size: it does not begin with a digit");
   EXPECT_EQ(refusal({"tofu.buffer=8"}), "a buffer of 8 bytes holds no packet of 2088");

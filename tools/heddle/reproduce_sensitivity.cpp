@@ -19,9 +19,9 @@ struct Model {
   std::string_view name;
   Result<Headline> (*headline)(const Parameters& parameters);
 };
-constexpr std::array kModels{Model{"fat-tree", fat_tree_headline}, Model{"infiniband", infiniband_headline},
-                             Model{"tofu", tofu_headline}, Model{"rhinet", rhinet_headline},
-                             Model{"library", library_headline}};
+constexpr std::array kModels{Model{"fat-tree", fat_tree_headline},     Model{"packets", infiniband_headline},
+                             Model{"infiniband", infiniband_headline}, Model{"tofu", tofu_headline},
+                             Model{"rhinet", rhinet_headline},         Model{"library", library_headline}};
 
 // The value times `factor` in the same unit; else why it has none.
 std::expected<std::string, std::string> scaled(const Parameter& parameter, double factor) {
