@@ -109,57 +109,35 @@ Result<Segment> Segment::create(std::size_t bytes) {
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment.file_.number(), 0);
   if (data == MAP_FAILED) return std::unexpected(no_memory(bytes));
   segment.mapping_ = Mapping(static_cast<std::byte*>(data), bytes);
-  segment.free_[0] = bytes;
+  segment.space_ = base::FreeSpace(bytes);
   if (auto header = segment.allocate(sizeof(SegmentHeader)); !header) return std::unexpected(header.error());
   segment.mapping_.header().mark = kSegmentMark;
   return segment;
 }
 
 Result<std::uint64_t> Segment::allocate(std::size_t bytes) {
-  const bool possible = bytes <= mapping_.bytes();
   // Nothing takes a place of its own too, so that it can be given back.
   const std::uint64_t needed = (std::max<std::uint64_t>(bytes, 1) + kPieceAlignment - 1) & ~(kPieceAlignment - 1);
-  for (auto place = free_.begin(); possible && place != free_.end(); ++place) {
-    const auto [offset, available] = *place;
-    if (available < needed) continue;
-    // Where the machine has not so much, taking it would end other programs before it ended in an error.
-    if (needed >= kAskedFrom && !base::memory_suffices(needed)) {
-      errno = ENOMEM;
-      return std::unexpected(no_memory(needed));
-    }
-    // Taken from the system now: later it would end in a SIGBUS instead of an error.
-    if (!take_memory(file_.number(), offset, needed)) {
-      give_back_memory(file_.number(), offset, needed);
-      return std::unexpected(no_memory(needed));
-    }
-    if (available > needed) free_.emplace(offset + needed, available - needed); // the one step that takes memory
-    auto taken = free_.extract(place);
-    taken.mapped() = needed;
-    used_.insert(std::move(taken));
-    std::memset(mapping_.data() + offset, 0, needed);
-    return offset;
+  const auto offset = bytes <= mapping_.bytes() ? space_.take(needed) : std::nullopt;
+  if (!offset)
+    return std::unexpected(Error{.code = ErrorCode::out_of_memory,
+                                 .fact = "the shared segment of " + std::to_string(mapping_.bytes()) +
+                                         " bytes has no " + std::to_string(bytes) + " left",
+                                 .remedy = "raise ring_memory"});
+  // Where the machine has not so much, taking it would end other programs before it ended in an error.
+  if (needed >= kAskedFrom && !base::memory_suffices(needed)) {
+    space_.give_back(*offset);
+    errno = ENOMEM;
+    return std::unexpected(no_memory(needed));
   }
-  return std::unexpected(Error{.code = ErrorCode::out_of_memory,
-                               .fact = "the shared segment of " + std::to_string(mapping_.bytes()) + " bytes has no " +
-                                       std::to_string(bytes) + " left",
-                               .remedy = "raise ring_memory"});
-}
-
-void Segment::deallocate(std::uint64_t offset) {
-  auto used = used_.extract(offset);
-  if (used.empty()) return;
-  auto freed = free_.insert(std::move(used)).position; // needs no memory
-  const auto next = std::next(freed);
-  if (next != free_.end() && freed->first + freed->second == next->first) {
-    freed->second += next->second;
-    free_.erase(next);
+  // Taken from the system now: later it would end in a SIGBUS instead of an error.
+  if (!take_memory(file_.number(), *offset, needed)) {
+    give_back_memory(file_.number(), *offset, needed);
+    space_.give_back(*offset);
+    return std::unexpected(no_memory(needed));
   }
-  if (freed == free_.begin()) return;
-  const auto previous = std::prev(freed);
-  if (previous->first + previous->second == freed->first) {
-    previous->second += freed->second;
-    free_.erase(freed);
-  }
+  std::memset(mapping_.data() + *offset, 0, needed);
+  return *offset;
 }
 
 Result<Mapping> map_segment(const SegmentName& name) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "base/reserve.hpp"
+#include "base/free_space.hpp"
 #include "segments/access_gate.hpp"
 #include "segments/bell.hpp"
 
@@ -63,7 +63,7 @@ class Segment {
 
   // Offset of zeroed memory, aligned to 64. Fails with out_of_memory where the segment is full or the system has no memory.
   Result<std::uint64_t> allocate(std::size_t bytes);
-  void deallocate(std::uint64_t offset);
+  void deallocate(std::uint64_t offset) { space_.give_back(offset); }
 
   [[nodiscard]] const Mapping& mapping() const { return mapping_; }
   [[nodiscard]] int descriptor() const { return file_.number(); }
@@ -73,8 +73,7 @@ class Segment {
   base::Descriptor file_;
   Mapping mapping_;
   std::uint64_t inode_ = 0;
-  base::BackedMap<std::uint64_t, std::uint64_t> free_; // offset -> bytes
-  base::BackedMap<std::uint64_t, std::uint64_t> used_;
+  base::FreeSpace space_;
 };
 
 // Maps the segment of another process of this machine. Fails with `unreachable` when that process is not there, may not be
