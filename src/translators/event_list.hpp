@@ -18,6 +18,16 @@ template <template <typename> typename Allocator>
 class BasicEventList {
  public:
   void push(const ir::Event& event) { events_.push_back(event); }
+  // That a command has ended, where it asked to be told.
+  void complete(const ir::Command& command, ir::Status status, std::uint64_t value = 0, std::int64_t vendor_code = 0) {
+    if (!ir::has(command.flags, ir::Flags::signalled)) return;
+    push({.kind = ir::EventKind::completed,
+          .status = status,
+          .peer = command.peer,
+          .cookie = command.cookie,
+          .value = value,
+          .vendor_code = vendor_code});
+  }
   // Whether the next pushes need no memory. Asked before a command is carried out, which cannot be taken back.
   [[nodiscard]] bool make_room(std::size_t count = 1) {
     if (events_.capacity() - events_.size() >= count) [[likely]]

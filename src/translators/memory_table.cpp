@@ -142,28 +142,10 @@ std::byte* MemoryTable::reach(const ir::RemotePlace& place, std::uint64_t bytes)
 }
 
 ir::Status MemoryTable::execute(const ir::Command& command, std::uint64_t& value) const {
-  switch (command.operation) {
-    case ir::Operation::put: {
-      std::byte* to = reach(command.remote, put_extent(command));
-      if (to == nullptr || !put_is_sound(command, to)) return ir::Status::refused;
-      execute_put(command, to);
-      return ir::Status::ok;
-    }
-    case ir::Operation::get: {
-      const std::byte* from = reach(command.remote, command.bytes);
-      if (from == nullptr) return ir::Status::refused;
-      if (command.bytes > 0) std::memcpy(command.local, from, command.bytes);
-      return ir::Status::ok;
-    }
-    case ir::Operation::compare_and_swap:
-    case ir::Operation::fetch_and_add: {
-      std::byte* at = reach(command.remote, kWord);
-      if (at == nullptr || reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return ir::Status::refused;
-      value = execute_atomic(command, at);
-      return ir::Status::ok;
-    }
-  }
-  return ir::Status::failed;
+  std::byte* at = reach(command.remote, extent_of(command));
+  if (at == nullptr || !is_sound(command, at)) return ir::Status::refused;
+  value = translators::execute(command, at);
+  return ir::Status::ok;
 }
 
 } // namespace heddle::translators

@@ -110,12 +110,7 @@ std::size_t Loopback::submit(std::span<const ir::Command> commands) {
     std::uint64_t value = 0;
     const ir::Status status = execute(command, value);
     if (status == ir::Status::ok && ir::has(command.flags, ir::Flags::announced)) announce(command);
-    if (ir::has(command.flags, ir::Flags::signalled))
-      events_.push({.kind = ir::EventKind::completed,
-                    .status = status,
-                    .peer = command.peer,
-                    .cookie = command.cookie,
-                    .value = value});
+    events_.complete(command, status, value);
   }
   return commands.size();
 }

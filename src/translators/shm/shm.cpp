@@ -393,25 +393,11 @@ Shm::Outcome Shm::execute_in_area(Attached& peer, const ir::Command& command) {
 }
 
 Shm::Outcome Shm::execute_on(std::byte* memory, std::uint64_t room, const ir::Command& command) {
-  const bool is_put = command.operation == ir::Operation::put;
-  const bool is_get = command.operation == ir::Operation::get;
-  const std::uint64_t bytes = is_put ? put_extent(command) : is_get ? command.bytes : kWord;
+  const std::uint64_t bytes = extent_of(command);
   if (command.remote.offset > room || bytes > room - command.remote.offset) return {.status = ir::Status::refused};
   std::byte* at = memory + command.remote.offset;
-  switch (command.operation) {
-    case ir::Operation::put:
-      if (!put_is_sound(command, at)) return {.status = ir::Status::refused};
-      execute_put(command, at);
-      return {};
-    case ir::Operation::get:
-      if (command.bytes > 0) std::memcpy(command.local, at, command.bytes);
-      return {};
-    case ir::Operation::compare_and_swap:
-    case ir::Operation::fetch_and_add:
-      if (reinterpret_cast<std::uintptr_t>(at) % kWord != 0) return {.status = ir::Status::refused};
-      return {.value = execute_atomic(command, at)};
-  }
-  return {.status = ir::Status::failed};
+  if (!is_sound(command, at)) return {.status = ir::Status::refused};
+  return {.value = translators::execute(command, at)};
 }
 
 Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, std::uint64_t base) {
@@ -439,13 +425,7 @@ Shm::Outcome Shm::copy_across(const Attached& peer, const ir::Command& command, 
 }
 
 void Shm::report(const ir::Command& command, const Outcome& outcome) {
-  if (!ir::has(command.flags, ir::Flags::signalled)) return;
-  events_.push({.kind = ir::EventKind::completed,
-                .status = outcome.status,
-                .peer = command.peer,
-                .cookie = command.cookie,
-                .value = outcome.value,
-                .vendor_code = outcome.vendor_code});
+  events_.complete(command, outcome.status, outcome.value, outcome.vendor_code);
 }
 
 bool Shm::announce_sleep(By by) {

@@ -221,18 +221,7 @@ ir::Status Tcp::finish_put(ir::Command command, std::span<const std::byte> tail)
     execute_put(command, to);
     return ir::Status::ok;
   }
-  // The body stands there already: the rest, in the order that a put has.
-  const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
-  const std::uint64_t content = command.head_bytes + command.bytes;
-  if (!lead_last && command.head_bytes > 0) base::store_in_order(to, command.head.data(), command.head_bytes);
-  base::store_in_order(to + content - tail.size(), tail.data(), tail.size());
-  if (ir::has(command.flags, ir::Flags::terminated))
-    base::Processor::store(base::word_at(to + ir::terminator_at(content)), 0, std::memory_order_relaxed);
-  if (lead_last) {
-    command.flags = ir::Flags::lead_last;
-    command.bytes = 0;
-    execute_put(command, to);
-  }
+  translators::finish_put(command, to, tail);
   return ir::Status::ok;
 }
 

@@ -31,13 +31,7 @@ bool refused(ibv_wc_status status) {
 } // namespace
 
 void Verbs::complete(const ir::Command& command, ir::Status status, std::uint64_t value, std::int64_t vendor) {
-  if (!ir::has(command.flags, ir::Flags::signalled)) return;
-  events_.push({.kind = ir::EventKind::completed,
-                .status = status,
-                .peer = command.peer,
-                .cookie = command.cookie,
-                .value = value,
-                .vendor_code = vendor});
+  events_.complete(command, status, value, vendor);
 }
 
 // The first of the lane ends.

@@ -47,11 +47,6 @@ void write_record(const ir::Command& command, std::uint32_t bytes, bool terminat
   std::memcpy(to, &record, sizeof record);
 }
 
-void write_contents(const ir::Command& command, std::byte* to) {
-  std::memcpy(to, command.head.data(), command.head_bytes);
-  if (command.bytes > 0) std::memcpy(to + command.head_bytes, command.local, command.bytes);
-}
-
 std::uint32_t immediate_of(const ir::Command& command) {
   return ir::has(command.flags, ir::Flags::announced) ? verbs::kAnnounced | (command.operand & 0xffU) : 0;
 }
@@ -114,7 +109,7 @@ Verbs::Filled Verbs::place_contents(Slot& slot) {
   const bool terminated = ir::has(command.flags, ir::Flags::terminated);
   if (whole) {
     write_record(command, static_cast<std::uint32_t>(content_of(command)), terminated, to);
-    write_contents(command, to + sizeof(Record));
+    compose_put(command, content_of(command), to + sizeof(Record));
     return Filled::taken;
   }
   if (record) {
@@ -126,8 +121,7 @@ Verbs::Filled Verbs::place_contents(Slot& slot) {
     std::memset(slot.image.data() + kZerosAt, 0, kMostZeros);
     return Filled::taken;
   }
-  write_contents(command, to);
-  std::memset(to + content_of(command), 0, extent - content_of(command));
+  compose_put(command, extent, to);
   return Filled::taken;
 }
 
