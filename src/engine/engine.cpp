@@ -59,8 +59,8 @@ void Engine::set_contacts(std::vector<Contact> contacts, Uid first) {
   state_.book = Book(first, static_cast<std::uint32_t>(contacts.size()));
   contacts_ = std::move(contacts);
   peers_ = contacts_.size();
-  for (const Contact& contact : contacts_)
-    if (&contact != &contacts_[state_.rank]) may_be_heard_of(contact);
+  for (std::uint32_t rank = 0; rank < peers_; ++rank)
+    if (rank != state_.rank) may_be_heard_of(rank);
   const std::uint8_t own = contacts_[state_.rank].port;
   const auto users = std::count_if(contacts_.begin(), contacts_.end(), [&](const Contact& c) { return c.port == own; });
   // Only where nobody else can come: by a network that serves this process alone so far, others may in an open world.

@@ -252,9 +252,10 @@ class Engine final : private ConnectionHost, private ProtocolHost {
   // Starts what makes the connection ready to be written to, unless it is under way.
   void open(Connection& connection);
   // Where rings are granted by reading, a peer's first word is an event: it is asked for from now on.
-  void may_be_heard_of(const Contact& contact) {
-    Port& port = *ports_[contact.port];
+  void may_be_heard_of(std::uint32_t rank) {
+    Port& port = *ports_[contacts_[rank].port];
     port.listens = port.listens || grants_by_read(*port.queue);
+    if (ir::Senders* known = port.queue->facets().senders) known->expect(ir::Peer{rank}, contacts_[rank].address);
   }
 
   // Progress: engine_inline.hpp, progress.cpp.

@@ -80,7 +80,7 @@ Result<std::uint32_t> Engine::admit(Uid uid, const Contact& contact) {
     throw;
   }
   ++peers_;
-  may_be_heard_of(contact);
+  may_be_heard_of(rank);
   state_.say(LogLevel::info, [&] {
     return "rank " + std::to_string(rank) + " is reached by " +
            std::string(connections_[rank]->queue().translator().name());

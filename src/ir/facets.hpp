@@ -137,6 +137,14 @@ class BarrierGates {
 };
 // for utofu: end
 
+// Networks on which what arrives does not say from which peer, but from which address.
+class Senders {
+ public:
+  virtual ~Senders() = default;
+  // This peer may write here from now on, attached or not: the engine names each that the network leads to, before it polls.
+  virtual void expect(Peer peer, const Address& address) = 0;
+};
+
 // Networks that know when something arrives. Without, a sleeper naps.
 class Sleeping {
  public:
@@ -187,6 +195,7 @@ struct Facets {
   DirectMemory* direct_memory = nullptr; // for shm
   Groups* groups = nullptr;
   Paths* paths = nullptr;
+  Senders* senders = nullptr;
   Sleeping* sleeping = nullptr;
   Naming* naming = nullptr;      // for tcp
   BarrierGates* gates = nullptr; // for utofu

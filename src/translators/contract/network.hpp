@@ -177,6 +177,8 @@ class Pair : public ::testing::TestWithParam<NetworkType> {
     auto exposed = right.translator().allocate(kMemoryBytes);
     ASSERT_TRUE(exposed) << exposed.error().message();
     memory = exposed->memory;
+    expect(left, 1, right);
+    expect(right, 0, left);
     const auto place = left.translator().attach(ir::Peer{1}, right.translator().address());
     ASSERT_TRUE(place) << place.error().message();
     there = *place;
@@ -199,6 +201,10 @@ class Pair : public ::testing::TestWithParam<NetworkType> {
   ir::RemotePlace there;
 
  private:
+  static void expect(Side& side, std::uint32_t number, Side& other) {
+    if (ir::Senders* senders = side.translator().facets().senders)
+      senders->expect(ir::Peer{number}, other.translator().address());
+  }
   void connect() {
     ir::Endpoints* of_left = left.translator().facets().endpoints;
     ir::Endpoints* of_right = right.translator().facets().endpoints;

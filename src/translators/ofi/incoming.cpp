@@ -136,10 +136,7 @@ ir::Command Ofi::Work::command() const {
   const ofi::Frame asked = frame();
   const std::byte* head = data + sizeof asked;
   ir::Command command;
-  command.operation = asked.kind == ofi::FrameKind::get                ? ir::Operation::get
-                      : asked.kind == ofi::FrameKind::compare_and_swap ? ir::Operation::compare_and_swap
-                      : asked.kind == ofi::FrameKind::fetch_and_add    ? ir::Operation::fetch_and_add
-                                                                       : ir::Operation::put;
+  command.operation = asked.operation;
   command.flags = static_cast<ir::Flags>(asked.flags);
   command.remote = {.key = ir::MemoryKey{asked.key}, .offset = asked.offset};
   command.bytes = asked.bytes;
@@ -154,14 +151,17 @@ ir::Command Ofi::Work::command() const {
 bool Ofi::arrived(Work& work) {
   if (work.bytes < sizeof(ofi::Frame)) return false;
   const ofi::Frame frame = work.frame();
-  const std::uint64_t payload = frame.kind == ofi::FrameKind::put     ? frame.bytes
-                                : frame.kind == ofi::FrameKind::hello ? sizeof self_
-                                                                      : 0;
-  if (frame.token != token_ || frame.head_bytes > ir::kHeadBytes || frame.sender == rank_ ||
-      work.bytes - sizeof frame != frame.head_bytes + payload)
+  const bool put = frame.operation == ir::Operation::put;
+  const bool get = frame.operation == ir::Operation::get;
+  const bool command = frame.kind == ofi::FrameKind::command;
+  const bool possible =
+      command ? !get : frame.kind != ofi::FrameKind::move || put || get; // data of a get has no room here
+  if (frame.token != token_ || frame.head_bytes > ir::kHeadBytes || frame.sender == rank_ || !possible ||
+      frame.operation > ir::Operation::fetch_and_add ||
+      work.bytes - sizeof frame != frame.head_bytes + (command && put ? frame.bytes : 0))
     return false; // not of this job
   Remote* remote = remote_of(frame.sender);
-  if (remote == nullptr || remote->lost) return false;
+  if (remote == nullptr || remote->lost || !meet(*remote)) return false;
   if (frame.order != remote->heard++) {
     log_.warning("rank " + std::to_string(frame.sender) + ": libfabric's provider " + endpoint_.provider() +
                  " has lost a message of it, so it is given up");
@@ -181,23 +181,15 @@ bool Ofi::act(Remote& remote, Work& work) {
   const ofi::Frame frame = work.frame();
   std::uint64_t value = 0;
   switch (frame.kind) {
-    case ofi::FrameKind::hello: {
-      ir::Address address;
-      std::memcpy(&address, work.data + sizeof frame, sizeof address);
-      if (!reaches(address) || !meet(remote, address)) lose(remote);
-      return false;
-    }
-    case ofi::FrameKind::put:
-    case ofi::FrameKind::compare_and_swap:
-    case ofi::FrameKind::fetch_and_add: {
+    case ofi::FrameKind::command: {
       const ir::Status status = memory_.execute(work.command(), value);
       if (frame.number != 0) answer(remote, frame.number, status, value);
       if (status == ir::Status::ok) announce(remote, frame);
       return false;
     }
-    case ofi::FrameKind::pull: remote.reading = &work; [[fallthrough]];
-    case ofi::FrameKind::get:
-      work.what = frame.kind == ofi::FrameKind::pull ? Work::What::read : Work::What::write;
+    case ofi::FrameKind::move:
+      work.what = frame.operation == ir::Operation::put ? Work::What::read : Work::What::write;
+      if (work.what == Work::What::read) remote.reading = &work;
       work.remote = &remote;
       transfers_.push_back(&work);
       start(work);
@@ -217,11 +209,9 @@ bool Ofi::act(Remote& remote, Work& work) {
 }
 
 void Ofi::answer(Remote& remote, std::uint32_t number, ir::Status status, std::uint64_t value) {
-  if (remote.at != FI_ADDR_NOTAVAIL)
-    send(remote, {.kind = ofi::FrameKind::answer,
-                  .flags = static_cast<std::uint8_t>(status),
-                  .number = number,
-                  .operand = value});
+  send(
+      remote,
+      {.kind = ofi::FrameKind::answer, .flags = static_cast<std::uint8_t>(status), .number = number, .operand = value});
 }
 
 void Ofi::announce(const Remote& remote, const ofi::Frame& frame) {
@@ -237,9 +227,9 @@ void Ofi::start(Work& work) {
   const ir::Command command = work.command();
   const ofi::Frame frame = work.frame();
   const bool put = work.what == Work::What::read;
-  std::byte* at = memory_.reach(command.remote, put ? put_extent(command) : command.bytes);
-  if (work.remote->lost || at == nullptr || (put && !put_is_sound(command, at)) || command.bytes == 0) {
-    const bool granted = at != nullptr && command.bytes == 0;
+  std::byte* at = memory_.reach(command.remote, extent_of(command));
+  const bool granted = !work.remote->lost && at != nullptr && is_sound(command, at);
+  if (!granted || command.bytes == 0) {
     std::erase(transfers_, &work);
     return moved(work, granted ? ir::Status::ok : ir::Status::refused, true);
   }
@@ -266,8 +256,13 @@ void Ofi::moved(Work& work, ir::Status status, bool by_answer) {
   Remote& remote = *work.remote;
   const ofi::Frame frame = work.frame();
   if (work.what == Work::What::read) {
-    if (status == ir::Status::ok) status = finish_pull(work.command());
-    if (status == ir::Status::ok) announce(remote, frame);
+    const ir::Command command = work.command();
+    std::byte* to = memory_.reach(command.remote, put_extent(command));
+    if (status == ir::Status::ok && to == nullptr) status = ir::Status::refused; // withdrawn meanwhile
+    if (status == ir::Status::ok) {
+      finish_put(command, to);
+      announce(remote, frame);
+    }
     by_answer = true;
     remote.reading = nullptr;
   }
@@ -282,20 +277,6 @@ void Ofi::act_on_held(Remote& remote) {
     remote.held.pop_front();
     if (!act(remote, next)) give_back(next);
   }
-}
-
-// The data stands there already: head, terminator and lead, in the order that a put has.
-ir::Status Ofi::finish_pull(ir::Command command) const {
-  std::byte* to = memory_.reach(command.remote, put_extent(command));
-  if (to == nullptr) return ir::Status::refused;
-  const bool lead_last = ir::has(command.flags, ir::Flags::lead_last);
-  const std::uint64_t content = command.head_bytes + command.bytes;
-  if (ir::has(command.flags, ir::Flags::terminated))
-    base::Processor::store(base::word_at(to + ir::terminator_at(content)), 0, std::memory_order_relaxed);
-  command.flags = lead_last ? ir::Flags::lead_last : ir::Flags::none;
-  command.bytes = 0;
-  execute_put(command, to);
-  return ir::Status::ok;
 }
 
 } // namespace heddle::translators

@@ -92,6 +92,7 @@ Ofi::Ofi(const TranslatorSetup& setup, ofi::Endpoint endpoint)
                     .reads_any_memory = true,
                     .inline_bytes = endpoint_.largest_message() - sizeof(ofi::Frame),
                     .largest_transfer = std::min(ofi::kLargestTransfer, endpoint_.largest_transfer())},
+      addresses_(setup.size),
       remotes_(setup.size),
       asked_(kMostAsked) {
   for (std::uint32_t i = 0; i < kMostAsked; ++i) free_numbers_.push_back(i);
@@ -132,7 +133,7 @@ Result<void> Ofi::begin(std::uint64_t node) {
 Ofi::~Ofi() {
   const auto is_awaited = [this](const auto& remote) {
     if (!remote || remote->lost || remote->rank == rank_) return false;
-    const bool has_met = remote->heard > 0 || (remote->attached && remote->greeted);
+    const bool has_met = remote->heard > 0 || (remote->attached && remote->sent > 0);
     return remote->is_busy() || (has_met && !remote->answered && !remote->has_left);
   };
   try {
@@ -192,7 +193,8 @@ Result<ir::RemotePlace> Ofi::attach(ir::Peer peer, const ir::Address& address) {
   if (auto possible = reaches(address); !possible) return refuse(std::move(possible.error()));
   if (auto there = lives(address); !there) return refuse(std::move(there.error()));
   if (remote->lost || remote->has_left) return refuse({.fact = "it can no longer be reached"});
-  if (!meet(*remote, address)) return refuse({.fact = "libfabric's provider does not take its address"});
+  expect(peer, address);
+  if (!meet(*remote)) return refuse({.fact = "libfabric's provider does not take its address"});
   remote->attached = true;
   remote->detached = false;
   return ir::RemotePlace{.key = bootstrap_of(address), .offset = 0};
@@ -206,11 +208,15 @@ void Ofi::detach(ir::Peer peer) {
   end_all_asked(peer, remotes_[number]->has_left ? ir::Status::peer_left : ir::Status::peer_lost);
 }
 
-bool Ofi::meet(Remote& remote, const ir::Address& address) {
+void Ofi::expect(ir::Peer peer, const ir::Address& address) {
+  if (static_cast<std::uint32_t>(peer) < addresses_.size()) addresses_[static_cast<std::uint32_t>(peer)] = address;
+}
+
+bool Ofi::meet(Remote& remote) {
   if (remote.at != FI_ADDR_NOTAVAIL) return true;
-  const Place place(address);
-  remote.at = endpoint_.insert(std::span(place.name).first(std::min<std::size_t>(place.length, place.name.size())));
-  remote.address = address;
+  remote.address = addresses_[remote.rank];
+  const Place place(remote.address);
+  if (reaches(remote.address)) remote.at = endpoint_.insert(std::span(place.name).first(place.length));
   return remote.at != FI_ADDR_NOTAVAIL;
 }
 
@@ -250,18 +256,17 @@ std::size_t Ofi::submit(std::span<const ir::Command> commands) {
     const auto taken = static_cast<std::size_t>(&command - commands.data());
     if (!events_.make_room()) return taken;
     const auto number = static_cast<std::uint32_t>(command.peer);
-    const bool signalled = ir::has(command.flags, ir::Flags::signalled);
     Remote* remote = number < remotes_.size() ? remotes_[number].get() : nullptr;
     if (remote == nullptr || !remote->attached || remote->lost || remote->has_left) {
       const bool left = remote != nullptr && remote->has_left;
-      if (signalled) complete(command, left ? ir::Status::peer_left : ir::Status::peer_lost);
+      events_.complete(command, left ? ir::Status::peer_left : ir::Status::peer_lost);
     } else if (command.bytes > capabilities_.largest_transfer ||
                (command.operation == ir::Operation::put && command.head_bytes > ir::kHeadBytes)) {
-      if (signalled) complete(command, ir::Status::refused);
+      events_.complete(command, ir::Status::refused);
     } else if (number == rank_) {
       std::uint64_t value = 0;
       const ir::Status status = memory_.execute(command, value);
-      if (signalled) complete(command, status, value);
+      events_.complete(command, status, value);
     } else if (remote->queue.size() >= kMostQueued || free_numbers_.empty() || !may_take()) {
       return taken;
     } else {
@@ -277,50 +282,29 @@ std::size_t Ofi::submit(std::span<const ir::Command> commands) {
 
 void Ofi::carry(Remote& remote, const ir::Command& command) {
   const bool put = command.operation == ir::Operation::put;
-  const bool get = command.operation == ir::Operation::get;
-  const bool by_message = put && command.head_bytes + command.bytes <= capabilities_.inline_bytes;
-  const bool signalled = ir::has(command.flags, ir::Flags::signalled);
-  ofi::Frame frame{.flags = static_cast<std::uint8_t>(command.flags),
-                   .bytes = put || get ? command.bytes : 0,
+  const bool swap = command.operation == ir::Operation::compare_and_swap;
+  const bool moves =
+      put ? command.head_bytes + command.bytes > capabilities_.inline_bytes : command.operation == ir::Operation::get;
+  ofi::Frame frame{.kind = moves ? ofi::FrameKind::move : ofi::FrameKind::command,
+                   .operation = command.operation,
+                   .flags = static_cast<std::uint8_t>(command.flags),
+                   .bytes = put || moves ? command.bytes : 0,
                    .key = static_cast<std::uint64_t>(command.remote.key),
                    .offset = command.remote.offset,
                    .operand = command.operand};
   ofi::Registered memory;
-  if (frame.bytes > 0 && !by_message) {
+  if (moves && frame.bytes > 0) {
     auto made = endpoint_.register_remote({command.local, command.bytes}, put ? FI_REMOTE_READ : FI_REMOTE_WRITE);
-    if (!made) {
-      if (signalled) complete(command, ir::Status::exhausted);
-      return;
-    }
+    if (!made) return events_.complete(command, ir::Status::exhausted);
     memory = std::move(*made);
     frame.memory_key = ::fi_mr_key(memory.mr.get());
     frame.memory_at = endpoint_.remote_address(command.local);
   }
-  if (signalled || !by_message) frame.number = ask(command, std::move(memory));
-  std::span<const std::byte> head;
-  std::span<const std::byte> data;
-  switch (command.operation) {
-    case ir::Operation::put:
-      frame.kind = by_message ? ofi::FrameKind::put : ofi::FrameKind::pull;
-      head = std::span(command.head).first(command.head_bytes);
-      if (by_message) data = {command.local, command.bytes};
-      break;
-    case ir::Operation::get: frame.kind = ofi::FrameKind::get; break;
-    case ir::Operation::fetch_and_add: frame.kind = ofi::FrameKind::fetch_and_add; break;
-    case ir::Operation::compare_and_swap:
-      frame.kind = ofi::FrameKind::compare_and_swap;
-      head = std::as_bytes(std::span(&command.expected, 1));
-      break;
-  }
-  send(remote, frame, head, data);
-}
-
-void Ofi::complete(const ir::Command& command, ir::Status status, std::uint64_t value) {
-  events_.push({.kind = ir::EventKind::completed,
-                .status = status,
-                .peer = command.peer,
-                .cookie = command.cookie,
-                .value = value});
+  if (moves || ir::has(command.flags, ir::Flags::signalled)) frame.number = ask(command, std::move(memory));
+  const auto head = put    ? std::span<const std::byte>(command.head).first(command.head_bytes)
+                    : swap ? std::as_bytes(std::span(&command.expected, 1))
+                           : std::span<const std::byte>{};
+  send(remote, frame, head, {command.local, put && !moves ? command.bytes : 0});
 }
 
 // The number that the answer names: the place, and how often it has been used, so that a late answer finds nobody.
@@ -328,8 +312,7 @@ std::uint32_t Ofi::ask(const ir::Command& command, ofi::Registered memory) {
   const std::uint32_t at = free_numbers_.back();
   free_numbers_.pop_back();
   Asked& asked = asked_[at];
-  asked.peer = command.peer;
-  asked.cookie = command.cookie;
+  asked.end = {.kind = ir::EventKind::completed, .peer = command.peer, .cookie = command.cookie};
   asked.memory = std::move(memory);
   asked.signalled = ir::has(command.flags, ir::Flags::signalled);
   asked.number = asked.number / kMostAsked * kMostAsked + kMostAsked + at;
@@ -344,28 +327,24 @@ void Ofi::end_asked(std::uint32_t number, ir::Status status, std::uint64_t value
   asked.taken = false;
   asked.memory = {};
   free_numbers_.push_back(number % kMostAsked);
-  if (asked.signalled)
-    events_.push({.kind = ir::EventKind::completed,
-                  .status = status,
-                  .peer = asked.peer,
-                  .cookie = asked.cookie,
-                  .value = value});
+  asked.end.status = status;
+  asked.end.value = value;
+  if (asked.signalled) events_.push(asked.end);
 }
 
 void Ofi::end_all_asked(ir::Peer peer, ir::Status status) {
   for (Asked& asked : asked_)
-    if (asked.taken && asked.peer == peer) end_asked(asked.number, status, 0);
+    if (asked.taken && asked.end.peer == peer) end_asked(asked.number, status, 0);
 }
 
 // --- frames ---
 
 void Ofi::send(Remote& remote, ofi::Frame frame, std::span<const std::byte> head, std::span<const std::byte> data) {
   if (remote.lost || remote.has_left) return;
-  if (!std::exchange(remote.greeted, true)) send(remote, {.kind = ofi::FrameKind::hello}, {}, self_);
   frame.token = token_;
   frame.sender = rank_;
   frame.order = remote.sent++;
-  frame.head_bytes = static_cast<std::uint16_t>(head.size());
+  frame.head_bytes = static_cast<std::uint8_t>(head.size());
   Work& work = take_work();
   work.what = Work::What::send;
   work.remote = &remote;

@@ -26,7 +26,7 @@
 
 namespace heddle::translators {
 
-class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
+class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas, public ir::Senders {
  public:
   static constexpr std::string_view kName = "ofi";
   static constexpr std::string_view kReach = "processes that one of libfabric's providers reaches";
@@ -40,7 +40,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] std::string remark() const override;
   [[nodiscard]] ir::Facets facets() override {
-    return {.areas = this, .sleeping = endpoint_.descriptor() < 0 ? nullptr : this};
+    return {.areas = this, .senders = this, .sleeping = endpoint_.descriptor() < 0 ? nullptr : this};
   }
   [[nodiscard]] ir::Address address() const override { return self_; }
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
@@ -54,6 +54,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   Result<ir::RemotePlace> expose_area(std::span<std::byte> memory) override { return expose(memory); }
   [[nodiscard]] Result<void> close_area(const ir::RemotePlace& place) override;
   void release_area(const ir::ExposedMemory& memory) override { memory_.deallocate(memory); }
+  void expect(ir::Peer peer, const ir::Address& address) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
@@ -93,7 +94,6 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
     std::uint32_t rank = 0;
     fi_addr_t at = FI_ADDR_NOTAVAIL;
     bool attached = false;
-    bool greeted = false;
     bool has_left = false;     // it has said goodbye
     bool said_goodbye = false; // to it
     bool answered = false;     // that
@@ -114,8 +114,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   };
   // A command that waits for its answer.
   struct Asked {
-    ir::Peer peer{};
-    std::uint64_t cookie = 0;
+    ir::Event end{};
     std::uint32_t number = 0;
     ofi::Registered memory; // that the peer reads or writes
     bool signalled = false;
@@ -128,11 +127,10 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   // Where that can be found out: on this machine.
   [[nodiscard]] Result<void> lives(const ir::Address& address) const;
   Remote* remote_of(std::uint32_t rank); // null: nobody's
-  bool meet(Remote& remote, const ir::Address& address);
+  bool meet(Remote& remote);             // false: the provider does not take its address
 
   // Out: ofi.cpp
   void carry(Remote& remote, const ir::Command& command);
-  void complete(const ir::Command& command, ir::Status status, std::uint64_t value = 0);
   std::uint32_t ask(const ir::Command& command, ofi::Registered memory);
   void end_asked(std::uint32_t number, ir::Status status, std::uint64_t value);
   void end_all_asked(ir::Peer peer, ir::Status status);
@@ -158,7 +156,6 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   void act_on_held(Remote& remote);
   void start(Work& work);
   void moved(Work& work, ir::Status status, bool by_answer = false);
-  ir::Status finish_pull(ir::Command command) const;
 
   std::uint32_t rank_;
   std::uint64_t token_;
@@ -173,6 +170,7 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas {
   ir::MemoryKey next_key_;
   MemoryTable memory_;
   BackedEventList events_;
+  std::vector<ir::Address> addresses_;           // by rank: of all who may be heard of
   std::vector<std::unique_ptr<Remote>> remotes_; // by rank
   std::vector<Block> blocks_;
   std::vector<Work*> free_;
