@@ -2,10 +2,13 @@
 // no public source settles taken either way.
 #include "tests/tofu/emulated.hpp"
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <map>
 #include <random>
+#include <regex>
+#include <set>
 #include <sstream>
 
 namespace heddle::tests {
@@ -49,18 +52,42 @@ TEST_P(TofuJob, DoesOneSidedOperations) {
   }
 }
 
-// One has all later points; each of the others turns one, or a few that do not hide each other.
-INSTANTIATE_TEST_SUITE_P(
-    Switches, TofuJob,
-    testing::Values(Setting{"AsAssumed", "delay=2"}, Setting{"Late", "delay=12"},
-                    Setting{"SentIsNotWritten", "lcl_put=sent,order=both"},
-                    Setting{"UnnamedSenders", "rmt_peer=unnamed"}, Setting{"NamedReceivers", "rmt_peer=receiver"},
-                    Setting{"LeftIsNotLanded", "tcq=left,tag=bare,dereg=busy,extra=cmp"},
-                    Setting{"OtherNotices", "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"},
-                    Setting{"OtherTags", "stag=new,stadd=agree,desc_size=inout,armw=node,overrun=nothing"},
-                    Setting{"ShortQueues", "toq=16,mrq=16"}, Setting{"SeveralOnANode", "per_node=2,tnis=2,cqs=2"},
-                    Setting{"OneInterface", "tnis=1,cqs=2,shape=2x2x1x1x1x1"}),
-    [](const auto& one) { return std::string(one.param.name); });
+// One has all as assumed; each of the others turns one point, or a few that do not hide each other.
+constexpr std::array kSettings = {
+    Setting{"AsAssumed", "delay=2"},
+    Setting{"Late", "delay=12"},
+    Setting{"SentIsNotWritten", "lcl_put=sent,order=both"},
+    Setting{"UnnamedSenders", "rmt_peer=unnamed"},
+    Setting{"NamedReceivers", "rmt_peer=receiver"},
+    Setting{"LeftIsNotLanded", "tcq=left,tag=bare,dereg=busy,extra=cmp"},
+    Setting{"OtherNotices", "rmt_get=edata,notice_id=plain,rmt_stadd=first,unasked_error=silent"},
+    Setting{"OtherTags", "stag=new,stadd=agree,desc_size=inout,armw=node,overrun=nothing"},
+    Setting{"ShortQueues", "toq=16,mrq=16"},
+    Setting{"SeveralOnANode", "per_node=2,tnis=2,cqs=2"},
+    Setting{"OneInterface", "tnis=1,cqs=2,shape=2x2x1x1x1x1"}};
+INSTANTIATE_TEST_SUITE_P(Switches, TofuJob, testing::ValuesIn(kSettings),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+// docs/protocols/utofu.md has a row for each point that no public source settles: `name=assumed`, `other`.
+TEST(TofuSwitches, AreAllTurnedSomewhereInTheseTests) {
+  std::string turned = ",mrq_full=fatal,dead_peer=silent,"; // below
+  for (const Setting& setting : kSettings) turned += setting.switches + std::string(",");
+  std::ifstream page(std::filesystem::path(__FILE__).parent_path() / "../../docs/protocols/utofu.md");
+  const std::regex row(R"(\| `(\w+)=\w+`((, `\w+`)+))");
+  const std::regex other("`(\\w+)`");
+  int points = 0;
+  for (std::string line; std::getline(page, line);) {
+    std::smatch found;
+    if (!std::regex_search(line, found, row)) continue;
+    ++points;
+    const std::string others = found[2];
+    for (std::sregex_iterator each(others.begin(), others.end(), other), end; each != end; ++each) {
+      const std::string setting = "," + found[1].str() + "=" + (*each)[1].str() + ",";
+      EXPECT_NE(turned.find(setting), std::string::npos) << setting << " of: " << line;
+    }
+  }
+  EXPECT_GE(points, 18);
+}
 
 // The contract itself, with points turned that its own run takes as assumed.
 TEST(TofuContract, HoldsWithOtherAnswers) {
@@ -191,6 +218,8 @@ TEST(TofuJobs, SendTheHaloByTheEnginesThatThePlanNames) {
                                              .run_options = {}});
     const std::string log = machine.log();
     std::map<std::string, std::size_t> planned;
+    std::set<unsigned> engines;
+    std::set<unsigned> receive_engines;
     std::size_t requests = 0;
     unsigned rank = 0, to = 0, item = 0, from_engine = 0, to_engine = 0;
     unsigned long long bytes = 0;
@@ -199,10 +228,14 @@ TEST(TofuJobs, SendTheHaloByTheEnginesThatThePlanNames) {
                       &to, &bytes, &from_engine, &to_engine) != 6)
         continue;
       ++requests;
+      engines.insert(from_engine);
+      receive_engines.insert(to_engine);
       ++planned["put from " + coordinates(rank) + "/" + std::to_string(from_engine) + " to " + coordinates(to) + "/" +
                 std::to_string(to_engine) + " path 0 bytes " + std::to_string(bytes) + "\n"];
     }
     EXPECT_EQ(requests, 9U * 14U) << output;
+    EXPECT_GT(engines.size(), 1U) << "a plan that uses one says nothing";
+    EXPECT_GT(receive_engines.size(), 1U);
     for (const auto& [line, times] : planned) EXPECT_GE(count(log, line), times) << line;
   }
 }
@@ -217,6 +250,42 @@ TEST(TofuJobs, HoldMorePatternsThanThereAreNamesForMemory) {
                                              .options = machine.variables(),
                                              .run_options = {}});
     EXPECT_NE(output.find("us a start: "), std::string::npos) << output;
+  }
+}
+
+// Kinds of commands by their lengths, as the emulation has carried them out.
+std::map<std::pair<std::string, std::uint64_t>, int> commands_in(const std::string& log) {
+  std::map<std::pair<std::string, std::uint64_t>, int> found;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    ++found[{line.substr(0, line.find(' ')), std::stoull(line.substr(line.rfind(' ')))}];
+  return found;
+}
+
+// What is short goes with its command; rings are granted by reading, which needs no locks: those are for networks whose notices do not
+// tell who has read.
+TEST(TofuJobs, SendShortRecordsWithTheCommandAndGetTheirRingsByReading) {
+  for (const bool named : {true, false}) {
+    const EmulatedTofu machine(named ? "rmt_peer=named" : "rmt_peer=unnamed");
+    run_workload({.processes = 3,
+                  .program = "exchange_program",
+                  .arguments = {"1", "5", "2000"},
+                  .options = machine.variables(),
+                  .run_options = {}});
+    int with_command = 0;
+    int reads = 0;
+    int locks = 0;
+    for (const auto& [command, times] : commands_in(machine.log())) {
+      const auto& [kind, bytes] = command;
+      EXPECT_TRUE(kind != "put" || bytes > 32) << bytes;
+      EXPECT_TRUE(kind != "piggyback" || bytes <= 32) << bytes;
+      with_command += kind == "piggyback" && bytes > 8 ? times : 0;
+      reads += kind == "get" && bytes == 8 ? times : 0;
+      locks += kind == "cswap" ? times : 0;
+    }
+    EXPECT_GT(with_command, 0);
+    EXPECT_EQ(reads > 0, named);
+    EXPECT_EQ(locks > 0, !named);
   }
 }
 
