@@ -5,7 +5,7 @@
 //   bare latency|rate BYTES RECORD ENGINES
 //
 // BYTES of a message travel in a record of RECORD bytes. Prints one JSON object in the form of `heddle perf ... --json`.
-#include "translators/utofu/api.hpp"
+#include "tests/tofu_emulation/utofu.hpp"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // The emulated library against the ways in which public programs use the real one, and against what it forbids. Two queues of one process
 // stand for two processes.
-#include "translators/utofu/api.hpp"
+#include "tests/tofu_emulation/utofu.hpp"
 
 #include <gtest/gtest.h>
 
@@ -323,6 +323,8 @@ TEST(TofuClientsDeathTest, DieOfWhatTheApiForbids) {
   EXPECT_DEATH(utofu_put(left.vcq, right.id, left.stadd, right.stadd, std::size_t{1} << 24U, 0, 0, nullptr),
                "16,777,215 is the most");
   EXPECT_DEATH(utofu_put_piggyback8(left.vcq, right.id, 1, right.stadd, 8, 0, UTOFU_ONESIDED_FLAG_PADDING, nullptr),
+               "no public source");
+  EXPECT_DEATH(utofu_put_piggyback8(left.vcq, right.id, 1, right.stadd, 8, 0, UTOFU_ONESIDED_FLAG_PATH(3), nullptr),
                "no public source");
   EXPECT_DEATH(utofu_dereg_mem(left.vcq, left.stadd + 256, 0), "not registered");
   EXPECT_EQ(utofu_put_piggyback(left.vcq, right.id, left.memory.data(), right.stadd, 33, 0, 0, nullptr),

@@ -22,7 +22,7 @@ constexpr std::size_t kMostBytes = (std::size_t{1} << 24U) - 1;
 constexpr std::size_t kPiggyback = 32;
 constexpr unsigned long kKnownFlags = UTOFU_ONESIDED_FLAG_STRONG_ORDER | UTOFU_ONESIDED_FLAG_REMOTE_MRQ_NOTICE |
                                       UTOFU_ONESIDED_FLAG_CACHE_INJECTION | UTOFU_ONESIDED_FLAG_TCQ_NOTICE |
-                                      UTOFU_ONESIDED_FLAG_LOCAL_MRQ_NOTICE | UTOFU_ONESIDED_FLAG_PATH(0xff);
+                                      UTOFU_ONESIDED_FLAG_LOCAL_MRQ_NOTICE;
 
 Vcq& vcq_of(utofu_vcq_hdl_t handle) {
   if (handle == 0) violation("a VCQ handle that is none");

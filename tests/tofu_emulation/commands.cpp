@@ -146,9 +146,7 @@ bool Vcq::must_wait(std::size_t index) const {
   if (!command.strong()) return false;
   for (std::size_t i = 0; i < index; ++i) {
     const Descriptor& earlier = pending_[i].command;
-    if (earlier.to == command.to && earlier.flags_high == command.flags_high &&
-        (earlier.strong() || !switches().order_needs_both))
-      return true;
+    if (earlier.to == command.to && (earlier.strong() || !switches().order_needs_both)) return true;
   }
   return false;
 }
@@ -251,7 +249,7 @@ int Vcq::atomic(Cq& target, const Descriptor& command, std::uint64_t address, st
       if (old != command.data[0]) return int{UTOFU_SUCCESS}; // nothing is written then
       made = command.data[1];
     } else {
-      switch (static_cast<utofu_armw_op>(command.data[0])) {
+      switch (static_cast<unsigned>(command.data[0])) {
         case UTOFU_ARMW_OP_SWAP: made = command.data[1]; break;
         case UTOFU_ARMW_OP_ADD: made += command.data[1]; break;
         case UTOFU_ARMW_OP_XOR: made ^= command.data[1]; break;

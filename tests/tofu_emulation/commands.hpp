@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t { none, put, piggyback, get, armw, cswap };
 struct Descriptor {
   std::uint64_t to;
   std::uint32_t flags_low;
-  std::uint8_t flags_high; // the path is in 28 to 35
+  std::uint8_t flags_high; // none is known
   Kind kind;
   std::uint8_t edata;
   std::uint8_t edata_too_long;

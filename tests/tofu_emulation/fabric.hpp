@@ -2,7 +2,7 @@
 // itself stays where it is: processes read and write each other's through the kernel.
 #pragma once
 
-#include "translators/utofu/api.hpp"
+#include "utofu.hpp"
 
 #include <cstdint>
 #include <optional>

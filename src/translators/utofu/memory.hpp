@@ -2,12 +2,14 @@
 // pieces (arenas), since tags are few; areas and memory of the program have tags of their own, which come round again as late as possible.
 #pragma once
 
+#include "base/free_space.hpp"
 #include "ir/facets.hpp"
 #include "translators/utofu/library.hpp"
 #include "translators/utofu/place.hpp"
 
 #include <array>
-#include <map>
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
 namespace heddle::translators::utofu {
@@ -46,14 +48,22 @@ class Memory {
   struct Tags {
     std::uint32_t begin, end, next;
   };
-  struct Arena {
-    std::span<std::byte> memory;
-    Range range;
-    std::map<std::size_t, std::size_t> free{}; // by offset: bytes
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
   };
-  Result<Range> enter(Tags& tags, std::span<std::byte> memory);
+  using Owned = std::unique_ptr<std::byte[], Free>;
+  struct Arena {
+    Owned memory;
+    std::size_t size = 0;
+    std::uint32_t tag = 0;
+    base::FreeSpace space;
+  };
+  // Aligned to what the network calls a page, not zeroed; null: there is none.
+  static Owned fresh(std::size_t bytes);
+  Result<ir::RemotePlace> enter(Tags& tags, std::span<std::byte> memory);
   void leave(std::uint32_t tag);
-  Result<Arena*> arena_for(std::size_t bytes);
+  Result<void> add_arena(std::size_t bytes);
+  [[nodiscard]] std::size_t arena_of(const std::byte* memory, std::size_t bytes) const; // their number: it is in none
 
   const Library& api_;
   const std::vector<Vcq>& vcqs_;
@@ -61,7 +71,6 @@ class Memory {
   std::array<std::vector<utofu_stadd_t>, 256> registered_; // by tag: where at each engine; empty: it is free
   std::array<ir::MemoryKey, 256> keys_{};                  // by tag: under which it was given out last
   std::vector<Arena> arenas_;
-  std::map<const std::byte*, std::size_t> areas_; // mapped for them
   Tags of_arenas_{.begin = kFirstTag, .end = 64, .next = kFirstTag};
   Tags of_areas_{.begin = 64, .end = 160, .next = 64};
   Tags of_messages_{.begin = 160, .end = 256, .next = 160};

@@ -27,11 +27,7 @@ void Utofu::choose_engine(ir::Peer number, std::uint8_t engine) {
 }
 
 void Utofu::choose_path(ir::Peer number, std::uint32_t path) {
-  Peer* const peer = attached(number);
-  if (peer == nullptr) return;
-  peer->ids.clear();
-  for (std::size_t engine = 0; engine < peer->where.engines; ++engine)
-    peer->ids.push_back(id_of(peer->where, engine, path));
+  if (Peer* peer = attached(number); peer != nullptr) peer->ids = ids_of(peer->where, path);
 }
 
 namespace {
@@ -94,15 +90,14 @@ Result<void> Utofu::set_gates(std::span<const ir::GateRound> rounds) {
   std::vector<utofu_vbg_setting> settings(count);
   for (std::size_t step = 0; step < count; ++step) {
     const std::size_t next = (step + 1) % count;
-    const auto gate_of = [&](const ir::Address& address, std::size_t gate) -> Result<utofu_vbg_id_t> {
-      const auto where = where_is(address);
-      const auto identity = where ? look_at(id_of(*where, 0, 0)) : std::unexpected(where.error());
+    const auto gate_of = [&](ir::Peer peer, const ir::Address& address, std::size_t gate) -> Result<utofu_vbg_id_t> {
+      const auto identity = look_at(peer, address);
       if (!identity) return std::unexpected(identity.error());
-      if (identity->salt == where->salt && identity->gates == count) return identity->gate[gate];
+      if (identity->gates == count) return identity->gate[gate];
       return std::unexpected(Error{.code = ErrorCode::unsupported, .fact = "a peer has no barrier gates left"});
     };
-    const auto to = gate_of(rounds[step].to_address, next);
-    const auto from = gate_of(rounds[step].from_address, step);
+    const auto to = gate_of(rounds[step].to, rounds[step].to_address, next);
+    const auto from = gate_of(rounds[step].from, rounds[step].from_address, step);
     if (!to || !from) return std::unexpected(to ? from.error() : to.error());
     const bool alone = count == 1; // its own signal would be its own end
     settings[step].vbg_id = gates_[step];

@@ -2,6 +2,7 @@
 #include "translators/utofu/utofu.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace heddle::translators {
 
@@ -27,22 +28,23 @@ bool is_notice(int code, int first_error) {
 } // namespace
 
 std::size_t Utofu::poll(std::span<ir::Event> events) {
-  for (std::size_t engine = 0; engine < engines_.size(); ++engine) poll_engine(engine);
-  if (!strangers_.empty()) greet_strangers();
+  poll_engines();
   return events_.pop(events);
 }
 
-void Utofu::poll_engine(std::size_t number) {
-  Engine& engine = engines_[number];
-  const utofu_vcq_hdl_t vcq = vcqs_[number].handle;
-  for (void* block = nullptr; engine.under_way > 0 && is_notice(api_.poll_tcq(vcq, 0, &block), UTOFU_ERR_TCQ_OTHER);
-       block = nullptr, --engine.under_way)
-    if (block != nullptr) --engine.block_users[reinterpret_cast<std::uintptr_t>(block)];
-  // What has left the queue is not told again: none is taken when there may be no memory for it.
-  utofu_mrq_notice notice{};
-  for (int code = 0;
-       base::Reserve::may_begin() && is_notice(code = api_.poll_mrq(vcq, 0, &notice), UTOFU_ERR_MRQ_OTHER);)
-    noticed(number, code, notice);
+void Utofu::poll_engines() {
+  for (std::size_t number = 0; number < engines_.size(); ++number) {
+    Engine& engine = engines_[number];
+    const utofu_vcq_hdl_t vcq = vcqs_[number].handle;
+    for (void* block = nullptr; engine.under_way > 0 && is_notice(api_.poll_tcq(vcq, 0, &block), UTOFU_ERR_TCQ_OTHER);
+         block = nullptr, --engine.under_way)
+      if (block != nullptr) --engine.block_users[reinterpret_cast<std::uintptr_t>(block)];
+    // What has left the queue is not told again: none is taken when there may be no memory for it.
+    utofu_mrq_notice notice{};
+    for (int code = 0;
+         base::Reserve::may_begin() && is_notice(code = api_.poll_mrq(vcq, 0, &notice), UTOFU_ERR_MRQ_OTHER);)
+      noticed(number, code, notice);
+  }
 }
 
 bool Utofu::drained() const {
@@ -51,12 +53,12 @@ bool Utofu::drained() const {
 
 void Utofu::noticed(std::size_t number, int code, const utofu_mrq_notice& notice) {
   if (notice.notice_type == UTOFU_MRQ_TYPE_RMT_PUT) {
-    utofu_stadd_t bell = 0;
-    api_.query_stadd(vcqs_[number].id, utofu::Memory::kFirstTag, &bell);
-    bell += offsetof(Identity, bell);
+    const utofu_stadd_t bell = bell_of(vcqs_[number].id);
     const bool rung = notice.rmt_stadd >= bell && notice.rmt_stadd <= bell + sizeof identity_->bell;
-    announce(notice.vcq_id,
-             {.kind = rung ? ir::EventKind::remote_read : ir::EventKind::remote_written, .value = notice.edata});
+    if (const auto peer = sender(notice.vcq_id))
+      events_.push({.kind = rung ? ir::EventKind::remote_read : ir::EventKind::remote_written,
+                    .peer = *peer,
+                    .value = notice.edata});
     return;
   }
   if (notice.notice_type == UTOFU_MRQ_TYPE_RMT_GET || notice.notice_type == UTOFU_MRQ_TYPE_RMT_ARMW) return;
@@ -66,63 +68,40 @@ void Utofu::noticed(std::size_t number, int code, const utofu_mrq_notice& notice
   if (code != UTOFU_SUCCESS && (plain(notice.vcq_id) != slot.to || notice.rmt_stadd < slot.remote ||
                                 notice.rmt_stadd > slot.remote + slot.extent))
     return;
-  if (code != UTOFU_SUCCESS && slot.status == ir::Status::ok) {
-    slot.status = status_of(code);
-    slot.code = code;
+  if (code != UTOFU_SUCCESS && slot.end.status == ir::Status::ok) {
+    slot.end.status = status_of(code);
+    slot.end.vendor_code = code;
   }
-  slot.value = notice.rmt_value;
+  slot.end.value = notice.rmt_value;
   if (--slot.awaited == 0) end(number, slot);
 }
 
 void Utofu::end(std::size_t number, Slot& slot) {
   Engine& engine = engines_[number];
-  if (slot.block != 0) {
-    if (slot.target != nullptr && slot.status == ir::Status::ok) copy_out(engine, slot);
-    if (slot.target != nullptr && slot.status != ir::Status::ok && slot.asks)
-      reinterpret_cast<Identity*>(slot.target)->rank = kNobody;
-    engine.block_users[slot.block] = 0;
-  }
-  if (slot.registered != 0) api_.dereg_mem(vcqs_[number].handle, slot.registered, 0);
-  if (slot.signalled)
-    events_.push({.kind = ir::EventKind::completed,
-                  .status = slot.status,
-                  .peer = slot.peer,
-                  .cookie = slot.cookie,
-                  .value = slot.value,
-                  .vendor_code = slot.code});
-  give_back(engine, slot);
+  if (!slot.target.empty() && slot.end.status == ir::Status::ok)
+    std::memcpy(slot.target.data(), engine.block(slot.block), slot.target.size());
+  if (slot.block != 0) engine.block_users[slot.block] = 0;
+  if (slot.looks) looked_ = slot.end.status;
+  if (slot.signalled) events_.push(slot.end);
+  give_back(number, slot);
 }
 
-// Its sender is told of before anything that it wrote. One that has never been attached here is asked who it is.
-void Utofu::announce(utofu_vcq_id_t from, ir::Event event) {
-  Stranger& sender = known_[from];
-  if (sender.known) {
-    event.peer = sender.peer;
-    events_.push(event);
-    return;
-  }
-  if (sender.events.empty()) strangers_.push_back(from);
-  sender.events.push_back(event);
-}
-
-void Utofu::greet_strangers() {
-  std::erase_if(strangers_, [this](utofu_vcq_id_t id) {
-    Stranger& sender = known_[id];
-    if (!sender.asked) sender.asked = ask(id, sender.identity);
-    if (sender.identity.rank == kNobody) { // it is gone, and what it wrote is found without
-      known_.erase(id);
-      return true;
-    }
-    if (sender.identity.salt == 0) return false;
-    sender.known = true;
-    sender.peer = ir::Peer{static_cast<std::uint32_t>(sender.identity.rank)};
-    for (ir::Event& event : sender.events) {
-      event.peer = sender.peer;
-      events_.push(event);
-    }
-    sender.events.clear();
-    return true;
-  });
+// Known by a queue of its own; nobody: it is not of this job.
+std::optional<ir::Peer> Utofu::sender(utofu_vcq_id_t queue) {
+  if (const auto known = senders_.find(queue); known != senders_.end()) return known->second;
+  std::array<std::uint8_t, 6> coords{};
+  utofu_tni_id_t tni = 0;
+  utofu_cq_id_t cq = 0;
+  std::uint16_t unknown = 0;
+  if (api_.query_vcq_info(queue, coords.data(), &tni, &cq, &unknown) != UTOFU_SUCCESS) return std::nullopt;
+  const auto has_it = [&](const Peer& peer) {
+    for (std::size_t i = 0; peer.where.coords == coords && i < peer.where.engines; ++i)
+      if (peer.where.tni[i] == tni && peer.where.cq[i] == cq) return true;
+    return false;
+  };
+  const auto found = std::ranges::find_if(peers_, has_it);
+  if (found == peers_.end()) return std::nullopt;
+  return senders_[queue] = ir::Peer{static_cast<std::uint32_t>(found - peers_.begin())};
 }
 
 void Utofu::detach(ir::Peer peer) {
@@ -131,15 +110,14 @@ void Utofu::detach(ir::Peer peer) {
   gone->attached = false;
   for (std::size_t engine = 0; engine < engines_.size(); ++engine) {
     for (Slot& slot : engines_[engine].slots) {
-      if (!slot.used || slot.peer != peer || slot.asks) continue;
+      if (!slot.used || slot.end.peer != peer) continue;
       // Its notices may come yet, and are then of no interest; nothing is written to the caller's memory any more.
       if (slot.registered != 0) api_.dereg_mem(vcqs_[engine].handle, slot.registered, 0);
-      if (slot.signalled)
-        events_.push(
-            {.kind = ir::EventKind::completed, .status = ir::Status::peer_lost, .peer = peer, .cookie = slot.cookie});
+      slot.end.status = ir::Status::peer_lost;
+      if (slot.signalled) events_.push(slot.end);
       slot.registered = 0;
       slot.signalled = false;
-      slot.target = nullptr;
+      slot.target = {};
     }
   }
 }

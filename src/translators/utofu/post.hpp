@@ -4,7 +4,6 @@
 
 #include "translators/utofu/library.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -17,7 +16,6 @@ struct Target {
 
 class Post {
  public:
-  static constexpr unsigned long kOrdered = UTOFU_ONESIDED_FLAG_STRONG_ORDER;
   static constexpr unsigned long kTold = UTOFU_ONESIDED_FLAG_LOCAL_MRQ_NOTICE;
   static constexpr unsigned long kTells = UTOFU_ONESIDED_FLAG_REMOTE_MRQ_NOTICE;
   static constexpr unsigned long kSent = UTOFU_ONESIDED_FLAG_TCQ_NOTICE;
@@ -30,33 +28,20 @@ class Post {
 
   [[nodiscard]] const Target& target() const { return target_; }
 
-  void put(utofu_stadd_t local, utofu_stadd_t remote, std::size_t bytes, std::uint64_t edata, unsigned long flags) {
-    add(flags, [&](void* at, std::size_t* size) {
-      return api_.prepare_put(target_.vcq, target_.id, local, remote, bytes, edata, kOrdered | flags, at, size);
-    });
+  // One more, in strong order; `arguments` are what the API's call wants between whom it goes to and its edata.
+  template <typename Prepare, typename... Arguments>
+  void add(Prepare prepare, std::uint64_t edata, unsigned long flags, Arguments... arguments) {
+    if (code_ != UTOFU_SUCCESS) return;
+    told_ += (flags & kTold) != 0 ? 1 : 0;
+    sent_ += (flags & kSent) != 0 ? 1 : 0;
+    std::size_t size = descriptor_; // what there is room for, and then what was used
+    code_ = prepare(target_.vcq, target_.id, arguments..., edata, UTOFU_ONESIDED_FLAG_STRONG_ORDER | flags,
+                    buffer_.data() + used_, &size);
+    if (code_ == UTOFU_SUCCESS) used_ += size;
   }
-  void get(utofu_stadd_t local, utofu_stadd_t remote, std::size_t bytes, std::uint64_t edata, unsigned long flags) {
-    add(flags, [&](void* at, std::size_t* size) {
-      return api_.prepare_get(target_.vcq, target_.id, local, remote, bytes, edata, kOrdered | flags, at, size);
-    });
-  }
+  // At most kMostPiggyback bytes.
   void piggyback(const void* data, utofu_stadd_t remote, std::size_t bytes, std::uint64_t edata, unsigned long flags) {
-    add(flags, [&](void* at, std::size_t* size) {
-      return api_.prepare_put_piggyback(target_.vcq, target_.id, const_cast<void*>(data), remote, bytes, edata,
-                                        kOrdered | flags, at, size);
-    });
-  }
-  void compare_and_swap(std::uint64_t expected, std::uint64_t value, utofu_stadd_t remote, std::uint64_t edata,
-                        unsigned long flags) {
-    add(flags, [&](void* at, std::size_t* size) {
-      return api_.prepare_cswap8(target_.vcq, target_.id, expected, value, remote, edata, kOrdered | flags, at, size);
-    });
-  }
-  void add_to(std::uint64_t value, utofu_stadd_t remote, std::uint64_t edata, unsigned long flags) {
-    add(flags, [&](void* at, std::size_t* size) {
-      return api_.prepare_armw8(target_.vcq, target_.id, UTOFU_ARMW_OP_ADD, value, remote, edata, kOrdered | flags, at,
-                                size);
-    });
+    add(api_.prepare_put_piggyback, edata, flags, const_cast<void*>(data), remote, bytes);
   }
 
   // Notices that will come back: on the MRQ, on the TCQ.
@@ -69,16 +54,6 @@ class Post {
   }
 
  private:
-  template <typename Prepare>
-  void add(unsigned long flags, Prepare prepare) {
-    if (code_ != UTOFU_SUCCESS) return;
-    told_ += (flags & kTold) != 0 ? 1 : 0;
-    sent_ += (flags & kSent) != 0 ? 1 : 0;
-    std::size_t size = descriptor_; // what there is room for, and then what was used
-    code_ = prepare(buffer_.data() + used_, &size);
-    if (code_ == UTOFU_SUCCESS) used_ += size;
-  }
-
   const Library& api_;
   const Target target_;
   const std::size_t descriptor_;

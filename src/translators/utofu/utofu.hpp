@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace heddle::translators {
@@ -22,32 +23,29 @@ namespace utofu {
 class Post;
 }
 
-class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, public ir::BarrierGates {
+class Utofu final : public ir::Translator,
+                    public ir::Areas,
+                    public ir::Paths,
+                    public ir::Senders,
+                    public ir::BarrierGates {
  public:
   static constexpr std::string_view kName = "utofu";
   static constexpr std::string_view kReach = "processes of a machine with a Tofu network";
   static constexpr std::span<const base::SectionOption> kOptions = utofu::kOptions;
   static Result<std::unique_ptr<ir::Translator>> make(const TranslatorSetup& setup);
-
-  struct Config {
-    std::uint32_t rank = 0;
-    std::uint32_t size = 1;
-    std::string library = "libtofucom.so";
-    std::size_t engines = 6;
-  };
-  static Result<std::unique_ptr<Utofu>> create(const Config& config);
   ~Utofu() override;
 
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] const ir::Capabilities& capabilities() const override { return can_; }
   [[nodiscard]] std::string remark() const override;
-  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .paths = this, .gates = this}; }
+  [[nodiscard]] ir::Facets facets() override { return {.areas = this, .paths = this, .senders = this, .gates = this}; }
   [[nodiscard]] ir::Address address() const override;
   [[nodiscard]] Result<void> reaches(const ir::Address& address) const override;
   Result<ir::ExposedMemory> allocate(std::size_t bytes) override;
   void deallocate(const ir::ExposedMemory& memory) override { memory_.deallocate(memory); }
   Result<ir::RemotePlace> expose(std::span<std::byte> memory) override { return memory_.expose(memory, false); }
   void withdraw(const ir::RemotePlace& place) override { memory_.withdraw(place); }
+  void expect(ir::Peer peer, const ir::Address& address) override;
   Result<ir::RemotePlace> attach(ir::Peer peer, const ir::Address& address) override;
   void detach(ir::Peer peer) override;
   std::size_t submit(std::span<const ir::Command> commands) override;
@@ -76,6 +74,7 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   static constexpr std::uint32_t kPaths = 1 + 2 * 3 * 2;
   static constexpr std::size_t kMostGates = 16;
   static constexpr std::size_t kMostBlocks = 64;
+  static constexpr std::size_t kBlock = 8448; // a record of 8 KiB with all that belongs to it
   // Slots of one peer at an engine: one that dies in silence keeps them.
   static constexpr std::uint16_t kMostHeld = 32;
 
@@ -107,14 +106,11 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   // A command whose end is waited for. Its number goes along as edata; 0 is none.
   struct Slot {
     bool used = false, signalled = false;
-    bool asks = false; // `target` is an Identity
-    ir::Status status{};
-    std::uint16_t awaited = 0; // notices
-    std::uint16_t block = 0;   // a get's, from which it is copied out; 0: none
-    ir::Peer peer{};
-    std::uint64_t cookie = 0, value = 0, bytes = 0;
-    std::int64_t code = 0;
-    std::byte* target = nullptr;
+    bool looks = false;            // at who somebody is
+    std::uint16_t awaited = 0;     // notices
+    std::uint16_t block = 0;       // a get's, from which it is copied out; 0: none
+    std::span<std::byte> target{}; // to here
+    ir::Event end{};
     utofu_stadd_t registered = 0; // for it alone
     utofu_vcq_id_t to = 0;        // and where: without a path
     utofu_stadd_t remote = 0;
@@ -125,69 +121,58 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
     std::byte* blocks = nullptr; // staging: what is put from there has left its own memory
     std::array<std::uint8_t, kMostBlocks + 1> block_users{};
     std::uint16_t next_slot = 0;
-    std::vector<std::uint16_t> held{}; // slots, by peer; the last: by questions who somebody is
+    std::vector<std::uint16_t> held{}; // slots, by peer
     std::size_t under_way = 0;         // TCQ notices
-  };
-  // Descriptors that are posted together or not at all.
-  // Somebody whose notices have come before it is known who that is.
-  struct Stranger {
-    base::BackedVector<ir::Event> events{};
-    Identity identity{};
-    bool asked = false, known = false;
-    ir::Peer peer{};
-  };
-  static constexpr std::uint64_t kNobody = ~std::uint64_t{0}; // rank of an Identity that could not be read
 
-  Utofu(const utofu::Library& api, const Config& config, std::vector<utofu::Vcq> vcqs, const Where& where);
-  static Result<std::vector<utofu::Vcq>> open(const utofu::Library& api, std::size_t most, Where& where);
+    [[nodiscard]] std::byte* block(std::uint16_t number) const { return blocks + (number - std::size_t{1}) * kBlock; }
+  };
+
+  Utofu(const utofu::Library& api, const TranslatorSetup& setup);
+  Result<void> open(std::size_t most);
   Result<void> settle();
-  [[nodiscard]] bool notices_name_the_sender();
   [[nodiscard]] bool notices_name(const utofu::Vcq& sender);
   [[nodiscard]] utofu_vcq_id_t plain(utofu_vcq_id_t id) const; // without a path
+  [[nodiscard]] utofu_stadd_t bell_of(utofu_vcq_id_t id) const;
   void take_gates();
   static std::array<std::uint8_t, 3> path_coords(std::uint32_t path);
   [[nodiscard]] Result<Where> where_is(const ir::Address& address) const;
   [[nodiscard]] utofu_vcq_id_t id_of(const Where& where, std::size_t engine, std::uint32_t path) const;
-  // Reads who is there; false: not now.
-  bool ask(utofu_vcq_id_t id, Identity& into);
-  Result<Identity> look_at(utofu_vcq_id_t id);
-  template <typename Condition>
-  bool wait(Condition condition);
+  [[nodiscard]] std::vector<utofu_vcq_id_t> ids_of(const Where& where, std::uint32_t path) const;
+  // Reads there who it is.
+  Result<Identity> look_at(ir::Peer peer, const ir::Address& address);
 
   // False: not now. A command that cannot be carried out ends at once.
   bool take(const ir::Command& command);
+  enum class Taken : std::uint8_t { yes, not_now, ended };
+  Taken carry(const Peer& peer, const ir::Command& command, ir::Status& end, bool looks = false);
   // How a command goes, and what it has taken for that.
   struct Way {
     std::size_t engine = 0;
     utofu_stadd_t remote = 0;
     std::uint64_t extent = 0;
     std::uint16_t slot = 0, block = 0; // 0: none
-    bool asks = false;
   };
-  enum class Taken : std::uint8_t { yes, no, cannot };
-  Taken take_put(const ir::Command& command, Way& way, utofu::Post& post);
-  Taken take_get(const ir::Command& command, Way& way, utofu::Post& post);
-  Taken take_atomic(const ir::Command& command, Way& way, utofu::Post& post);
-  void refuse(const ir::Command& command, ir::Status status);
+  // `ended`: there is no memory for it.
+  Taken prepare_put(const ir::Command& command, Way& way, utofu::Post& post);
+  Taken prepare_get(const ir::Command& command, Way& way, utofu::Post& post);
+  Taken prepare_atomic(const ir::Command& command, Way& way, utofu::Post& post);
   [[nodiscard]] Peer* attached(ir::Peer peer);
-  std::uint16_t take_slot(const Way& way, const ir::Command& command);
-  void give_back(Engine& engine, Slot& slot);
-  std::uint16_t take_block(std::size_t engine);
-  void drop(std::size_t engine, const Way& way);
+  bool take_slot(Way& way, const ir::Command& command);
+  void give_back(std::size_t engine, Slot& slot);
+  std::byte* take_block(Way& way); // null: not now
+  void drop(const Way& way);
   // Where local memory is for that engine, registered for the slot if it is not yet; 0: it cannot be.
   utofu_stadd_t local_of(const Way& way, std::byte* memory, std::uint64_t bytes);
-  static void copy_out(const Engine& engine, const Slot& slot);
 
-  void poll_engine(std::size_t engine);
+  void poll_engines();
   void noticed(std::size_t engine, int code, const utofu_mrq_notice& notice);
-  void announce(utofu_vcq_id_t from, ir::Event event);
-  void greet_strangers();
+  std::optional<ir::Peer> sender(utofu_vcq_id_t queue);
   void end(std::size_t engine, Slot& slot);
 
-  const utofu::Library& api_;
+  const utofu::Library api_;
   const std::uint32_t rank_;
   Where where_;
-  const std::vector<utofu::Vcq> vcqs_;
+  std::vector<utofu::Vcq> vcqs_;
   utofu::Memory memory_;
   ir::Capabilities can_;
   std::size_t desc_bytes_ = 64;
@@ -195,8 +180,8 @@ class Utofu final : public ir::Translator, public ir::Areas, public ir::Paths, p
   std::byte* scratch_ = nullptr;
   std::vector<Engine> engines_;
   std::vector<Peer> peers_;
-  base::BackedMap<utofu_vcq_id_t, Stranger> known_; // by queue, as notices name it
-  base::BackedVector<utofu_vcq_id_t> strangers_;
+  base::BackedMap<utofu_vcq_id_t, ir::Peer> senders_; // by queue, as notices name it
+  std::optional<ir::Status> looked_;
   std::vector<utofu_vbg_id_t> gates_;
   BackedEventList events_;
 };

@@ -1,11 +1,12 @@
 // What the contract does not ask for: tags that come round, errors that nobody asked for, peers that die in silence, and queues that break.
-#include "translators/utofu/utofu.hpp"
 #include "translators/contract/network.hpp"
+#include "translators/utofu/utofu_for_tests.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -14,12 +15,6 @@ namespace heddle::translators {
 namespace {
 
 using contract::Side;
-
-std::unique_ptr<Utofu> utofu_of(std::uint32_t rank) {
-  auto made = Utofu::create({.rank = rank, .size = 4, .library = HEDDLE_TOFU_EMULATION});
-  EXPECT_TRUE(made) << made.error().message();
-  return std::move(*made);
-}
 
 // A machine with these switches; none where this process has used another one already.
 bool emulate(const char* switches) {
@@ -31,7 +26,8 @@ bool emulate(const char* switches) {
   if (!emulate(switches)) GTEST_SKIP() << "the emulated machine is there already: run this test alone"
 
 struct Peers {
-  std::array<std::unique_ptr<Utofu>, 3> made = {utofu_of(0), utofu_of(1), utofu_of(2)};
+  std::array<std::unique_ptr<Utofu>, 3> made = {utofu_of(0, HEDDLE_TOFU_EMULATION), utofu_of(1, HEDDLE_TOFU_EMULATION),
+                                                utofu_of(2, HEDDLE_TOFU_EMULATION)};
   std::array<ir::RemotePlace, 3> at{};
   Side own{*made[0]};
 
@@ -82,6 +78,31 @@ TEST(UtofuErrors, OfCommandsThatNobodyWaitsForEndNoOther) {
     for (const ir::Event& event : peers.own.events())
       ASSERT_TRUE(event.kind != ir::EventKind::completed || event.status == ir::Status::ok) << round;
     peers.own.events().clear();
+  }
+}
+
+// By any of its queues, which notices name; nothing is heard of one that nobody has named.
+TEST(UtofuPeers, AreKnownByTheirQueuesBeforeTheyAreAttached) {
+  Peers peers;
+  Side other(*peers.made[2]);
+  const auto announce = [&](std::uint8_t engine, std::uint64_t number) {
+    ir::Command command = contract::put_word(2, peers.at[2].at(64), number);
+    command.flags = ir::Flags::announced;
+    command.operand = number;
+    command.send_engine = engine;
+    EXPECT_EQ(peers.own.status_of(command), ir::Status::ok);
+  };
+  announce(0, 7);
+  EXPECT_TRUE(other.events().empty());
+  peers.made[2]->expect(ir::Peer{0}, peers.made[0]->address());
+  peers.made[2]->expect(ir::Peer{3}, ir::Address{});
+  for (const std::uint8_t engine : std::array<std::uint8_t, 3>{0, 5, 0}) {
+    announce(engine, 100U + engine);
+    const std::vector<ir::Event> events = std::exchange(other.events(), {});
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].kind, ir::EventKind::remote_written);
+    EXPECT_EQ(events[0].peer, ir::Peer{0});
+    EXPECT_EQ(events[0].value, 100U + engine);
   }
 }
 
