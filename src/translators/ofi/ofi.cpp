@@ -22,7 +22,7 @@ namespace heddle::translators {
 
 namespace {
 
-constexpr std::uint32_t kMostAsked = 4096;            // commands that wait for their answers; a power of two
+constexpr std::size_t kMostAsked = 4096;              // commands that wait for their answers
 constexpr std::size_t kMostQueued = 16;               // frames to one peer that wait for room
 constexpr std::uint64_t kFarewellNs = 10'000'000'000; // a peer that makes no calls for so long is not waited for
 constexpr std::uint64_t kCloseNs = 2'000'000'000;     // nor is a transfer
@@ -93,10 +93,7 @@ Ofi::Ofi(const TranslatorSetup& setup, ofi::Endpoint endpoint)
                     .inline_bytes = endpoint_.largest_message() - sizeof(ofi::Frame),
                     .largest_transfer = std::min(ofi::kLargestTransfer, endpoint_.largest_transfer())},
       addresses_(setup.size),
-      remotes_(setup.size),
-      asked_(kMostAsked) {
-  for (std::uint32_t i = 0; i < kMostAsked; ++i) free_numbers_.push_back(i);
-}
+      remotes_(setup.size) {}
 
 Result<void> Ofi::begin(std::uint64_t node) {
   const std::string provider = endpoint_.provider();
@@ -267,7 +264,7 @@ std::size_t Ofi::submit(std::span<const ir::Command> commands) {
       std::uint64_t value = 0;
       const ir::Status status = memory_.execute(command, value);
       events_.complete(command, status, value);
-    } else if (remote->queue.size() >= kMostQueued || free_numbers_.empty() || !may_take()) {
+    } else if (remote->queue.size() >= kMostQueued || asked_.size() >= kMostAsked || !may_take()) {
       return taken;
     } else {
       try {
@@ -307,34 +304,30 @@ void Ofi::carry(Remote& remote, const ir::Command& command) {
   send(remote, frame, head, {command.local, put && !moves ? command.bytes : 0});
 }
 
-// The number that the answer names: the place, and how often it has been used, so that a late answer finds nobody.
+// The number that the answer names: a new one each time, so that a late answer finds nobody.
 std::uint32_t Ofi::ask(const ir::Command& command, ofi::Registered memory) {
-  const std::uint32_t at = free_numbers_.back();
-  free_numbers_.pop_back();
-  Asked& asked = asked_[at];
-  asked.end = {.kind = ir::EventKind::completed, .peer = command.peer, .cookie = command.cookie};
-  asked.memory = std::move(memory);
-  asked.signalled = ir::has(command.flags, ir::Flags::signalled);
-  asked.number = asked.number / kMostAsked * kMostAsked + kMostAsked + at;
-  if (asked.number == 0) asked.number = kMostAsked; // 0 stands for none
-  asked.taken = true;
-  return asked.number;
+  do ++last_number_;
+  while (last_number_ == 0 || asked_.contains(last_number_)); // 0 stands for none
+  asked_[last_number_] = {.end = {.kind = ir::EventKind::completed, .peer = command.peer, .cookie = command.cookie},
+                          .memory = std::move(memory),
+                          .signalled = ir::has(command.flags, ir::Flags::signalled)};
+  return last_number_;
 }
 
 void Ofi::end_asked(std::uint32_t number, ir::Status status, std::uint64_t value) {
-  Asked& asked = asked_[number % kMostAsked];
-  if (!asked.taken || asked.number != number) return;
-  asked.taken = false;
-  asked.memory = {};
-  free_numbers_.push_back(number % kMostAsked);
-  asked.end.status = status;
-  asked.end.value = value;
-  if (asked.signalled) events_.push(asked.end);
+  const auto asked = asked_.find(number);
+  if (asked == asked_.end()) return;
+  asked->second.end.status = status;
+  asked->second.end.value = value;
+  if (asked->second.signalled) events_.push(asked->second.end);
+  asked_.erase(asked);
 }
 
 void Ofi::end_all_asked(ir::Peer peer, ir::Status status) {
-  for (Asked& asked : asked_)
-    if (asked.taken && asked.end.peer == peer) end_asked(asked.number, status, 0);
+  for (auto next = asked_.begin(); next != asked_.end();) {
+    const auto asked = next++;
+    if (asked->second.end.peer == peer) end_asked(asked->first, status, 0);
+  }
 }
 
 // --- frames ---

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -115,10 +116,8 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas, 
   // A command that waits for its answer.
   struct Asked {
     ir::Event end{};
-    std::uint32_t number = 0;
     ofi::Registered memory; // that the peer reads or writes
     bool signalled = false;
-    bool taken = false;
   };
 
   Ofi(const TranslatorSetup& setup, ofi::Endpoint endpoint);
@@ -174,10 +173,10 @@ class Ofi final : public ir::Translator, public ir::Sleeping, public ir::Areas, 
   std::vector<std::unique_ptr<Remote>> remotes_; // by rank
   std::vector<Block> blocks_;
   std::vector<Work*> free_;
-  base::BackedVector<Remote*> waiting_; // their queues are not empty
-  base::BackedVector<Work*> transfers_; // reads and writes, under way or to be started
-  std::vector<Asked> asked_;
-  std::vector<std::uint32_t> free_numbers_;
+  base::BackedVector<Remote*> waiting_;            // their queues are not empty
+  base::BackedVector<Work*> transfers_;            // reads and writes, under way or to be started
+  std::unordered_map<std::uint32_t, Asked> asked_; // by number
+  std::uint32_t last_number_ = 0;
   std::size_t receives_ = 0;
   bool rung_ = false;
 };

@@ -271,9 +271,13 @@ Result<Utofu::Identity> Utofu::look_at(ir::Peer number, const ir::Address& addre
     poll_engines();
     return looked_.has_value();
   });
-  for (Engine& engine : engines_)
-    for (Slot& slot : engine.slots)
-      if (slot.looks) slot.looks = false, slot.target = {};
+  for (Engine& engine : engines_) {
+    for (Slot& slot : engine.slots) {
+      if (!slot.looks) continue;
+      slot.looks = false; // it may be answered later, and `found` is gone then
+      slot.target = {};
+    }
+  }
   if (!looked_) return unreachable("it does not answer on the Tofu network");
   if (*looked_ != ir::Status::ok) return unreachable("nobody has the queue where it was");
   if (found.salt != where->salt || found.rank != rank) return unreachable("another process is where it was");
