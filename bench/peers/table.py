@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 PEERS = ("ucx", "openmpi", "mpich", "libfabric")
 COLUMNS = ("heddle", "limit", *PEERS)
+WANTED_IN_HALF = 1 / 1.5  # of the rows of all-to-all
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,6 @@ class Result:
         heddle, best = self.value("heddle"), self.best_peer()
         return heddle / best if heddle is not None and best else None
 
-
     def of_limit(self):
         """Heddle / limit, of times; None where either is missing."""
         heddle, limit = self.value("heddle"), self.value("limit")
@@ -175,6 +175,11 @@ def notes(results, reference_us):
     yield "ratio = heddle / best peer; \u00b1 is half the range over the rounds; limit: bare cache lines, or memcpy"
     if reference_us is not None:
         yield f"all while a cache line took about {reference_us * 1000:.0f} ns one way; ? marks what could not be"
+    exchanges = [result.ratio() for result in results if result.row.what == "alltoall" and result.ratio() is not None]
+    if len(exchanges) > 1:
+        quick = sum(1 for ratio in exchanges if ratio <= WANTED_IN_HALF)
+        yield (f"all-to-all: {quick} of {len(exchanges)} rows take at most {WANTED_IN_HALF:.2f} of the best peer's time, wanted in half: "
+               f"{verdict(2 * quick >= len(exchanges))}")
     for peer in PEERS:
         won = {}
         for result in (result for result in results if peer in result.figures):

@@ -63,6 +63,14 @@ class Printing(unittest.TestCase):
         self.assertTrue(line.endswith("met     2.000  <= 1.6  missed"), line)
         self.assertIsNone(result_of(RATE, heddle=1e6, limit=2e6).of_limit())
 
+    def test_text_counts_the_exchanges_that_are_quick(self):
+        rows = [table.Row("alltoall", 8, "us", 1.0, processes) for processes in (2, 4, 8)]
+        results = [result_of(row, heddle=time, mpich=3) for row, time in zip(rows, (2, 2.1, 1))]
+        self.assertIn("all-to-all: 2 of 3 rows take at most 0.67 of the best peer's time, wanted in half: met",
+                      table.as_text(results))
+        self.assertIn("1 of 2 rows take at most 0.67 of the best peer's time, wanted in half: met", table.as_text(results[:2]))
+        self.assertNotIn("all-to-all:", table.as_text(results[:1]))
+
     def test_text_shows_processes_and_no_size_where_there_is_none(self):
         lines = table.as_text([result_of(JOIN, heddle=10, mpich=20)]).splitlines()
         self.assertEqual(lines[1].split()[:4], ["join", "256", "-", "ms"])
