@@ -32,9 +32,11 @@ bool TurnLength::gives_turns(std::uint64_t now_ns) {
   return is_trial;
 }
 
-void TurnLength::note_turn(std::uint64_t took_ns, std::uint64_t kept_ns) {
-  kept_ns_ += kWeight * (static_cast<double>(kept_ns) - kept_ns_);
-  average_ns_ += kWeight * (std::min(static_cast<double>(took_ns), 2 * limit_ns()) - average_ns_);
+void TurnLength::note_turn(std::uint64_t given_ns, std::uint64_t back_ns) {
+  const auto kept = static_cast<double>(given_ns - std::exchange(has_core_since_ns_, back_ns));
+  const auto took = static_cast<double>(back_ns - given_ns);
+  kept_ns_ += kWeight * (kept - kept_ns_);
+  average_ns_ += kWeight * (std::min(took, 2 * limit_ns()) - average_ns_);
   if (average_ns_ <= limit_ns()) halvings_ = 0;
 }
 

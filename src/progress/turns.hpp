@@ -49,14 +49,17 @@ class CoreShare {
 // turns again at the same time, which the machine's clock tells all of its processes alike.
 class TurnLength {
  public:
-  // So many processes want each core.
-  explicit TurnLength(double on_each) : on_each_(on_each < kFewest ? kFewest : on_each) {}
+  // So many processes want each core. This one has had its own since then.
+  TurnLength(double on_each, std::uint64_t now_ns)
+      : on_each_(on_each < kFewest ? kFewest : on_each), has_core_since_ns_(now_ns) {}
 
   // Whether a wait that begins now gives turns away before it sleeps.
   [[nodiscard]] bool gives_turns(std::uint64_t now_ns);
-  // A turn was given away, somebody has taken it, and so many nanoseconds later it came back. Before, this process had kept it for so
-  // long itself: the others are likely to have as much to do.
-  void note_turn(std::uint64_t took_ns, std::uint64_t kept_ns);
+  // A turn was given away, somebody has taken it, and it came back. How long this process had kept it itself counts, too: the others
+  // are likely to have as much to do.
+  void note_turn(std::uint64_t given_ns, std::uint64_t back_ns);
+  // It has slept, and now has the core.
+  void note_sleep(std::uint64_t now_ns) { has_core_since_ns_ = now_ns; }
 
  private:
   static constexpr double kForEachNs = 150'000; // what a process does when messages have come, at most
@@ -72,6 +75,7 @@ class TurnLength {
   double on_each_;
   double average_ns_ = 0;
   double kept_ns_ = 0; // on average
+  std::uint64_t has_core_since_ns_;
   std::uint64_t last_period_ = 0;
   unsigned halvings_ = 0;
 };

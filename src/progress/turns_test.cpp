@@ -56,15 +56,21 @@ constexpr std::uint64_t kOneSecond = 1'000'000'000;
 
 class TurnLengthTest : public testing::Test {
  protected:
+  // Gives a turn away that comes back so much later, after it has had the core for so long.
+  void take_turn(TurnLength& length, std::uint64_t took_ns, std::uint64_t kept_ns) {
+    length.note_sleep(now_);
+    now_ += kept_ns;
+    length.note_turn(now_, now_ + took_ns);
+    now_ += took_ns;
+  }
   // Waits for so long, each of so many turns where turns are given; the time that turns have taken.
   std::uint64_t wait(std::uint64_t ns, std::uint64_t turn_ns, int turns = 1) {
     std::uint64_t spent = 0;
     for (const std::uint64_t end = now_ + ns; now_ < end; now_ += kAsleep) {
       if (!length_.gives_turns(now_)) continue;
       for (int turn = 0; turn < turns; ++turn) {
-        length_.note_turn(turn_ns, kKept);
+        take_turn(length_, turn_ns, kKept);
         spent += turn_ns;
-        now_ += turn_ns;
       }
     }
     return spent;
@@ -79,7 +85,7 @@ class TurnLengthTest : public testing::Test {
   static constexpr std::uint64_t kKept = 2'000;     // ns
   static constexpr std::uint64_t kAsleep = 100'000; // ns, of a wait
   std::uint64_t now_ = 1;
-  TurnLength length_{2};
+  TurnLength length_{2, now_};
 };
 
 TEST_F(TurnLengthTest, GivesTurnsAwayAmongThoseThatWait) {
@@ -107,9 +113,9 @@ TEST_F(TurnLengthTest, GivesTurnsAwayAgainSoonAfterOthersHaveStopped) {
 }
 
 TEST_F(TurnLengthTest, TriesAtTheSameTimeWhereverItBegan) {
-  TurnLength other{2};
+  TurnLength other{2, now_};
   wait(10 * kOneSecond, kTimeSlice);
-  for (int i = 0; i < 100; ++i) other.note_turn(kTimeSlice, kKept);
+  for (int i = 0; i < 100; ++i) take_turn(other, kTimeSlice, kKept);
   std::uint64_t both = 0;
   for (const std::uint64_t end = now_ + 5 * kOneSecond; now_ < end; now_ += kAsleep) {
     const bool here = length_.gives_turns(now_);
@@ -119,14 +125,26 @@ TEST_F(TurnLengthTest, TriesAtTheSameTimeWhereverItBegan) {
 }
 
 TEST_F(TurnLengthTest, LetsThoseWithMuchToDoHaveLongerTurns) {
-  for (int i = 0; i < 100; ++i) length_.note_turn(5'000'000, 800'000);
+  for (int i = 0; i < 100; ++i) take_turn(length_, 5'000'000, 800'000);
   EXPECT_TRUE(gives_turns());
 }
 
 TEST_F(TurnLengthTest, LetsManyProcessesHaveLongerTurns) {
-  length_ = TurnLength(128);
-  for (int i = 0; i < 100; ++i) length_.note_turn(10'000'000, kKept);
+  length_ = TurnLength(128, now_);
+  for (int i = 0; i < 100; ++i) take_turn(length_, 10'000'000, kKept);
   EXPECT_TRUE(gives_turns());
+}
+
+// The machine has run for a month, the process has not.
+TEST_F(TurnLengthTest, CountsNothingFromBeforeTheProcessBegan) {
+  now_ = 30 * 86'400 * kOneSecond;
+  length_ = TurnLength(2, now_);
+  for (int i = 0; i < 10; ++i) {
+    now_ += kKept;
+    length_.note_turn(now_, now_ + kTimeSlice);
+    now_ += kTimeSlice;
+  }
+  EXPECT_FALSE(gives_turns());
 }
 
 } // namespace

@@ -6,7 +6,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace heddle::progress {
 
@@ -20,7 +19,9 @@ constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(50);
 } // namespace
 
 Waiter::Waiter(const Config& config, std::span<ir::Translator* const> networks)
-    : config_(config), core_(config.on_each > 1 && config.waiting != Waiting::spin), turn_length_(config.on_each) {
+    : config_(config),
+      core_(config.on_each > 1 && config.waiting != Waiting::spin),
+      turn_length_(config.on_each, base::steady_ns()) {
   if (core_.shared()) spins_before_pause_ = kSharedSpins;
   for (ir::Translator* network : networks) {
     if (ir::Sleeping* sleeping = network->facets().sleeping)
@@ -69,8 +70,7 @@ void Waiter::end_long_wait() {
 void Waiter::give_turn_away(std::uint64_t now_ns) {
   ::sched_yield();
   const std::uint64_t back = base::steady_ns();
-  if (core_.note_turn(back - now_ns, now_ns) && core_.shared())
-    turn_length_.note_turn(back - now_ns, now_ns - std::exchange(has_core_since_ns_, back));
+  if (core_.note_turn(back - now_ns, now_ns) && core_.shared()) turn_length_.note_turn(now_ns, back);
 }
 
 void Waiter::relax() {
@@ -91,7 +91,7 @@ void Waiter::announce_sleep() {
 void Waiter::sleep(std::chrono::nanoseconds limit) {
   if (must_nap_) limit = std::min(limit, kNap);
   sleep_on_all(limit);
-  has_core_since_ns_ = base::steady_ns();
+  turn_length_.note_sleep(base::steady_ns());
 }
 
 void Waiter::sleep_on_all(std::chrono::nanoseconds limit) {

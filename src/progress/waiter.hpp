@@ -72,8 +72,7 @@ class Waiter {
   std::uint64_t idle_polls_ = 0;
   std::uint64_t relaxed_ = 0; // calls of relax
   std::uint64_t idle_since_ns_ = 0;
-  std::uint64_t has_core_since_ns_ = 0; // the last turn, or sleep, was over
-  bool gives_turns_ = true;             // in this wait, before it sleeps
+  bool gives_turns_ = true; // in this wait, before it sleeps
 };
 
 } // namespace heddle::progress
