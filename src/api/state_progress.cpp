@@ -46,7 +46,7 @@ bool Context::State::drained() const {
 void Context::State::say_last_words() {
   if (!may_block()) return; // it never met the others
   const std::uint64_t begin = base::steady_ns();
-  while (!drained() || exchanges_->cut_short() || barriers_->owes_words()) {
+  while (!drained() || exchanges_->cut_short() || exchanges_->owes_words() || barriers_->owes_words()) {
     const std::uint64_t now = base::steady_ns();
     // In an open world peers may be contexts of this very thread, and what has not ended is abandoned. What a network holds goes
     // first, since its goodbye stands behind that.

@@ -17,6 +17,7 @@ constexpr std::uint64_t kLargestBlock = 4 << 10;
 // What a process tells of what it can read.
 constexpr std::uint64_t kReadsBoards = 1;
 constexpr std::uint64_t kReadsMemory = 2;
+constexpr std::uint64_t kReadsAll = kReadsBoards | kReadsMemory;
 
 // For an exchange that will never be.
 constexpr std::uint64_t kAllToCome = ~std::uint64_t{0};
@@ -97,9 +98,19 @@ void Boards::begin_meeting() {
   state_ = State::meeting;
 }
 
+bool Boards::owes_words() const {
+  return state_ == State::meeting && !given_up_ && meeting_->step == Meeting::Step::words &&
+         meeting_->word.front() != kReadsAll && !meeting_->exchange->said_all();
+}
+
 std::size_t Boards::meet() {
   std::size_t steps = meeting_->exchange->advance() + reads_.advance();
   if (!meeting_->exchange->over() || !reads_.idle()) return steps;
+  if (given_up_) { // no exchange will be that could use them, and whoever has not begun to meet never will
+    state_ = State::refused;
+    meeting_.reset();
+    return steps + 1;
+  }
   switch (meeting_->step) {
     case Meeting::Step::offers:
       meeting_->reads_boards = meeting_->exchange->code() == ErrorCode::ok && open_all();
@@ -111,7 +122,7 @@ std::size_t Boards::meet() {
       // Also where somebody has left meanwhile: the others wait for this word.
       std::ranges::fill(meeting_->word,
                         (meeting_->reads_boards ? kReadsBoards : 0) | (reads_memory_ ? kReadsMemory : 0));
-      std::ranges::fill(meeting_->words, kReadsBoards | kReadsMemory); // who has left, and said nothing, keeps nobody
+      std::ranges::fill(meeting_->words, kReadsAll); // who has left, and said nothing, keeps nobody
       meeting_->exchange = std::make_unique<RingExchange>(
           engine_, Tag{kExchangeMark | kVotesMark}, grouping_,
           ConstBlockView(bytes_of(meeting_->word), sizeof(std::uint64_t)),

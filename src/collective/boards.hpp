@@ -55,6 +55,9 @@ class Boards {
 
   // Contact with a process has ended: what it has written counts, and nothing of it is looked at any more.
   void parted(std::uint32_t rank);
+  // Not all have heard that this process cannot read everything. It should not leave before: those who have heard it would go on by
+  // messages, and the others wait for them at their boards.
+  [[nodiscard]] bool owes_words() const;
   // A process has died: all that is under way ends with that, the first one when nobody reads this process's memory for it any more.
   void give_up();
 

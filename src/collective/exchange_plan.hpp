@@ -22,6 +22,8 @@ class ExchangePlan {
   std::size_t advance() { return given_up_ ? messages_.settle() : work(); }
   // Everything has ended: the memory is the caller's again.
   [[nodiscard]] bool over() const { return messages_.all_ended() && (given_up_ || all_started()); }
+  // Nobody waits for a message of this process.
+  [[nodiscard]] bool said_all() const { return messages_.sends_ended() && (given_up_ || all_started()); }
   // A process is gone for good.
   void give_up() {
     given_up_ = true;

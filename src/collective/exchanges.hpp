@@ -44,6 +44,9 @@ class Exchanges {
 
   [[nodiscard]] bool idle() const { return idle_; }
 
+  // Others still have to hear something from this process. It should not leave before.
+  [[nodiscard]] bool owes_words() const { return boards_ && boards_->owes_words(); }
+
   // An exchange was cut short here: others may still send what belonged to it.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
 

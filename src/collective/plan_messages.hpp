@@ -30,6 +30,7 @@ class PlanMessages {
   // Looks at those under way; returns how many have ended since.
   std::size_t settle();
   [[nodiscard]] bool all_ended() const { return under_way_.empty(); }
+  [[nodiscard]] bool sends_ended() const { return std::ranges::all_of(under_way_, &Message::receives); }
   // Whether a few more may be started.
   [[nodiscard]] bool room() const;
 

@@ -22,9 +22,26 @@ class Distant final : public translators::Decorator {
   using Decorator::Decorator;
 };
 
+// One that has a board, and can map nobody else's.
+class Blind final : public translators::Decorator, ir::DirectMemory {
+ public:
+  using Decorator::Decorator;
+  [[nodiscard]] ir::Facets facets() override {
+    ir::Facets facets = Decorator::facets();
+    facets.direct_memory = this;
+    return facets;
+  }
+
+ private:
+  ir::DirectRing direct_ring(ir::Peer, const ir::RemotePlace&, std::uint64_t) override { return {}; }
+  ir::DirectArea direct_area(ir::Peer, const ir::RemotePlace&, std::uint64_t) override { return {}; }
+  void leave_area(ir::Peer, const ir::RemotePlace&) override {}
+  void wake(ir::Peer) override {}
+};
+
 struct Process {
   std::unique_ptr<translators::Shm> shm;
-  std::unique_ptr<Distant> distant;
+  std::unique_ptr<ir::Translator> over; // over it, where there is one
   base::FlightRecorder recorder{64};
   std::unique_ptr<engine::ScheduleQueue> queue;
   std::unique_ptr<engine::Engine> engine;
@@ -37,8 +54,9 @@ class Boards : public testing::Test {
 
   static constexpr std::uint64_t kLarge = 256 << 10; // read from where they lie
 
-  // `distant` of them cannot read boards, `closed` no memory beside them.
-  void populate(std::uint32_t size, std::uint32_t distant = kNone, std::uint32_t closed = kNone) {
+  // `distant` of them cannot read boards, `closed` no memory beside them; `blind` can neither, and nobody sees it.
+  void populate(std::uint32_t size, std::uint32_t distant = kNone, std::uint32_t closed = kNone,
+                std::uint32_t blind = kNone) {
     processes_.clear();
     std::vector<engine::Contact> contacts;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -48,9 +66,10 @@ class Boards : public testing::Test {
            .size = size,
            .ring_memory = 4U << 20U,
            .cross_memory = rank == closed ? translators::CrossMemory::off : translators::CrossMemory::automatic}));
-      if (rank == distant) process.distant = std::make_unique<Distant>(*process.shm);
-      process.queue = rank == distant ? std::make_unique<engine::ScheduleQueue>(*process.distant)
-                                      : std::make_unique<engine::ScheduleQueue>(*process.shm);
+      if (rank == distant) process.over = std::make_unique<Distant>(*process.shm);
+      if (rank == blind) process.over = std::make_unique<Blind>(*process.shm);
+      process.queue = std::make_unique<engine::ScheduleQueue>(
+          process.over ? *process.over : static_cast<ir::Translator&>(*process.shm));
       engine::ScheduleQueue* queue = process.queue.get();
       process.engine = std::move(*engine::Engine::create(rank, size, usual_limits(), {&queue, 1}, process.recorder));
       contacts.push_back({.address = process.shm->address()});
@@ -307,6 +326,39 @@ TEST_F(Boards, OneThatLeavesAtAnyMomentIsNotLookedAtAnyMore) {
         EXPECT_EQ(*code, ErrorCode::peer_left);
       }
     }
+  }
+}
+
+// One that cannot read boards says so to all before it leaves: those who have heard it go on by messages, and the others would wait for
+// them at their boards.
+TEST_F(Boards, AreLeftByAllAlsoWhereTheOneThatCannotReadThemLeaves) {
+  constexpr std::uint32_t kBlind = 3;
+  populate(4, kNone, kNone, kBlind);
+  exchange_by_messages(5000); // all are connected
+  const std::vector<std::byte> out(32, std::byte{9});
+  std::deque<std::vector<std::byte>> in;
+  const std::vector<Request> requests = start_by_all(out, in);
+  const auto some_progress = [&](std::initializer_list<std::uint32_t> ranks) {
+    for (int i = 0; i < 50; ++i)
+      for (const std::uint32_t rank : ranks) progress(rank);
+  };
+  some_progress({0, 1, 2}); // these can read all boards
+  // Rank 2 is slow to read what comes, so that there is no room for a word more.
+  const std::vector<std::byte> data(1000);
+  for (int i = 0; i < 200; ++i)
+    ASSERT_TRUE(at(kBlind).engine->send({.to = Rank{2}, .tag = Tag{1}}, ConstLayout(data.data(), data.size())));
+  some_progress({kBlind, 0, 1});
+  // As a context does before it goes.
+  for (int left = 1000; left > 0 && at(kBlind).exchanges->owes_words(); --left) some_progress({2, kBlind});
+  processes_[kBlind].exchanges.reset();
+  processes_[kBlind].engine.reset();
+  processes_[kBlind].shm.reset();
+  for (const std::uint32_t rank : {0U, 1U, 2U}) at(rank).engine->peer_left(kBlind);
+  settle();
+  for (const std::uint32_t rank : {0U, 1U, 2U}) {
+    const auto code = outcome(rank, requests[rank]);
+    ASSERT_TRUE(code) << "rank " << rank << " still waits:\n" << at(rank).engine->waiting_for();
+    EXPECT_TRUE(*code == ErrorCode::ok || *code == ErrorCode::peer_left) << "its block may have come by message";
   }
 }
 
