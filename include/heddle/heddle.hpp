@@ -263,7 +263,8 @@ class Context {
   [[nodiscard]] std::size_t wait_events(std::span<Event> events, std::chrono::nanoseconds limit);
 
   // Says that polls have come up empty and the program has nothing else to do: looks on for a moment, or gives the core away where others want
-  // it, as option waiting says. Returns soon, and never sleeps. For programs that poll in a loop of their own.
+  // it, as option waiting says. Returns soon, and never sleeps. For programs that poll in a loop of their own. Threads that share a context under a
+  // lock call std::this_thread::yield() without the lock instead: whoever gives the core away with it keeps the others waiting.
   void relax();
 
   // For a program's own event loop (poll, epoll): a descriptor that becomes readable when there is something to poll for. Call

@@ -29,7 +29,6 @@ struct ExposedMemory {
   RemotePlace place; // names the first byte of `memory` in peers' commands
 };
 
-// for verbs: begin
 // One side of a connection: travels inside the connection protocol.
 using Endpoint = std::array<std::byte, 32>;
 
@@ -42,7 +41,6 @@ class Endpoints {
   // Connects it to the peer's.
   virtual Result<void> connect_endpoint(Peer peer, const Endpoint& endpoint) = 0;
 };
-// for verbs: end
 
 // Communication areas: memory under a key that is not to be guessed from other keys, and that every access is checked against.
 // Without, allocate, expose, withdraw and deallocate of the translator serve them: its ordinary keys are like that.
@@ -190,7 +188,7 @@ class Naming {
 
 // Null: this network has none.
 struct Facets {
-  Endpoints* endpoints = nullptr; // for verbs
+  Endpoints* endpoints = nullptr;
   Areas* areas = nullptr;
   DirectMemory* direct_memory = nullptr; // for shm
   Groups* groups = nullptr;

@@ -129,7 +129,12 @@ Result<void> publish(const Member& self, base::Deadline deadline) {
 
 Result<Roster> meet(const Member& self, base::Deadline deadline) {
   const auto cards = read_cards(self, deadline);
-  if (!cards) return std::unexpected(cards.error());
+  if (!cards) {
+    Error error = cards.error();
+    if (error.code == ErrorCode::timed_out && error.remedy.empty())
+      error.remedy = "see what keeps the others; option join_timeout_s gives them longer";
+    return std::unexpected(std::move(error));
+  }
   Roster roster{.contacts = std::vector<engine::Contact>(cards->size())};
   std::vector<std::uint64_t> nodes;
   std::vector<std::string> hosts;

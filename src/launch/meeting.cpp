@@ -44,10 +44,7 @@ Result<in6_addr> own_address(const std::string& network) {
     chosen.error().fact = "option tcp.network: " + chosen.error().fact;
     return std::unexpected(std::move(chosen.error()));
   }
-  if (const auto source = net::default_source()) return *source;
-  for (const net::Interface& each : net::interfaces())
-    if (!net::Endpoint{.host = each.host}.is_loopback()) return each.host;
-  return net::loopback();
+  return net::outward_address();
 }
 
 // Started here, and where it is.

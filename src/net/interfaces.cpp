@@ -150,6 +150,13 @@ std::optional<in6_addr> default_source() {
   return std::nullopt;
 }
 
+in6_addr outward_address() {
+  if (const auto source = default_source()) return *source;
+  for (const Interface& each : interfaces())
+    if (!Endpoint{.host = each.host}.is_loopback()) return each.host;
+  return loopback();
+}
+
 std::uint64_t loopback_identity() {
   std::string text;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), text);

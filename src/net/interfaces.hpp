@@ -41,5 +41,7 @@ Result<std::vector<Interface>> choose(std::string_view wanted, std::span<const I
 [[nodiscard]] std::optional<in6_addr> source_towards(const Endpoint& there);
 // The address of the interface with the default route.
 [[nodiscard]] std::optional<in6_addr> default_source();
+// That one; without a default route another one that is not loopback's, and without any, loopback's.
+[[nodiscard]] in6_addr outward_address();
 
 } // namespace heddle::net

@@ -110,7 +110,7 @@ Result<void> Client::contribute(std::span<const std::byte> blob, Deadline deadli
 Result<std::vector<Bytes>> Client::gather(Deadline deadline) {
   auto answer = await(Kind::gathered, deadline);
   if (!answer) {
-    if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every rank called allgather in time";
+    if (answer.error().code == ErrorCode::timed_out) answer.error().fact = "not every process has joined in time";
     return std::unexpected(std::move(answer).error());
   }
   std::vector<Bytes> blobs;

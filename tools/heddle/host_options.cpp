@@ -64,7 +64,7 @@ Result<in6_addr> own_address(const std::vector<launch::Host>& hosts, const std::
     if (source && !net::Endpoint{.host = *source}.is_loopback()) return *source;
   }
   if (all_here) return net::loopback();
-  return net::default_source().value_or(net::loopback());
+  return net::outward_address();
 }
 
 } // namespace
