@@ -471,8 +471,8 @@ TEST(Allocation, IsWhereHeddleRunAndOthersStartProcesses) {
   std::string why;
   ASSERT_TRUE(cluster.ready(why)) << why;
   const auto in_allocation = [&](const Words& words) {
-    Command command(Words{find_program("timeout"), "-k", "2", "60", find_program("salloc"), "-Q", "-N", "2", "-n", "4",
-                          "--ntasks-per-node=2"} |
+    Command command(Words{find_program("timeout"), "-k", "2", "60", find_program("salloc"), "-Q", "-w", "n1,n2", "-N",
+                          "2", "-n", "4", "--ntasks-per-node=2"} |
                         words,
                     cluster.variables());
     std::string said = command.rest();
