@@ -17,6 +17,18 @@
 #include "base/nearest.hpp"
 #include "subcommands.hpp"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+// What libpmix, and what it loads, never gives back is not ours.
+extern "C" {
+const char* __lsan_default_suppressions();
+const char* __lsan_default_suppressions() {
+  return "leak:libpmix\nleak:libevent\nleak:libhwloc\nleak:pmix_mca";
+}
+}
+#endif
+#endif
+
 namespace heddle::tool {
 namespace {
 

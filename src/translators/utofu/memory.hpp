@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -58,8 +59,14 @@ class Memory {
     std::uint32_t tag = 0;
     base::FreeSpace space;
   };
+  struct Area {
+    Owned memory;
+    ir::MemoryKey key;
+  };
   // Aligned to what the network calls a page, not zeroed; null: there is none.
   static Owned fresh(std::size_t bytes);
+  // Until the process ends: the network may touch it yet.
+  static void keep(Owned memory);
   Result<ir::RemotePlace> enter(Tags& tags, std::span<std::byte> memory);
   void leave(std::uint32_t tag);
   Result<void> add_arena(std::size_t bytes);
@@ -71,6 +78,7 @@ class Memory {
   std::array<std::vector<utofu_stadd_t>, 256> registered_; // by tag: where at each engine; empty: it is free
   std::array<ir::MemoryKey, 256> keys_{};                  // by tag: under which it was given out last
   std::vector<Arena> arenas_;
+  std::map<const std::byte*, Area> areas_; // that were allocated here, and not released
   Tags of_arenas_{.begin = kFirstTag, .end = 64, .next = kFirstTag};
   Tags of_areas_{.begin = 64, .end = 160, .next = 64};
   Tags of_messages_{.begin = 160, .end = 256, .next = 160};
