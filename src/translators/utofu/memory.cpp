@@ -152,9 +152,9 @@ Result<ir::ExposedMemory> Memory::allocate_area(std::size_t bytes) {
   std::memset(memory.get(), 0, bytes);
   const auto place = enter(of_areas_, {memory.get(), bytes});
   if (!place) return std::unexpected(place.error());
-  std::byte* const start = memory.get();
-  areas_.emplace(start, Area{.memory = std::move(memory), .key = place->key});
-  return ir::ExposedMemory{.memory = {start, bytes}, .place = *place};
+  Area& area = areas_[memory.get()];
+  area = {.memory = std::move(memory), .key = place->key};
+  return ir::ExposedMemory{.memory = {area.memory.get(), bytes}, .place = *place};
 }
 
 void Memory::release_area(const ir::ExposedMemory& memory) {

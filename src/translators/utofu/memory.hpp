@@ -61,7 +61,7 @@ class Memory {
   };
   struct Area {
     Owned memory;
-    ir::MemoryKey key;
+    ir::MemoryKey key{};
   };
   // Aligned to what the network calls a page, not zeroed; null: there is none.
   static Owned fresh(std::size_t bytes);
