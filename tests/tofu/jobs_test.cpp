@@ -2,6 +2,7 @@
 // no public source settles taken either way.
 #include "tests/tofu/emulated.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -97,8 +98,10 @@ TEST(TofuContract, HoldsWithOtherAnswers) {
     Command command({std::string(HEDDLE_TEST_PROGRAMS) + "/test_translators", "--gtest_filter=Utofu/*"},
                     {{"TOFU_EMULATION", switches}});
     const std::string output = command.rest();
-    EXPECT_EQ(command.status(), 0) << switches << "\n" << output;
-    EXPECT_NE(output.find("[  PASSED  ]"), std::string::npos) << output;
+    // Without its lines of skipped tests, by which ctest would take this one for skipped.
+    const std::size_t failed = output.find("[  FAILED  ]");
+    EXPECT_EQ(command.status(), 0) << switches << "\n" << output.substr(std::min(failed, output.size()), 1000);
+    EXPECT_NE(output.find("[  PASSED  ]"), std::string::npos) << switches;
   }
 }
 
