@@ -26,8 +26,10 @@ using auth::Introduction;
 inline constexpr std::array kServices{store::kService, launch::kAgentService, translators::tcp::kService};
 
 inline std::string all_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf(); // a process that has just ended has nothing to read; an iterator would throw
+  return text.str();
 }
 
 // Of one process: where it listens by TCP at loopback.

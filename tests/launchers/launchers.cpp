@@ -23,8 +23,10 @@ namespace heddle::tests {
 namespace {
 
 std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf(); // a process that has just ended has nothing to read; an iterator would throw
+  return text.str();
 }
 
 std::string own_user() {

@@ -29,8 +29,10 @@ namespace fs = std::filesystem;
 const std::string kForgets = "env -i PATH=\"$PATH\" TEST_MARK=\"$TEST_MARK\" ";
 
 std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf(); // a process that has just ended has nothing to read; an iterator would throw
+  return text.str();
 }
 
 void write_script(const fs::path& path, const std::string& text) {
